@@ -1,0 +1,45 @@
+# Every target does its own set-up: a fresh clone needs Python 3.11+, make, and (for speed) a
+# C++ compiler. Without a compiler the build falls back to the NumPy twin and says so.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt src/unswayed/_core/_selection.cpp
+
+.PHONY: help install demo test bench lint format clean
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP)  ## set up .venv and build the kernel
+
+$(STAMP): $(SOURCES)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (a minute or two the first time) ..."
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet \
+		--disable-pip-version-check --editable ".[dev]"
+	@$(BIN)/python -m unswayed._core.selection
+	@touch $@
+
+demo: install  ## certify an embedded data set and print what was found
+	@$(BIN)/python -m unswayed.demo
+
+test: install  ## run the tests
+	$(BIN)/python -m pytest -n auto --quiet
+
+bench: install  ## measure speed and memory against their bars
+	$(BIN)/python -m benchmarks.run
+
+lint: install  ## check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: install  ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,44 @@
+"""Would this prediction survive if some of the training labels were wrong?
+
+`unswayed` answers with a proof. Wrap a model that is linear in its labels, say which labels may
+be wrong, and certify: see `CertifiedClassifier`, `CertifiedRegressor` and `LabelBias`.
+"""
+
+from importlib import import_module
+from typing import Any
+
+# Imported on first use: scikit-learn takes over a second, and not every question needs it.
+_HOMES = {
+    "BiasError": "exceptions",
+    "CertificateSet": "certificates",
+    "CertifiedClassifier": "certified",
+    "CertifiedRegressor": "certified",
+    "GroupRates": "certificates",
+    "InputError": "exceptions",
+    "LabelBias": "bias",
+    "LabelPeekError": "exceptions",
+    "LinearSmoother": "learners.smoother",
+    "NotLinearError": "exceptions",
+    "RobustnessCurve": "curves",
+    "SolverPrecisionWarning": "exceptions",
+    "UnswayedError": "exceptions",
+    "Verdict": "certificates",
+    "Witness": "certificates",
+    "prediction_range": "single",
+    "robustness_curve": "curves",
+}
+
+__version__ = "0.1.0"
+__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unswayed' has no attribute {name!r}")
+    value = getattr(import_module(f"unswayed.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,179 @@
+"""Equal rows, merged: of training rows for selection, of test rows for certification.
+
+Training rows with the same features have the same influence on every test row. They become one
+*entry* with counts: how many of them may rise by `upper`, how many may fall by `lower`. A label
+that may only rise and one that may only fall never move the score the same way, so flips of
+0 and of 1 with equal features share one entry too.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unswayed._typing import FloatArray, IntArray, Matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """What may move, one entry per group of equal training rows.
+
+    Members of entry e, ascending, are ``members_up[start_up[e]:start_up[e + 1]]`` (rows whose
+    label may rise by ``upper[e]``) and likewise down.
+    """
+
+    rows: IntArray  # a training row that has the entry's features
+    lower: FloatArray  # <= 0
+    upper: FloatArray  # >= 0
+    n_lower: FloatArray  # counts, as doubles for the kernels
+    n_upper: FloatArray
+    members_down: IntArray
+    start_down: IntArray
+    members_up: IntArray
+    start_up: IntArray
+
+    @property
+    def sides(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The arrays the kernels read, in their order."""
+        return self.lower, self.upper, self.n_lower, self.n_upper
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels may move at all, counted once per direction."""
+        return len(self.members_down) + len(self.members_up)
+
+    def members(self, entry: int, sign: float) -> IntArray:
+        """Training rows of `entry` whose label may move up (sign > 0) or down."""
+        members, start = (
+            (self.members_up, self.start_up) if sign > 0 else (self.members_down, self.start_down)
+        )
+        return members[start[entry] : start[entry + 1]]
+
+
+def _mix(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Scramble 64-bit words so that sums of them collide only by chance (splitmix64's steps)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """One word per row, equal for equal rows. Zeros do not count, so sparse and dense agree."""
+    n_rows, n_columns = matrix.shape
+    salt = _mix(np.arange(1, n_columns + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    if hasattr(matrix, "indptr"):
+        words = _mix(matrix.data.view(np.uint64) ^ salt[matrix.indices])
+        words[matrix.data == 0] = 0
+        sums = np.concatenate(([np.uint64(0)], np.cumsum(words, dtype=np.uint64)))
+        return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
+    hashed = np.zeros(n_rows, dtype=np.uint64)
+    for column in range(n_columns):
+        values = np.ascontiguousarray(matrix[:, column])
+        words = _mix(values.view(np.uint64) ^ salt[column])
+        words[values == 0] = 0
+        hashed += words
+    return hashed
+
+
+def distinct_rows(matrix: Matrix) -> tuple[IntArray, IntArray]:
+    """First row of each group of equal rows, ascending, and each row's group.
+
+    Hashes find the groups; every row is then compared with its group's first, so a collision
+    costs time and never an answer.
+
+    Examples
+    --------
+    >>> first, group = distinct_rows(np.array([[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]))
+    >>> first.tolist(), group.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    _, first, group = np.unique(_hash_rows(matrix), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    first, group = first[order], rank[group.reshape(-1)]
+    if _rows_differ(matrix, first[group]):
+        dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+        _, first, group = np.unique(dense + 0.0, axis=0, return_index=True, return_inverse=True)
+        group = group.reshape(-1)
+    return first, group
+
+
+def _rows_differ(matrix: Matrix, partner: IntArray) -> bool:
+    if hasattr(matrix, "indptr"):
+        return bool((matrix != matrix[partner]).nnz)
+    step = max(1, 2**20 // max(1, matrix.shape[1]))
+    return any(
+        not np.array_equal(matrix[at : at + step], matrix[partner[at : at + step]])
+        for at in range(0, len(partner), step)
+    )
+
+
+def _sides(
+    group: IntArray, offset: FloatArray
+) -> tuple[IntArray, FloatArray, IntArray, IntArray, IntArray]:
+    """Groups of movable rows with equal features and offset.
+
+    Returns each group's feature group, offset, rank among the feature group's offsets, first
+    member position and the members, ordered by group.
+    """
+    movable = np.flatnonzero(offset)
+    # Stable, so that members stay ascending within a group.
+    order = movable[np.lexsort((offset[movable], group[movable]))]
+    feature, value = group[order], offset[order]
+    new_feature = np.ones(len(order), dtype=bool)
+    new_feature[1:] = feature[1:] != feature[:-1]
+    new = new_feature.copy()
+    new[1:] |= value[1:] != value[:-1]
+    start = np.flatnonzero(new)
+    serial = np.arange(len(start))
+    first_of_feature = np.maximum.accumulate(np.where(new_feature[start], serial, 0))
+    return feature[start], value[start], serial - first_of_feature, start, order
+
+
+def merge_rows(
+    lower: FloatArray,
+    upper: FloatArray,
+    group: IntArray | None = None,
+    first: IntArray | None = None,
+) -> Entries:
+    """Entries of a bias with offsets `lower` and `upper`, over training rows grouped by features.
+
+    Without `group`, every training row stands for itself; rows that may not move are left out
+    either way.
+    """
+    if group is None or first is None:
+        group = first = np.arange(len(lower))
+    down_feature, down_value, down_rank, down_start, down_order = _sides(group, lower)
+    up_feature, up_value, up_rank, up_start, up_order = _sides(group, upper)
+    # The j-th downward group of a feature group pairs with its j-th upward one.
+    key = np.concatenate(
+        (
+            np.stack((down_feature, down_rank), axis=1),
+            np.stack((up_feature, up_rank), axis=1),
+        )
+    ).astype(np.intp)
+    pairs, where = np.unique(key, axis=0, return_inverse=True)
+    where = where.reshape(-1)
+    at_down, at_up = where[: len(down_feature)], where[len(down_feature) :]
+    size = len(pairs)
+    n_lower, n_upper = np.zeros(size), np.zeros(size)
+    n_lower[at_down] = np.diff(down_start, append=len(down_order))
+    n_upper[at_up] = np.diff(up_start, append=len(up_order))
+    entry_lower, entry_upper = np.zeros(size), np.zeros(size)
+    entry_lower[at_down], entry_upper[at_up] = down_value, up_value
+    return Entries(
+        rows=first[pairs[:, 0]],
+        lower=entry_lower,
+        upper=entry_upper,
+        n_lower=n_lower,
+        n_upper=n_upper,
+        # Groups are ordered by (feature, rank), and so are entries: members stay in place.
+        members_down=down_order,
+        start_down=np.concatenate(([0], np.cumsum(n_lower))).astype(np.intp),
+        members_up=up_order,
+        start_up=np.concatenate(([0], np.cumsum(n_upper))).astype(np.intp),
+    )

@@ -1,0 +1,63 @@
+"""Blocks of work on all cores, one BLAS thread each, that stop promptly when interrupted."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+
+from threadpoolctl import threadpool_limits
+
+
+def thread_count() -> int:
+    """Threads to use: OMP_NUM_THREADS if set, as BLAS has it, else the cores we may run on."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def block_starts(n_rows: int, row_bytes: int) -> range:
+    """Starts of the blocks that `n_rows` rows of `row_bytes` each are worked on in.
+
+    64 rows keep a matrix product near its peak; 32 MB a thread keep huge rows in bounds and an
+    interrupt within a fraction of a second.
+    """
+    return range(0, n_rows, max(1, min(64, 2**25 // max(1, row_bytes))))
+
+
+def run_blocks(starts: range, work: Callable[[int, int], None]) -> None:
+    """Call ``work(start, stop)`` for every block.
+
+    Threads share the blocks, and BLAS keeps to one thread inside each: its own threads would
+    spin for the next product while the selection kernels need the core.
+    """
+    blocks: Iterator[int] = iter(starts)
+    lock = threading.Lock()
+    stopped = threading.Event()
+
+    def drain() -> None:
+        while not stopped.is_set():
+            with lock:
+                start = next(blocks, None)
+            if start is None:
+                return
+            try:
+                work(start, min(start + starts.step, starts.stop))
+            except BaseException:
+                stopped.set()
+                raise
+
+    workers = min(thread_count(), len(starts))
+    if workers <= 1:
+        drain()
+        return
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(drain) for _ in range(workers)]
+        try:
+            wait(jobs)
+        finally:
+            stopped.set()  # Ctrl-C lands in wait(): let the workers finish their block and go
+        for job in jobs:
+            job.result()

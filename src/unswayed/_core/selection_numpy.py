@@ -1,0 +1,74 @@
+"""The selection kernels in NumPy: the fallback without a compiler, and their oracle.
+
+Literal where the compiled kernels are clever: sort, and sum exactly. Both return the same bits,
+because the answer is defined without an order of summation: the reach of k labels is the
+correctly rounded sum of the k largest values.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unswayed._typing import FloatArray
+
+if TYPE_CHECKING:
+    from unswayed._core.compression import Entries
+
+
+def _ranked(z: FloatArray, entries: "Entries", sign: float) -> FloatArray:
+    """What each single label can do to the score, largest first, zeros left out."""
+    signed = sign * z
+    value = np.maximum(signed * entries.lower, signed * entries.upper)
+    count = np.where(signed >= 0, entries.n_upper, entries.n_lower)
+    labels = np.repeat(value, count.astype(np.intp))
+    return np.sort(labels[labels > 0])[::-1]
+
+
+def _rounded_sum(values: FloatArray) -> float:
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
+
+
+def _minimum_budget_of_row(labels: FloatArray, margin: float) -> float:
+    if margin < 0:
+        return 0.0
+    if not _rounded_sum(labels) > margin:
+        return math.inf
+    low, high = 1, len(labels)
+    while low < high:
+        middle = (low + high) // 2
+        if _rounded_sum(labels[:middle]) > margin:
+            high = middle
+        else:
+            low = middle + 1
+    return float(low)
+
+
+def reach(
+    z: FloatArray, entries: "Entries", budget: float, up: FloatArray, down: FloatArray
+) -> None:
+    """Fill `up` and `down` with how far the `budget` strongest labels move each row's score."""
+    for row, influence in enumerate(z):
+        taken = int(min(budget, entries.n_labels))
+        up[row] = _rounded_sum(_ranked(influence, entries, 1.0)[:taken])
+        down[row] = _rounded_sum(_ranked(influence, entries, -1.0)[:taken])
+
+
+def minimum_budget(
+    z: FloatArray,
+    entries: "Entries",
+    margin_up: FloatArray,
+    margin_down: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Fill `out` with the least number of labels whose reach exceeds either margin."""
+    for row, influence in enumerate(z):
+        least = np.inf
+        for sign, margin in ((1.0, margin_up[row]), (-1.0, margin_down[row])):
+            if margin != np.inf:
+                labels = _ranked(influence, entries, sign)
+                least = min(least, _minimum_budget_of_row(labels, margin))
+        out[row] = least

@@ -1,0 +1,296 @@
+"""LabelBias: which labels may be wrong, by how much, and how many at once (paper, section 3)."""
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.exceptions import BiasError
+
+Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
+Direction: TypeAlias = Literal["up", "down"] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolvedBias:
+    """A bias model on given labels: offsets per label and a count.
+
+    The set of label vectors it stands for is
+    ``{y + d : lower <= d <= upper, at most budget of the d_i nonzero}``.
+    """
+
+    lower: FloatArray  # <= 0
+    upper: FloatArray  # >= 0
+    budget: int
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
+            raise BiasError(
+                "an interval has an end that is NaN or infinite; every label needs finite "
+                "lower and upper offsets (0 and 0 if it cannot be wrong)"
+            )
+        for row in np.flatnonzero(self.lower > self.upper)[:1]:
+            raise BiasError(
+                f"lower is above upper at row {row} ({self.lower[row]:g} > {self.upper[row]:g}); "
+                "offsets are relative to the label, lower <= 0 <= upper"
+            )
+        for row in np.flatnonzero((self.lower > 0) | (self.upper < 0))[:1]:
+            raise BiasError(
+                f"the interval [{self.lower[row]:g}, {self.upper[row]:g}] at row {row} does not "
+                "contain 0, so the given label itself would be ruled out; offsets are relative "
+                "to the label, lower <= 0 <= upper"
+            )
+
+
+def check_budget(budget: object) -> None:
+    """Raise unless `budget` is a count or a share."""
+    advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
+    if isinstance(budget, bool | np.bool_) or not isinstance(budget, numbers.Real):
+        raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
+    if math.isnan(budget):
+        raise BiasError(f"budget is NaN; {advice}")
+    if budget < 0:
+        raise BiasError(f"budget is negative ({budget!r}); {advice}")
+    if not isinstance(budget, numbers.Integral) and budget >= 1:
+        raise BiasError(
+            f"budget {budget!r} is a float of 1 or more, which is neither a count nor a share; "
+            f"{advice}"
+        )
+
+
+def count_budget(budget: float, n_rows: int) -> int:
+    """Turn a budget into a count: shares of `n_rows` are rounded down.
+
+    Examples
+    --------
+    >>> count_budget(0.29, 100)  # in floats, 0.29 * 100 is 28.999999999999996
+    29
+    """
+    check_budget(budget)
+    if isinstance(budget, numbers.Integral):
+        return int(budget)
+    return math.floor(Fraction(repr(float(budget))) * n_rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelBias:
+    """Which labels may be wrong, by how much, and how many at once.
+
+    Make one with `flips`, `shifts` or `intervals`. It is resolved against the training labels
+    when a model is fitted.
+
+    Examples
+    --------
+    The paper's first example: women may be underpaid by up to 2000.
+
+    >>> women = [True, False, True]
+    >>> bias = LabelBias.shifts((0, 2000), budget=1, where=women)
+    >>> resolved = bias.resolve([50_000, 60_000, 55_000])
+    >>> resolved.lower.tolist(), resolved.upper.tolist()
+    ([0.0, 0.0, 0.0], [2000.0, 0.0, 2000.0])
+
+    Its second: negative labels of women may be wrong.
+
+    >>> bias = LabelBias.flips(budget=1, where=women, direction="up")
+    >>> resolved = bias.resolve([0, 0, 1])
+    >>> resolved.lower.tolist(), resolved.upper.tolist()
+    ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    """
+
+    kind: Literal["flips", "shifts", "intervals"]
+    budget: float
+    lower: FloatArray | None = None  # None for flips: the labels decide
+    upper: FloatArray | None = None
+    where: Where = None
+    direction: Direction = None
+
+    def __post_init__(self) -> None:
+        check_budget(self.budget)
+        if self.direction not in (None, "up", "down"):
+            raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
+        if self.lower is not None and self.upper is not None and self.kind != "flips":
+            # At birth, not at fit: the traceback then points at the line that wrote it.
+            ResolvedBias(*np.broadcast_arrays(self.lower, self.upper), budget=0)
+
+    @classmethod
+    def flips(
+        cls, *, budget: float, where: Where = None, direction: Direction = None
+    ) -> "LabelBias":
+        """Binary labels, each of which may be the other one.
+
+        Parameters
+        ----------
+        budget : int or float
+            How many at once: a count, or a share of the training rows in (0, 1).
+        where : mask, or callable of (X, y) that returns one, optional
+            The training rows that may be wrong; by default all.
+        direction : {"up", "down"}, optional
+            "up": only negative labels may be wrong; "down": only positive ones.
+        """
+        return cls("flips", budget, where=where, direction=direction)
+
+    @classmethod
+    def shifts(
+        cls,
+        amount: float | tuple[float, float],
+        *,
+        budget: float,
+        where: Where = None,
+        direction: Direction = None,
+    ) -> "LabelBias":
+        """Every label may be off by the same amount.
+
+        Parameters
+        ----------
+        amount : float or pair
+            ±amount, or (lower, upper) with lower <= 0 <= upper.
+        budget, where
+            As for `flips`.
+        direction : {"up", "down"}, optional
+            "up" leaves only the upward half of the interval, "down" the downward one.
+        """
+        try:
+            if isinstance(amount, tuple | list):
+                lower, upper = (float(end) for end in amount)
+            else:
+                lower, upper = -float(amount), float(amount)
+        except (TypeError, ValueError):
+            raise BiasError(
+                f"shifts takes a number or a pair (lower, upper), got {amount!r}; "
+                "for one interval per label use LabelBias.intervals"
+            ) from None
+        if upper < lower and not isinstance(amount, tuple | list):
+            raise BiasError(f"shifts({amount!r}): the amount must not be negative")
+        return cls("shifts", budget, np.array([lower]), np.array([upper]), where, direction)
+
+    @classmethod
+    def intervals(
+        cls,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        budget: float,
+        where: Where = None,
+        direction: Direction = None,
+    ) -> "LabelBias":
+        """One interval of offsets per label, each with lower <= 0 <= upper.
+
+        Examples
+        --------
+        The paper's example of a bias set: y = (3, 4), either label off by at most 1.
+
+        >>> LabelBias.intervals([-1, -1], [1, 1], budget=1)
+        LabelBias.intervals(<2 labels>, budget=1)
+        """
+        try:
+            ends = [np.atleast_1d(np.array(end, dtype=np.float64)) for end in (lower, upper)]
+        except (TypeError, ValueError) as error:
+            raise BiasError(f"interval ends must be numbers, one per label: {error}") from None
+        if any(end.ndim > 1 for end in ends):
+            raise BiasError("interval ends must be one-dimensional, one per label")
+        if len({end.size for end in ends} - {1}) > 1:
+            raise BiasError(f"lower has {ends[0].size} entries but upper has {ends[1].size}")
+        return cls("intervals", budget, ends[0], ends[1], where, direction)
+
+    def with_budget(self, budget: float) -> "LabelBias":
+        """Return the same bias with another budget."""
+        return replace(self, budget=budget)
+
+    def resolve(
+        self,
+        y: ArrayLike,
+        *,
+        X: Any = None,
+        labels: Any = None,
+        flip_between: tuple[float, float] | None = None,
+    ) -> ResolvedBias:
+        """Offsets and count for the labels `y`.
+
+        Parameters
+        ----------
+        y : array-like of numbers
+        X, labels : optional
+            What a callable `where` is given: the features and the labels as the user has them.
+        flip_between : (negative, positive), optional
+            The numbers that stand for the two classes; by default read off `y`.
+        """
+        y = np.asarray(y, dtype=np.float64)
+        n_rows = len(y)
+        if self.kind == "flips":
+            lower, upper = _flip_offsets(y, flip_between)
+        else:
+            assert self.lower is not None and self.upper is not None  # noqa: S101, PT018
+            for name, end in (("lower", self.lower), ("upper", self.upper)):
+                if self.kind == "intervals" and end.size not in (1, n_rows):
+                    raise BiasError(f"{name} has {end.size} entries for {n_rows} training rows")
+            lower = np.broadcast_to(self.lower, n_rows).copy()
+            upper = np.broadcast_to(self.upper, n_rows).copy()
+        if self.direction == "up":
+            lower[:] = 0.0
+        elif self.direction == "down":
+            upper[:] = 0.0
+        mask = self._mask(n_rows, X, y if labels is None else labels)
+        lower[~mask], upper[~mask] = 0.0, 0.0
+        # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
+        return ResolvedBias(lower + 0.0, upper + 0.0, count_budget(self.budget, n_rows))
+
+    def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
+        if self.where is None:
+            return np.ones(n_rows, dtype=bool)
+        mask = np.asarray(self.where(X, labels) if callable(self.where) else self.where)
+        if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask):
+            mask = mask.astype(bool)
+        if mask.dtype != np.bool_:
+            raise BiasError(
+                f"where must be a boolean mask over the training rows, got dtype {mask.dtype}; "
+                "row numbers can be turned into one with np.isin(np.arange(n), rows)"
+            )
+        if mask.shape != (n_rows,):
+            raise BiasError(
+                f"where has shape {mask.shape} but there are {n_rows} training rows; "
+                "the mask needs exactly one flag per training row"
+            )
+        return mask
+
+    def __repr__(self) -> str:
+        if self.kind == "flips" or self.lower is None or self.upper is None:
+            first = ""
+        elif self.kind == "intervals":
+            first = f"<{max(self.lower.size, self.upper.size)} labels>, "
+        elif self.lower[0] == -self.upper[0]:
+            first = f"{self.upper[0]:g}, "
+        else:
+            first = f"({self.lower[0]:g}, {self.upper[0]:g}), "
+        where = ""
+        if callable(self.where):
+            where = f", where={getattr(self.where, '__name__', 'callable')}"
+        elif self.where is not None:
+            mask = np.asarray(self.where)
+            where = f", where=<{np.count_nonzero(mask)} of {mask.size} rows>"
+        direction = f", direction={self.direction!r}" if self.direction else ""
+        return f"LabelBias.{self.kind}({first}budget={self.budget!r}{where}{direction})"
+
+
+def _flip_offsets(
+    y: FloatArray, flip_between: tuple[float, float] | None
+) -> tuple[FloatArray, FloatArray]:
+    if flip_between is None:
+        values = np.unique(y)
+        if np.isin(values, (0.0, 1.0)).all():
+            flip_between = (0.0, 1.0)
+        elif len(values) == 2:
+            flip_between = (float(values[0]), float(values[1]))
+        else:
+            raise BiasError(
+                f"flips needs binary labels, got {len(values)} different values; "
+                "for real-valued labels use LabelBias.shifts or LabelBias.intervals"
+            )
+    negative, positive = flip_between
+    step = positive - negative
+    return np.where(y == positive, -step, 0.0), np.where(y == positive, 0.0, step)

@@ -1,0 +1,241 @@
+"""What certification returns: verdicts, ranges, witnesses, and their summary."""
+
+import html
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.exceptions import InputError
+
+
+class Verdict(StrEnum):
+    """What is proven of a prediction; UNDECIDED when nothing is."""
+
+    ROBUST = "robust"
+    NOT_ROBUST = "not-robust"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witness:
+    """Label changes that overturn one prediction: the proof that it is not robust."""
+
+    indices: IntArray  # training rows, ascending
+    labels: NDArray[Any]  # their new labels, as the user writes labels
+    score: float  # what the refitted model then says
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __str__(self) -> str:
+        changes = "1 label change moves" if len(self) == 1 else f"{len(self)} label changes move"
+        return f"{changes} the score to {self.score:.6g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupRates:
+    """Robustness rates of groups of test rows, and the gap between the best and the worst.
+
+    Examples
+    --------
+    >>> rates = GroupRates(("Black", "White"), np.array([0.4, 0.5]), np.array([10, 20]))
+    >>> round(rates.gap, 3)
+    0.1
+    >>> print(rates)
+    Black   40.0 %  (10 rows)
+    White   50.0 %  (20 rows)
+    gap     10.0 points
+    """
+
+    groups: tuple[Any, ...]
+    rate: FloatArray
+    count: IntArray
+
+    @property
+    def gap(self) -> float:
+        """Largest rate minus smallest."""
+        return float(self.rate.max() - self.rate.min())
+
+    def __getitem__(self, group: Any) -> float:
+        return float(self.rate[self.groups.index(group)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON or a frame of any library."""
+        return {
+            "group": list(self.groups),
+            "rate": self.rate.tolist(),
+            "count": self.count.tolist(),
+        }
+
+    def __str__(self) -> str:
+        width = max(len("gap"), *(len(str(group)) for group in self.groups)) + 2
+        lines = [
+            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows)"
+            for group, rate, count in zip(self.groups, self.rate, self.count, strict=True)
+        ]
+        return "\n".join([*lines, f"{'gap':<{width}} {100 * self.gap:.1f} points"])
+
+
+_VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
+
+
+class CertificateSource(Protocol):
+    """The model behind certificates, for what is only computed when asked for."""
+
+    def minimum_budget(self) -> FloatArray:
+        """Least number of wrong labels that overturns each row."""
+        ...
+
+    def witness(self, row: int) -> Witness:
+        """Smallest set of label changes that overturns a row that is not robust."""
+        ...
+
+    def frame(self, columns: dict[str, Any]) -> Any:
+        """Build a frame of the library the rows came in."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CertificateSet:
+    """Certificates of a set of test rows (or of coefficients), one entry each.
+
+    Attributes
+    ----------
+    score : array
+        What the model says: its prediction, or its score before the threshold.
+    low, high : arrays
+        The exact range of that score over every label vector the bias allows.
+    verdict : array of Verdict
+    budget : int
+        At most this many labels were taken to be wrong.
+    question : str
+        What was asked, in words.
+    method_ : array of str
+        How each verdict was reached.
+    names : tuple of str, optional
+        Of the coefficients, where these are certificates of coefficients.
+    source : CertificateSource, optional
+        The model behind them: it answers for minimum budgets and witnesses.
+    """
+
+    score: FloatArray
+    low: FloatArray
+    high: FloatArray
+    verdict: NDArray[np.object_]
+    budget: int
+    question: str
+    method_: NDArray[np.str_]
+    names: tuple[str, ...] | None = None
+    source: CertificateSource | None = None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def robust(self) -> BoolArray:
+        """True where the verdict is ROBUST."""
+        return np.asarray(self.verdict == Verdict.ROBUST, dtype=bool)
+
+    @property
+    def robustness_rate(self) -> float:
+        """Share of the rows that are proven robust."""
+        return float(self.robust.mean())
+
+    @cached_property
+    def minimum_budget(self) -> FloatArray:
+        """Least number of wrong labels that overturns each row; inf if none does."""
+        return self._model().minimum_budget()
+
+    def by_group(self, groups: ArrayLike) -> GroupRates:
+        """Robustness rate and count per group, in sorted order of the groups.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_rows,)
+            The group of each test row. Missing values form a group of their own.
+        """
+        values = np.asarray(groups)
+        if values.shape != (len(self),):
+            raise InputError(
+                f"groups has shape {values.shape} but there are {len(self)} certificates; "
+                "pass one group per certified row"
+            )
+        labels = ["missing" if v is None or v != v else v for v in values.tolist()]
+        try:
+            names = sorted(set(labels))
+        except TypeError:  # mixed types have no order of their own
+            names = sorted(set(labels), key=str)
+        position = {name: at for at, name in enumerate(names)}
+        which = np.array([position[label] for label in labels])
+        count = np.bincount(which, minlength=len(names))
+        robust = np.bincount(which, weights=self.robust, minlength=len(names))
+        return GroupRates(tuple(names), robust / count, count)
+
+    def witness(self, row: int) -> Witness | None:
+        """Return the smallest set of label changes that overturns a row, or None if it is robust."""
+        if not -len(self) <= row < len(self):
+            raise InputError(f"row {row} is out of range: there are {len(self)} certificates")
+        row %= len(self)
+        if self.verdict[row] != Verdict.NOT_ROBUST:
+            return None
+        return self._model().witness(row)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns by name: names (of coefficients), score, low, high, verdict, minimum budget."""
+        columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
+        return columns | {
+            "score": self.score,
+            "low": self.low,
+            "high": self.high,
+            "verdict": [str(verdict) for verdict in self.verdict],
+            "minimum_budget": self.minimum_budget,
+            "method": self.method_.tolist(),
+        }
+
+    def to_frame(self) -> Any:
+        """Return a frame of the library the test rows came in (pandas for arrays)."""
+        return self._model().frame(self.to_dict())
+
+    def _model(self) -> CertificateSource:
+        if self.source is None:
+            raise InputError("these certificates carry no model to ask; make them with certify()")
+        return self.source
+
+    def _counts(self) -> dict[Verdict, int]:
+        return {verdict: int(np.sum(self.verdict == verdict)) for verdict in Verdict}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in self._counts().items() if n)
+        what = "rows" if self.names is None else "coefficients"
+        return f"<CertificateSet: {len(self)} {what}, {self.question}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        shown = min(10, len(self))
+        head = ["row" if self.names is None else "name", "score", "low", "high", "verdict"]
+        body = "".join(
+            "<tr>"
+            f"<th>{html.escape(str(i if self.names is None else self.names[i]))}</th>"
+            f"<td>{self.score[i]:.6g}</td><td>{self.low[i]:.6g}</td><td>{self.high[i]:.6g}</td>"
+            f"<td>{html.escape(str(self.verdict[i]))}</td></tr>"
+            for i in range(shown)
+        )
+        more = f"<p>… and {len(self) - shown} more</p>" if len(self) > shown else ""
+        return (
+            f"<p><b>{100 * self.robustness_rate:.1f} %</b> of {len(self)} robust: "
+            f"{html.escape(self.question)}</p>"
+            f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{more}"
+        )
+
+
+def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:
+    """Return verdicts from flags: broken is NOT_ROBUST, undecided wins over both."""
+    code = np.where(broken, 0, 1)
+    if undecided is not None:
+        code = np.where(undecided, 2, code)
+    return np.asarray(_VERDICTS[code])

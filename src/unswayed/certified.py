@@ -1,0 +1,468 @@
+"""CertifiedClassifier and CertifiedRegressor: scikit-learn's manners and one new verb, certify."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unswayed._core.compression import distinct_rows
+from unswayed._core.influence import WeightRows
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.bias import LabelBias, count_budget
+from unswayed.certificates import CertificateSet, Witness, verdicts
+from unswayed.engines.exact import ExactEngine
+from unswayed.engines.margins import Margins, radius_margins, sign_margins, threshold_margins
+from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.inputs import (
+    Schema,
+    as_labels,
+    as_sample_weight,
+    check_numeric_frame,
+    frame_like,
+)
+from unswayed.learners.adapters import (
+    LinearModel,
+    check_blind,
+    check_certifiable,
+    final_estimator,
+    learner_of,
+)
+from unswayed.learners.protocol import Learner
+
+METHODS = ("auto", "exact")
+
+# Own scores and the wrapped estimator's agree to this, relative to the largest score.
+_PRECISION = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FeatureWeights:
+    """Weight rows of feature rows."""
+
+    learner: Learner
+    rows: Matrix
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def block(self, start: int, stop: int) -> FloatArray:
+        return self.learner.weights(self.rows[start:stop])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CoefficientWeights:
+    """Weight rows whose scores are the coefficients."""
+
+    learner: Any
+
+    def __len__(self) -> int:
+        return int(self.learner.n_features)
+
+    def block(self, start: int, stop: int) -> FloatArray:
+        return np.asarray(self.learner.coefficient_weights(start, stop))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Question:
+    """Rows put to a fitted model, equal ones once. What a CertificateSet asks for more."""
+
+    model: "_Certified"
+    weights: WeightRows
+    group: IntArray  # the distinct row of each row
+    score: FloatArray  # of the distinct rows, like everything below
+    margins: Margins
+    origin: Any  # the user's rows: a frame of their library is given back
+
+    def certificates(
+        self, budget: int, question: str, names: tuple[str, ...] | None = None
+    ) -> CertificateSet:
+        up, down = self.model.engine_.reach(self.weights, budget)
+        finite = np.isfinite(up) & np.isfinite(down) & np.isfinite(self.score)
+        verdict = verdicts(self.margins.broken(up, down), ~finite)
+        group = self.group
+        return CertificateSet(
+            score=self.score[group],
+            low=(self.score - down)[group],
+            high=(self.score + up)[group],
+            verdict=verdict[group],
+            budget=budget,
+            question=question,
+            method_=np.full(len(group), "exact"),
+            names=names,
+            source=self,
+        )
+
+    def minimum_budget(self) -> FloatArray:
+        return self.model.engine_.minimum_budget(self.weights, self.margins)[self.group]
+
+    def witness(self, row: int) -> Witness:
+        at = int(self.group[row])
+        rows, added, shift = self.model.engine_.changes(self.weights, at, self.margins)
+        labels = self.model._label_values(self.model.targets_[rows] + added)
+        return Witness(rows, labels, float(self.score[at] + shift))
+
+    def frame(self, columns: dict[str, Any]) -> Any:
+        return frame_like(self.origin, columns)
+
+
+class _Certified(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """What classification and regression share: fitting, inputs, and the engine."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    estimator: Any
+    bias: LabelBias | None
+
+    # --- what differs ---------------------------------------------------------------------
+
+    def _encode(self, labels: NDArray[Any]) -> FloatArray:
+        raise NotImplementedError
+
+    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _flip_between(self) -> tuple[float, float] | None:
+        return None
+
+    def _label_values(self, targets: FloatArray) -> NDArray[Any]:
+        return targets
+
+    def _margins(self, score: FloatArray) -> Margins:
+        raise NotImplementedError
+
+    def _raw(self, X: Any) -> FloatArray:
+        return np.asarray(self.estimator_.predict(X), dtype=np.float64).ravel()
+
+    # --- fitting --------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the wrapped estimator and prepare its certificates.
+
+        Parameters
+        ----------
+        X : array, scipy-sparse matrix, or pandas, polars or pyarrow frame
+        y : labels, one per row
+        sample_weight : weights, one per row, optional
+        """
+        check_certifiable(self.estimator)
+        if not isinstance(self.bias, LabelBias):
+            raise InputError(
+                f"bias must be a LabelBias, got {self.bias!r}; say which labels may be wrong, for "
+                "example bias=LabelBias.flips(budget=0.01) or LabelBias.shifts(2000, budget=50)"
+            )
+        rows = self._validated(X, reset=True)
+        n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        labels = as_labels(y, n_rows)
+        weight = as_sample_weight(sample_weight, n_rows)
+        self.targets_ = self._encode(labels)
+        resolved = self.bias.resolve(
+            self.targets_, X=X, labels=y, flip_between=self._flip_between()
+        )
+        self.estimator_ = clone(self.estimator)
+        self.estimator_.fit(
+            rows, self._labels_to_fit(labels), **self._weight_argument(self.estimator_, weight)
+        )
+        final = final_estimator(self.estimator_)
+        features = LinearModel(self.estimator_, None).features(rows)  # type: ignore[arg-type]
+        check_blind(self.estimator_, rows, features)
+        self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
+        self._check_precision(rows, features)
+        self.engine_ = ExactEngine(self.model_.learner, resolved)
+        return self
+
+    @staticmethod
+    def _weight_argument(estimator: Any, weight: FloatArray | None) -> dict[str, FloatArray]:
+        if weight is None:
+            return {}
+        name = "sample_weight"
+        while isinstance(estimator, Pipeline):
+            step, estimator = estimator.steps[-1]
+            name = f"{step}__{name}"
+        return {name: weight}
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Rows ready for the wrapped estimator: its own business behind a pipeline."""
+        if not reset:
+            check_is_fitted(self)
+            if self.schema_ is not None:
+                self.schema_.check(X)
+        if isinstance(self.estimator, Pipeline):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            if n_rows == 0:
+                raise InputError("X has no rows")
+            rows = X
+        else:
+            check_numeric_frame(X)
+            rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if reset:
+            self.schema_ = Schema.of(X)
+        return rows
+
+    def _check_precision(self, rows: Any, features: Matrix) -> None:
+        own = self.model_.learner.scores(features, self.targets_)
+        raw = self._raw(rows)
+        scale = max(float(np.abs(raw).max()), np.finfo(np.float64).tiny)
+        gap = float(np.abs(own - raw).max()) / scale
+        if gap > _PRECISION:
+            warnings.warn(
+                f"{type(final_estimator(self.estimator_)).__name__} stopped {gap:.1e} (relative) "
+                "away from the solution its definition asks for; certificates are about that "
+                "solution. An iterative solver wants a smaller tol; a singular problem wants "
+                "alpha > 0",
+                SolverPrecisionWarning,
+                stacklevel=3,
+            )
+
+    # --- questions ------------------------------------------------------------------------
+
+    def _question(self, X: Any) -> _Question:
+        rows = self._validated(X, reset=False)
+        features = self.model_.features(rows)
+        first, group = distinct_rows(features)
+        distinct = features[first]
+        score = self.model_.learner.scores(distinct, self.targets_)
+        weights = _FeatureWeights(self.model_.learner, distinct)
+        return _Question(self, weights, group, score, self._margins(score), X)
+
+    def _budget(self, budget: float | None) -> int:
+        if budget is None:
+            return int(self.engine_.bias.budget)
+        return count_budget(budget, len(self.targets_))
+
+    def certify(
+        self, X: Any, *, budget: float | None = None, method: str = "auto"
+    ) -> CertificateSet:
+        """Prove, for every row, that its prediction stays or that it can be overturned.
+
+        Parameters
+        ----------
+        X : rows, of the same columns as the training rows
+        budget : int or float, optional
+            Instead of the bias's own: a count of labels, or a share of the training rows.
+        method : {"auto", "exact"}
+            Both are exact.
+        """
+        if method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        check_is_fitted(self)
+        count = self._budget(budget)
+        return self._question(X).certificates(count, self._in_words(count))
+
+    def minimum_budget(self, X: Any) -> FloatArray:
+        """Least number of wrong labels that overturns each row's prediction; inf if none does."""
+        return self._question(X).minimum_budget()
+
+    def certify_coefficients(self, *, budget: float | None = None) -> CertificateSet:
+        """Prove, for every coefficient, that its sign stays or that it can be lost."""
+        check_is_fitted(self)
+        learner: Any = self.model_.learner
+        if not hasattr(learner, "coefficients"):
+            raise InputError(
+                f"{type(final_estimator(self.estimator_)).__name__} has no coefficients; "
+                "certify its predictions instead"
+            )
+        value = learner.coefficients(self.targets_)
+        question = _Question(
+            self,
+            _CoefficientWeights(learner),
+            np.arange(len(value)),
+            value,
+            sign_margins(value),
+            None,
+        )
+        count = self._budget(budget)
+        names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
+        return question.certificates(count, f"same sign if {self._wrong(count)}", names)
+
+    def _wrong(self, budget: int) -> str:
+        labels = "label is" if budget == 1 else "labels are"
+        return f"up to {budget} {labels} wrong"
+
+    def _in_words(self, budget: int) -> str:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class CertifiedClassifier(ClassifierMixin, _Certified):  # type: ignore[misc]
+    """A binary classifier whose predictions come with proofs.
+
+    Parameters
+    ----------
+    estimator : LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother, or a \
+Pipeline that ends in one
+        Regressors are trained on labels 0 and 1 and decide at 0.5, as in the paper;
+        RidgeClassifier on -1 and 1, deciding at 0.
+    bias : LabelBias
+        Which labels may be wrong. Offsets of `shifts` and `intervals` are in the numbers above.
+
+    Attributes
+    ----------
+    classes_ : array
+        The two labels; the second is the positive one.
+    estimator_ : the fitted estimator
+    threshold_ : float
+        The decision is ``score > threshold_``.
+
+    Examples
+    --------
+    Four labels, of which one may be wrong. The first row is decided by two of them.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "no", "yes"])
+    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> certs
+    <CertificateSet: 2 rows, same class if up to 1 label is wrong: 2 not-robust>
+    >>> str(certs.witness(0)), certs.witness(0).labels.tolist()
+    ('1 label change moves the score to 0.5', ['no'])
+    """
+
+    def __init__(self, estimator: Any, *, bias: LabelBias | None = None) -> None:
+        self.estimator = estimator
+        self.bias = bias
+
+    def _encode(self, labels: NDArray[Any]) -> FloatArray:
+        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+            # The wording is scikit-learn's: its own checks look for it.
+            raise InputError(
+                "Unknown label type: continuous. A classifier needs two classes; for real-valued "
+                "labels use CertifiedRegressor"
+            )
+        classes = np.unique(labels)
+        if len(classes) != 2:
+            what = "one class" if len(classes) == 1 else f"{len(classes)} classes"
+            raise InputError(
+                f"y has {what}. Only binary classification is supported: the labels must take "
+                "exactly two values"
+            )
+        self.classes_ = classes
+        signed = isinstance(final_estimator(self.estimator), RidgeClassifier)
+        self.threshold_ = 0.0 if signed else 0.5
+        positive = labels == classes[1]
+        return np.where(positive, 1.0, -1.0 if signed else 0.0)
+
+    def _signed(self) -> bool:
+        return self.threshold_ == 0.0
+
+    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
+        return labels if self._signed() else self.targets_
+
+    def _flip_between(self) -> tuple[float, float]:
+        return (-1.0, 1.0) if self._signed() else (0.0, 1.0)
+
+    def _label_values(self, targets: FloatArray) -> NDArray[Any]:
+        negative, positive = self._flip_between()
+        if np.isin(targets, (negative, positive)).all():
+            return np.asarray(self.classes_[(targets == positive).astype(np.intp)])
+        return targets
+
+    def _margins(self, score: FloatArray) -> Margins:
+        return threshold_margins(score, self.threshold_)
+
+    def _raw(self, X: Any) -> FloatArray:
+        if self._signed():
+            return np.asarray(self.estimator_.decision_function(X), dtype=np.float64).ravel()
+        return super()._raw(X)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score minus threshold: positive for the second class."""
+        return self._raw(self._validated(X, reset=False)) - self.threshold_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of each row, exactly the wrapped estimator's."""
+        positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
+
+    def _in_words(self, budget: int) -> str:
+        return f"same class if {self._wrong(budget)}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class CertifiedRegressor(RegressorMixin, _Certified):  # type: ignore[misc]
+    """A regressor whose predictions come with proofs.
+
+    Parameters
+    ----------
+    estimator : LinearRegression, Ridge, KernelRidge, LinearSmoother, or a Pipeline that ends \
+in one
+    bias : LabelBias
+        Which labels may be wrong.
+    radius : float
+        How far a prediction may move, either way, and still count as the same.
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator
+
+    Examples
+    --------
+    The paper's worked example, with its influence row z = (-1, 2) made by two orthogonal rows.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = CertifiedRegressor(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=1), radius=3
+    ... ).fit([[1, 0], [0, 1]], [3, 4])
+    >>> model.certify([[-1, 2]])
+    <CertificateSet: 1 rows, within 3 if up to 1 label is wrong: 1 robust>
+    """
+
+    def __init__(
+        self, estimator: Any, *, bias: LabelBias | None = None, radius: float | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.bias = bias
+        self.radius = radius
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the wrapped estimator and prepare its certificates."""
+        if self.radius is not None and not (np.isfinite(self.radius) and self.radius >= 0):
+            raise InputError(
+                f"radius must be a finite number and not negative, got {self.radius!r}; it is how "
+                "far a prediction may move and still count as the same"
+            )
+        return super().fit(X, y, sample_weight)
+
+    def _encode(self, labels: NDArray[Any]) -> FloatArray:
+        try:
+            return labels.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"y holds {labels.dtype} values but a regressor needs numbers; "
+                "for classes use CertifiedClassifier"
+            ) from None
+
+    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
+        return self.targets_
+
+    def _margins(self, score: FloatArray) -> Margins:
+        if self.radius is None:
+            raise InputError(
+                "radius is not set: say how far a prediction may move and still count as the "
+                "same, for example CertifiedRegressor(..., radius=2000)"
+            )
+        return radius_margins(len(score), float(self.radius))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Prediction of each row, exactly the wrapped estimator's."""
+        return self._raw(self._validated(X, reset=False))
+
+    def _in_words(self, budget: int) -> str:
+        return f"within {self.radius:g} if {self._wrong(budget)}"

@@ -1,0 +1,45 @@
+"""Robustness over all budgets at once: one minimum budget per row gives every rate."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._typing import FloatArray
+from unswayed.exceptions import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustnessCurve:
+    """Share of rows that keep their prediction, as a function of the budget.
+
+    A step function: `rate` holds from each of `budgets` up to the next.
+
+    Examples
+    --------
+    >>> curve = robustness_curve([1, 3, 3, np.inf])
+    >>> curve.budgets.tolist(), curve.rate.tolist()
+    ([0.0, 1.0, 3.0], [1.0, 0.75, 0.25])
+    >>> curve(2), curve(1000)
+    (0.75, 0.25)
+    """
+
+    budgets: FloatArray
+    rate: FloatArray
+
+    def __call__(self, budget: float) -> float:
+        """Rate at a budget."""
+        if not budget >= 0:
+            raise InputError(f"a budget is a count of labels, 0 or more; got {budget!r}")
+        return float(self.rate[np.searchsorted(self.budgets, budget, side="right") - 1])
+
+
+def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
+    """Rates at every budget where they change: ``rate(k) = mean(minimum_budget > k)``."""
+    least = np.asarray(minimum_budget, dtype=np.float64)
+    if least.ndim != 1 or not least.size:
+        raise InputError("minimum_budget must hold one number per row, for at least one row")
+    budgets = np.unique(np.concatenate(([0.0], least[np.isfinite(least)])))
+    ranked = np.sort(least)
+    rate = 1.0 - np.searchsorted(ranked, budgets, side="right") / len(ranked)
+    return RobustnessCurve(budgets, rate)

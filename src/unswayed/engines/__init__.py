@@ -1,0 +1,5 @@
+"""Who answers a question about rows: `exact` today, bounds that answer sooner beside it.
+
+`margins`  how far a score may move before its prediction changes
+`exact`    ranges, minimum budgets and witnesses by selection over the influence rows
+"""

@@ -1,0 +1,90 @@
+"""Exact answers by selection over influence rows (paper, section 4), in blocks on all cores."""
+
+import math
+
+import numpy as np
+
+from unswayed._core import selection
+from unswayed._core.influence import InfluenceMap, WeightRows
+from unswayed._core.parallel import block_starts, run_blocks
+from unswayed._typing import FloatArray, IntArray
+from unswayed.bias import ResolvedBias
+from unswayed.engines.margins import Margins
+from unswayed.learners.protocol import Learner
+
+
+class ExactEngine:
+    """Ranges, minimum budgets and witnesses of one learner under one bias.
+
+    Everything about the training rows is prepared once; questions come as weight rows.
+    """
+
+    def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
+        self.bias = bias
+        self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
+
+    def _blocks(self, weights: WeightRows) -> range:
+        width = max(self.influence.width, len(self.influence.entries))
+        return block_starts(len(weights), 8 * width)
+
+    def reach(self, weights: WeightRows, budget: int) -> tuple[FloatArray, FloatArray]:
+        """How far `budget` labels can raise and lower the score of each row."""
+        up, down = np.empty(len(weights)), np.empty(len(weights))
+
+        def work(start: int, stop: int) -> None:
+            z = self.influence(weights.block(start, stop))
+            up[start:stop], down[start:stop] = selection.reach(z, self.influence.entries, budget)
+
+        run_blocks(self._blocks(weights), work)
+        return up, down
+
+    def minimum_budget(self, weights: WeightRows, margins: Margins) -> FloatArray:
+        """Least number of labels that overturns each row; inf if all of them do not."""
+        out = np.empty(len(weights))
+
+        def work(start: int, stop: int) -> None:
+            z = self.influence(weights.block(start, stop))
+            here = margins[start:stop]
+            out[start:stop] = selection.minimum_budget(
+                z, self.influence.entries, here.up, here.down
+            )
+
+        run_blocks(self._blocks(weights), work)
+        return out
+
+    def changes(
+        self, weights: WeightRows, row: int, margins: Margins
+    ) -> tuple[IntArray, FloatArray, float]:
+        """Smallest set of label changes that overturns a row.
+
+        Returns the training rows, ascending, what is added to their labels, and how far that
+        moves the score. Of equally strong labels those with the lowest row numbers are taken.
+        """
+        entries = self.influence.entries
+        z = self.influence(weights.block(row, row + 1))
+        never = np.array([np.inf])
+        here = margins[row : row + 1]
+        needed = {
+            +1.0: selection.minimum_budget(z, entries, here.up, never)[0],
+            -1.0: selection.minimum_budget(z, entries, never, here.down)[0],
+        }
+        sign = min(needed, key=lambda s: needed[s])
+        count = int(needed[sign])
+        strength, offset = self._labels(sign * z[0])
+        # lexsort's last key leads: strongest first, then lowest row number.
+        chosen = np.lexsort((np.arange(len(strength)), -strength))[:count]
+        return np.sort(chosen), offset[np.sort(chosen)], sign * math.fsum(strength[chosen])
+
+    def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What each single training label can add to the score, and by which offset."""
+        entries, bias = self.influence.entries, self.bias
+        strength, offset = np.zeros(len(bias.lower)), np.zeros(len(bias.lower))
+        for members, count, step, source in (
+            (entries.members_up, entries.n_upper, entries.upper, bias.upper),
+            (entries.members_down, entries.n_lower, entries.lower, bias.lower),
+        ):
+            gain = np.repeat(signed * step, count.astype(np.intp))
+            better = gain > strength[members]
+            rows = members[better]
+            strength[rows], offset[rows] = gain[better], source[rows]
+        return strength, offset

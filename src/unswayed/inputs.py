@@ -1,0 +1,122 @@
+"""Frames, arrays and labels as users have them, checked before anything is computed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._typing import FloatArray
+from unswayed.exceptions import InputError
+
+
+def _eager(X: Any) -> Any:
+    """Return X as a narwhals frame, or None for arrays and sparse matrices."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _kind(dtype: Any) -> str:
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return "numeric"
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+        return "text"
+    return str(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Kinds of the columns a model was fitted on, so that other test rows are refused by name."""
+
+    kinds: dict[str, str]
+
+    @classmethod
+    def of(cls, X: Any) -> "Schema | None":
+        """Return the schema of a frame; None for arrays, which have no columns to name."""
+        frame = _eager(X)
+        if frame is None:
+            return None
+        return cls({name: _kind(dtype) for name, dtype in frame.schema.items()})
+
+    def check(self, X: Any) -> None:
+        """Raise if a column of X is of another kind than the one fitted on."""
+        other = Schema.of(X)
+        for name, kind in self.kinds.items():
+            found = kind if other is None else other.kinds.get(name, kind)
+            if found != kind:
+                raise InputError(
+                    f"column {name!r} holds {found} values but the model was fitted on {kind} "
+                    "ones; convert the column as it was for the training rows"
+                )
+
+
+def check_numeric_frame(X: Any) -> None:
+    """Raise, naming the column, if a frame for a bare estimator holds anything but numbers."""
+    schema = Schema.of(X)
+    for name, kind in (schema.kinds if schema else {}).items():
+        if kind != "numeric":
+            raise InputError(
+                f"column {name!r} holds {kind} values; a bare estimator needs numbers: put it in "
+                "a Pipeline behind a ColumnTransformer that encodes the column"
+            )
+
+
+def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    """Labels as a one-dimensional array without missing values."""
+    if y is None:
+        # The wording is scikit-learn's: its own checks look for it.
+        raise InputError("requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise InputError(f"y must be one label per row, got an array of shape {labels.shape}")
+    if len(labels) != n_rows:
+        raise InputError(f"y has {len(labels)} labels for {n_rows} rows of X")
+    if labels.dtype.kind == "c":
+        raise InputError("Complex data not supported: y holds complex numbers")
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    elif labels.dtype == object:
+        missing = np.array([label is None or label != label for label in labels.tolist()])
+    else:
+        return labels
+    if missing.any():
+        raise InputError(
+            f"y contains NaN or infinity (first at row {int(np.flatnonzero(missing)[0])}); "
+            "drop those rows or fill their labels in"
+        )
+    return labels
+
+
+def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Sample weights as finite nonnegative numbers, one per row."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight has shape {weight.shape}, expected {(n_rows,)}")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise InputError("sample_weight must be finite and not negative")
+    if not weight.any():
+        raise InputError("sample_weight is zero for every row: nothing is left to fit")
+    return weight
+
+
+def frame_like(X: Any, columns: dict[str, Any]) -> Any:
+    """Build a frame of X's library; for arrays, of the first installed of pandas, polars, pyarrow."""
+    frame = _eager(X)
+    if frame is not None:
+        made = nw.from_dict(columns, backend=frame.implementation).to_native()
+        if frame.implementation.is_pandas():
+            made.index = X.index
+        return made
+    for backend in ("pandas", "polars", "pyarrow"):
+        try:
+            return nw.from_dict(columns, backend=backend).to_native()
+        except ImportError:
+            continue
+    raise ImportError("to_frame needs pandas, polars or pyarrow: pip install 'unswayed[frames]'")

@@ -1,0 +1,171 @@
+"""From a scikit-learn estimator or pipeline to a learner the engine understands."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils.validation import check_array
+
+from unswayed._typing import FloatArray, Matrix
+from unswayed.exceptions import InputError, LabelPeekError
+from unswayed.learners.kernel import KernelLearner
+from unswayed.learners.least_squares import least_squares
+from unswayed.learners.protocol import Learner
+from unswayed.learners.refusals import (
+    check_final,
+    check_parameters,
+    check_step,
+    is_known_blind,
+    refuse_nonlinear,
+)
+from unswayed.learners.smoother import LinearSmoother, SmootherLearner
+
+_LINEAR = (LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother)
+
+
+def final_estimator(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def _steps_before(estimator: Any) -> list[tuple[str, Any]]:
+    steps: list[tuple[str, Any]] = []
+    while isinstance(estimator, Pipeline):
+        steps += estimator.steps[:-1]
+        estimator = estimator.steps[-1][1]
+    return steps
+
+
+def _transformers(steps: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Every transformer in nested pipelines, unions and column transformers."""
+    for name, step in steps:
+        if step is None or isinstance(step, str):  # "passthrough", "drop"
+            continue
+        if isinstance(step, Pipeline):
+            yield from _transformers(step.steps)
+        elif isinstance(step, FeatureUnion):
+            yield from _transformers(step.transformer_list)
+        elif isinstance(step, ColumnTransformer):
+            yield from _transformers([(inner, each) for inner, each, _ in step.transformers])
+            yield from _transformers([("remainder", step.remainder)])
+        else:
+            yield name, step
+
+
+def check_certifiable(estimator: Any) -> None:
+    """Raise, before anything is fitted, for what cannot be certified."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise refuse_nonlinear(estimator)
+    for name, step in _transformers(_steps_before(estimator)):
+        check_step(name, step)
+    final = final_estimator(estimator)
+    check_final(final)
+    if type(final) not in _LINEAR:
+        raise refuse_nonlinear(final)
+    check_parameters(final)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """A fitted estimator seen as linear in its labels.
+
+    `features` turns the user's rows into the learner's; it was fitted without labels.
+    """
+
+    estimator: Any
+    learner: Learner
+
+    def features(self, X: Any) -> Matrix:
+        """Rows as the final estimator sees them: float64, dense or CSR."""
+        inner = self.estimator
+        while isinstance(inner, Pipeline):
+            X = inner[:-1].transform(X) if len(inner.steps) > 1 else X
+            inner = inner.steps[-1][1]
+        return as_matrix(X)
+
+    def feature_names(self, names: Any) -> tuple[str, ...]:
+        """Names of the final estimator's features, given those of the input."""
+        inner = self.estimator
+        while isinstance(inner, Pipeline):
+            if len(inner.steps) > 1:
+                names = inner[:-1].get_feature_names_out(names)
+            inner = inner.steps[-1][1]
+        if names is None:
+            names = [f"x{j}" for j in range(self.learner.n_features)]  # type: ignore[attr-defined]
+        return tuple(str(name) for name in names)
+
+
+def as_matrix(X: Any) -> Matrix:
+    """Rows as float64, dense in C order or canonical CSR: equal rows then have equal bits."""
+    found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+    if hasattr(found, "indptr"):
+        from scipy import sparse
+
+        found = sparse.csr_array(found, copy=True)
+        found.sum_duplicates()
+        found.eliminate_zeros()
+    return found
+
+
+def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
+    """Raise if a transformer that is not known to be blind gives other features without labels.
+
+    The certificate is about the features fitted with no labels at all; this makes sure that
+    those are the ones the user's own pipeline computes.
+    """
+    steps = _steps_before(estimator)
+    strangers = [(n, s) for n, s in _transformers(steps) if not is_known_blind(s)]
+    if not strangers:
+        return
+    names = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in strangers)
+    try:
+        alone = X
+        for _, step in steps:
+            if step is not None and not isinstance(step, str):
+                alone = clone(step).fit(alone).transform(alone)
+        alone = as_matrix(alone)
+        differ = alone.shape != features.shape or abs(alone - features).max() > 0
+    except (TypeError, ValueError) as error:
+        raise LabelPeekError(
+            f"step {names} cannot be fitted without labels ({error}), so it may look at them and "
+            "the certificate could be false; drop the step, or fit it on data outside the "
+            "training set"
+        ) from error
+    if differ:
+        raise LabelPeekError(
+            f"step {names} gives other features when fitted without labels, so it looks at them "
+            "(or is random: then set its random_state) and the certificate would be false; drop "
+            "the step, or fit it on data outside the training set"
+        )
+
+
+def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -> Learner:
+    """Build the learner of a fitted final estimator on its training features."""
+    if isinstance(final, LinearSmoother):
+        if sample_weight is not None:
+            raise InputError("LinearSmoother takes no sample_weight: put it into the influence")
+        return SmootherLearner(final)
+    if isinstance(final, KernelRidge):
+        return KernelLearner(final, alpha=_one_alpha(final), sample_weight=sample_weight)
+    return least_squares(
+        features,
+        alpha=0.0 if isinstance(final, LinearRegression) else _one_alpha(final),
+        fit_intercept=final.fit_intercept,
+        sample_weight=sample_weight,
+        rank=getattr(final, "rank_", None),
+    )
+
+
+def _one_alpha(final: Any) -> float:
+    alpha = np.atleast_1d(np.asarray(final.alpha, dtype=np.float64))
+    if alpha.size != 1:
+        raise InputError(f"alpha has {alpha.size} values but there is one target; pass one number")
+    return float(alpha[0])

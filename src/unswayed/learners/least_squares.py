@@ -1,0 +1,193 @@
+"""Least squares and ridge: z(x) = A (AᵀSA + αI)⁺ φ(x), S the sample weights.
+
+With an intercept, features are centred by their weighted mean and the intercept is not
+penalised, as scikit-learn has it; the centred labels' mean drops out, because centred columns
+are orthogonal to a constant, and what is left of it is one constant influence s_i / Σs.
+"""
+
+import numpy as np
+from scipy import linalg
+
+from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.symmetric import SymmetricSolver
+
+
+def _dense(matrix: Matrix) -> FloatArray:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+class LeastSquares:
+    """Ridge with more rows than features; alpha 0 is least squares, of minimum norm if singular.
+
+    Parameters
+    ----------
+    features : (n, p) matrix, dense or CSR
+    alpha : float
+        Ridge penalty.
+    fit_intercept : bool
+    sample_weight : (n,) array, optional
+    rank : int, optional
+        The rank the wrapped estimator found, to follow it where alpha is 0.
+    """
+
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+        rank: int | None = None,
+    ) -> None:
+        self.n_rows, self.n_features = features.shape
+        self.row_scale = sample_weight
+        self._sparse = hasattr(features, "indptr")
+        weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
+        self._total = float(weight.sum()) if fit_intercept else np.inf  # 1/inf: no intercept
+        self._mean = (
+            np.asarray(features.T @ weight).ravel() / self._total
+            if fit_intercept
+            else np.zeros(self.n_features)
+        )
+        self._weight = weight
+        if self._sparse:
+            self._fit_sparse(features, alpha, rank)
+        else:
+            self._fit_dense(features, alpha, rank)
+
+    def _fit_dense(self, features: FloatArray, alpha: float, rank: int | None) -> None:
+        centred = features - self._mean
+        scaled = centred * np.sqrt(self._weight)[:, None]
+        if alpha == 0:
+            _, size, right = linalg.svd(scaled, full_matrices=False)
+            if rank is None:
+                cutoff = max(scaled.shape) * np.finfo(np.float64).eps * size.max(initial=0.0)
+                rank = int(np.sum(size > cutoff))
+            basis = right[:rank].T / size[:rank]
+            self._inverse = basis @ basis.T
+        else:
+            self._inverse = self._invert(scaled.T @ scaled, alpha, rank)
+        self.design: Matrix = np.hstack((centred, np.ones((self.n_rows, 1))))
+
+    def _fit_sparse(self, features: Matrix, alpha: float, rank: int | None) -> None:
+        # Centring would fill the matrix; the mean moves into the constant's weight instead.
+        from scipy import sparse
+
+        gram = _dense(features.T @ features.multiply(self._weight[:, None]).tocsr())
+        if np.isfinite(self._total):
+            gram -= self._total * np.outer(self._mean, self._mean)
+        self._inverse = self._invert(gram, alpha, rank)
+        ones = sparse.csr_array(np.ones((self.n_rows, 1)))
+        self.design = sparse.csr_array(sparse.hstack((features, ones), format="csr"))
+
+    def _invert(self, gram: FloatArray, alpha: float, rank: int | None) -> FloatArray:
+        gram[np.diag_indices_from(gram)] += alpha
+        solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
+        inverse = solver.solve(np.eye(len(gram)))
+        return (inverse + inverse.T) / 2
+
+    def _with_constant(self, linear: FloatArray, constant: float) -> FloatArray:
+        column = np.full(len(linear), constant)
+        if self._sparse:
+            column -= linear @ self._mean
+        return np.hstack((linear, column[:, None]))
+
+    def weights(self, rows: Matrix) -> FloatArray:
+        """Weight vectors of feature rows; the last entry is the constant's."""
+        linear = rows @ self._inverse - self._mean @ self._inverse
+        return self._with_constant(np.asarray(linear), 1.0 / self._total)
+
+    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
+        """Weight vectors whose scores are coefficients start to stop."""
+        return self._with_constant(self._inverse[start:stop], 0.0)
+
+    def coefficients(self, labels: FloatArray) -> FloatArray:
+        """Coefficients when trained on `labels`."""
+        moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
+        constant = moment[-1] if self._sparse else 0.0
+        return self._inverse @ (moment[:-1] - constant * self._mean)
+
+    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
+        """Scores of feature rows when trained on `labels`."""
+        slope = self.coefficients(labels)
+        intercept = self._weight @ labels / self._total - self._mean @ slope
+        return np.asarray(rows @ slope + intercept)
+
+
+class WideLeastSquares:
+    """The same with fewer rows than features, solved in the space of the rows.
+
+    z(x) = √S (√S K √S + αI)⁺ √S k(x) + intercept, K and k the inner products of centred rows.
+    """
+
+    design = None
+    row_scale = None
+
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+        rank: int | None = None,
+    ) -> None:
+        self.n_rows, self.n_features = features.shape
+        weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
+        self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
+        self._features = features
+        self._mean = np.asarray(features.T @ self._share).ravel()
+        self._root = np.sqrt(weight)
+        inner = self._inner(features)
+        gram = inner * np.outer(self._root, self._root)
+        gram[np.diag_indices_from(gram)] += alpha
+        self._solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
+
+    def _inner(self, rows: Matrix) -> FloatArray:
+        """Inner products of centred training rows with centred rows, one column per row."""
+        raw = _dense(self._features @ rows.T)
+        return np.asarray(
+            raw
+            - np.asarray(self._features @ self._mean).reshape(-1, 1)
+            - np.asarray(rows @ self._mean).reshape(1, -1)
+            + self._mean @ self._mean
+        )
+
+    def _influence(self, inner: FloatArray) -> FloatArray:
+        root = self._root[:, None]
+        return (root * self._solver.solve(root * inner)).T
+
+    def weights(self, rows: Matrix) -> FloatArray:
+        """Whole influence rows."""
+        return np.ascontiguousarray(self._influence(self._inner(rows)) + self._share)
+
+    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
+        """Influence rows of coefficients start to stop."""
+        columns = _dense(self._features[:, start:stop]) - self._mean[start:stop]
+        return np.ascontiguousarray(self._influence(columns))
+
+    def coefficients(self, labels: FloatArray) -> FloatArray:
+        """Coefficients when trained on `labels`."""
+        dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
+        return np.asarray(self._features.T @ dual).ravel() - self._mean * dual.sum()
+
+    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
+        """Scores of feature rows when trained on `labels`."""
+        slope = self.coefficients(labels)
+        return np.asarray(rows @ slope + (self._share @ labels - self._mean @ slope))
+
+
+def least_squares(
+    features: Matrix,
+    *,
+    alpha: float,
+    fit_intercept: bool,
+    sample_weight: FloatArray | None = None,
+    rank: int | None = None,
+) -> LeastSquares | WideLeastSquares:
+    """Ridge in whichever space is smaller, that of the features or that of the rows."""
+    n_rows, n_features = features.shape
+    learner = WideLeastSquares if n_rows < n_features else LeastSquares
+    return learner(
+        features, alpha=alpha, fit_intercept=fit_intercept, sample_weight=sample_weight, rank=rank
+    )

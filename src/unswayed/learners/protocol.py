@@ -1,0 +1,39 @@
+"""What the engine needs of a model that is linear in its labels."""
+
+from typing import Protocol
+
+from unswayed._typing import FloatArray, Matrix
+
+
+class Learner(Protocol):
+    """A model trained on features; its labels come later, because only the score needs them.
+
+    The influence of the n training labels on the score at a row x is
+    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None.
+    """
+
+    n_rows: int
+    design: Matrix | None
+    row_scale: FloatArray | None
+
+    def weights(self, rows: Matrix) -> FloatArray:
+        """Weight vectors of feature rows, one row each."""
+        ...
+
+    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
+        """Scores of feature rows when trained on `labels`."""
+        ...
+
+
+class LinearLearner(Learner, Protocol):
+    """A learner whose score is also linear in the features, so that it has coefficients."""
+
+    n_features: int
+
+    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
+        """Weight vectors whose scores are the coefficients of features start to stop."""
+        ...
+
+    def coefficients(self, labels: FloatArray) -> FloatArray:
+        """Coefficients when trained on `labels`."""
+        ...

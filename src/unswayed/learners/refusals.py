@@ -1,0 +1,112 @@
+"""What cannot be certified, refused by name and with the reason."""
+
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+from unswayed.exceptions import LabelPeekError, NotLinearError
+
+CERTIFIABLE = (
+    "LinearRegression, Ridge, RidgeClassifier, KernelRidge, unswayed.LinearSmoother, and "
+    "Pipelines and ColumnTransformers that end in one of them"
+)
+
+# Transformers of scikit-learn that never look at y, by name: no import is paid for them.
+_BLIND = frozenset(
+    """
+    AdditiveChi2Sampler Binarizer CountVectorizer DictVectorizer FactorAnalysis FastICA
+    FeatureAgglomeration FeatureHasher FunctionTransformer GaussianRandomProjection
+    HashingVectorizer IncrementalPCA KBinsDiscretizer KNNImputer KernelCenterer KernelPCA
+    LatentDirichletAllocation MaxAbsScaler MinMaxScaler MissingIndicator NMF Normalizer Nystroem
+    OneHotEncoder OrdinalEncoder PCA PolynomialCountSketch PolynomialFeatures PowerTransformer
+    QuantileTransformer RBFSampler RobustScaler SimpleImputer SkewedChi2Sampler
+    SparseRandomProjection SplineTransformer StandardScaler TfidfTransformer TfidfVectorizer
+    TruncatedSVD VarianceThreshold
+    """.split()
+)
+
+_PEEKING_REASONS = {
+    "TransformedTargetRegressor": "transforms the labels before it fits",
+    "PLSRegression": "chooses its directions by the labels",
+    "PLSCanonical": "chooses its directions by the labels",
+    "CCA": "chooses its directions by the labels",
+    "TunedThresholdClassifierCV": "chooses its threshold by the labels",
+    "CalibratedClassifierCV": "calibrates its scores on the labels",
+    "TargetEncoder": "encodes categories by their labels",
+}
+
+
+def _from_sklearn(estimator: Any) -> bool:
+    return type(estimator).__module__.split(".")[0] == "sklearn"
+
+
+def _is_search(estimator: Any) -> bool:
+    name = type(estimator).__name__
+    return name.endswith(("CV", "Search")) or hasattr(estimator, "best_estimator_")
+
+
+def check_final(estimator: Any, *, name: str | None = None) -> None:
+    """Raise if a final estimator looks at the labels to choose itself."""
+    kind = type(estimator).__name__
+    reason = _PEEKING_REASONS.get(kind)
+    if reason is None and _is_search(estimator):
+        reason = "chooses its parameters by the labels"
+    if reason is None:
+        return
+    what = kind if name is None else f"step {name!r} ({kind})"
+    raise LabelPeekError(
+        f"{what} {reason}, so changing a label changes the model it chooses and the certificate "
+        "would be false; choose on data outside the training set, then certify the chosen one "
+        f"of {CERTIFIABLE}"
+    )
+
+
+def refuse_nonlinear(estimator: Any) -> NotLinearError:
+    """Make the error for an estimator whose score is not linear in its labels."""
+    kind = type(estimator).__name__
+    return NotLinearError(
+        f"{kind} is not known to be linear in its labels, so its predictions cannot be certified "
+        f"exactly; use one of {CERTIFIABLE}; a linear model of your own goes through "
+        "LinearSmoother"
+    )
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise for a parameter that makes a linear estimator depend on its labels otherwise."""
+    kind = type(estimator).__name__
+    if getattr(estimator, "positive", False):
+        raise NotLinearError(
+            f"{kind}(positive=True) is not linear in its labels: which coefficients are held at 0 "
+            "depends on them; pass positive=False"
+        )
+    weight = getattr(estimator, "class_weight", None)
+    if weight is not None:
+        raise NotLinearError(
+            f"{kind}(class_weight={weight!r}) weighs each row by its label, so changing a label "
+            "changes the weights too and the score is not linear in the labels; "
+            "pass class_weight=None, or sample_weight to fit"
+        )
+
+
+def is_known_blind(step: Any) -> bool:
+    """Whether a transformer is known never to look at the labels."""
+    return _from_sklearn(step) and type(step).__name__ in _BLIND
+
+
+def check_step(name: str, step: Any) -> None:
+    """Raise if a transformer is known to look at the labels."""
+    kind = type(step).__name__
+    needs_labels = (
+        kind in _PEEKING_REASONS
+        or _is_search(step)
+        or get_tags(step).target_tags.required
+        or (_from_sklearn(step) and hasattr(step, "transform") and is_classifier(step))
+        or (_from_sklearn(step) and kind in ("SelectFromModel", "RFE", "SequentialFeatureSelector"))
+    )
+    if needs_labels:
+        raise LabelPeekError(
+            f"step {name!r} ({kind}) looks at the labels, so changing a label changes the "
+            "features too and the certificate would be false; drop the step, or fit it on data "
+            "outside the training set"
+        )

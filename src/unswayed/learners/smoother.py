@@ -1,0 +1,100 @@
+"""An explicit influence matrix, for every linear model that is not wrapped by name."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from unswayed._typing import FloatArray, Matrix
+from unswayed.exceptions import InputError
+
+
+class LinearSmoother(RegressorMixin, BaseEstimator):
+    """A model given by its influence: prediction = influence · y.
+
+    Nearest neighbours, local regression, smoothing splines and Gaussian processes are of this
+    form once their tuning is fixed without looking at the labels.
+
+    Parameters
+    ----------
+    influence : "precomputed" or callable
+        A callable of (training rows, rows) that returns an array of shape
+        (len(rows), len(training rows)). With "precomputed", the rows given to `predict` and
+        `certify` are influence rows themselves and the training X only counts the labels.
+
+    Examples
+    --------
+    The paper's example: z = (-1, 2), y = (3, 4), either label off by at most 1, one at a time.
+
+    >>> from unswayed import CertifiedRegressor, LabelBias
+    >>> model = CertifiedRegressor(
+    ...     LinearSmoother(), bias=LabelBias.shifts(1, budget=1), radius=3
+    ... ).fit([[0.0, 0.0], [0.0, 0.0]], [3, 4])
+    >>> certificate = model.certify([[-1.0, 2.0]])
+    >>> certificate.low.item(), certificate.high.item(), str(certificate.verdict[0])
+    (3.0, 7.0, 'robust')
+    """
+
+    def __init__(
+        self,
+        influence: Literal["precomputed"] | Callable[[Any, Any], Any] = "precomputed",
+    ) -> None:
+        self.influence = influence
+
+    def fit(self, X: Any, y: Any) -> "LinearSmoother":
+        """Keep the training rows and labels."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
+        if not (callable(self.influence) or self.influence == "precomputed"):
+            raise InputError(
+                f"influence must be 'precomputed' or a callable, got {self.influence!r}"
+            )
+        if self.influence == "precomputed" and X.shape[1] != X.shape[0]:
+            raise InputError(
+                f"with influence='precomputed' X must have one column per training row, got "
+                f"{X.shape[1]} columns for {X.shape[0]} rows"
+            )
+        self.X_fit_, self.y_fit_ = X, np.asarray(y, dtype=np.float64)
+        return self
+
+    def influence_rows(self, rows: Matrix) -> FloatArray:
+        """Influence of each training label on the prediction at each row."""
+        found = rows if self.influence == "precomputed" else self.influence(self.X_fit_, rows)  # type: ignore[operator]
+        found = check_array(found, dtype=np.float64, input_name="influence", accept_sparse="csr")
+        found = found.toarray() if hasattr(found, "toarray") else found
+        if found.shape != (rows.shape[0], len(self.y_fit_)):
+            raise InputError(
+                f"influence has shape {found.shape}, expected {(rows.shape[0], len(self.y_fit_))}: "
+                "one row per row asked about, one column per training label"
+            )
+        return np.ascontiguousarray(found)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Influence times labels."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self.influence_rows(rows) @ self.y_fit_
+
+
+class SmootherLearner:
+    """A fitted `LinearSmoother` as the engine sees it."""
+
+    design = None
+    row_scale = None
+
+    def __init__(self, smoother: LinearSmoother) -> None:
+        self.n_rows = len(smoother.y_fit_)
+        self._smoother = smoother
+
+    def weights(self, rows: Matrix) -> FloatArray:
+        """Whole influence rows."""
+        return self._smoother.influence_rows(rows)
+
+    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
+        """Scores of feature rows when trained on `labels`."""
+        step = max(1, 2**22 // max(1, self.n_rows))
+        parts = [
+            self.weights(rows[at : at + step]) @ labels for at in range(0, rows.shape[0], step)
+        ]
+        return np.concatenate(parts)
