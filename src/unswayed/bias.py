@@ -53,11 +53,12 @@ def check_budget(budget: object) -> None:
     advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
     if isinstance(budget, bool | np.bool_) or not isinstance(budget, numbers.Real):
         raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
+    budget = float(budget) if not isinstance(budget, numbers.Integral) else int(budget)
     if math.isnan(budget):
         raise BiasError(f"budget is NaN; {advice}")
     if budget < 0:
         raise BiasError(f"budget is negative ({budget!r}); {advice}")
-    if not isinstance(budget, numbers.Integral) and budget >= 1:
+    if isinstance(budget, float) and budget >= 1:
         raise BiasError(
             f"budget {budget!r} is a float of 1 or more, which is neither a count nor a share; "
             f"{advice}"
@@ -73,9 +74,8 @@ def count_budget(budget: float, n_rows: int) -> int:
     29
     """
     check_budget(budget)
-    if isinstance(budget, numbers.Integral):
-        return int(budget)
-    return math.floor(Fraction(repr(float(budget))) * n_rows)
+    # repr: the share as it was written, not the nearest double's binary expansion.
+    return int(budget) if budget >= 1 else math.floor(Fraction(repr(float(budget))) * n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,8 @@ class LabelBias:
             raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
         if self.lower is not None and self.upper is not None and self.kind != "flips":
             # At birth, not at fit: the traceback then points at the line that wrote it.
-            ResolvedBias(*np.broadcast_arrays(self.lower, self.upper), budget=0)
+            lower, upper = np.broadcast_arrays(self.lower, self.upper)
+            ResolvedBias(lower, upper, budget=0)
 
     @classmethod
     def flips(

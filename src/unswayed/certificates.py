@@ -13,6 +13,11 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 
 
+def is_missing(value: object) -> bool:
+    """None and every kind of NaN: the values that do not equal themselves."""
+    return value is None or bool(value != value)  # noqa: PLR0124
+
+
 class Verdict(StrEnum):
     """What is proven of a prediction; UNDECIDED when nothing is."""
 
@@ -165,7 +170,7 @@ class CertificateSet:
                 f"groups has shape {values.shape} but there are {len(self)} certificates; "
                 "pass one group per certified row"
             )
-        labels = ["missing" if v is None or v != v else v for v in values.tolist()]
+        labels = ["missing" if is_missing(v) else v for v in values.tolist()]
         try:
             names = sorted(set(labels))
         except TypeError:  # mixed types have no order of their own
@@ -177,7 +182,7 @@ class CertificateSet:
         return GroupRates(tuple(names), robust / count, count)
 
     def witness(self, row: int) -> Witness | None:
-        """Return the smallest set of label changes that overturns a row, or None if it is robust."""
+        """Return the smallest set of label changes that overturns a row; None if it is robust."""
         if not -len(self) <= row < len(self):
             raise InputError(f"row {row} is out of range: there are {len(self)} certificates")
         row %= len(self)

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,13 +111,12 @@ class _Question:
         return frame_like(self.origin, columns)
 
 
-class _Certified(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class _Certified(MetaEstimatorMixin, BaseEstimator):
     """What classification and regression share: fitting, inputs, and the engine."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     estimator: Any
     bias: LabelBias | None
+    schema_: Schema | None
 
     # --- what differs ---------------------------------------------------------------------
 
@@ -295,7 +294,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class CertifiedClassifier(ClassifierMixin, _Certified):  # type: ignore[misc]
+class CertifiedClassifier(ClassifierMixin, _Certified):
     """A binary classifier whose predictions come with proofs.
 
     Parameters
@@ -396,7 +395,7 @@ Pipeline that ends in one
         return tags
 
 
-class CertifiedRegressor(RegressorMixin, _Certified):  # type: ignore[misc]
+class CertifiedRegressor(RegressorMixin, _Certified):
     """A regressor whose predictions come with proofs.
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray
+from unswayed.certificates import is_missing
 from unswayed.exceptions import InputError
 
 
@@ -79,7 +80,7 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
     if labels.dtype.kind == "f":
         missing = ~np.isfinite(labels)
     elif labels.dtype == object:
-        missing = np.array([label is None or label != label for label in labels.tolist()])
+        missing = np.array([is_missing(label) for label in labels.tolist()])
     else:
         return labels
     if missing.any():
@@ -107,7 +108,7 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def frame_like(X: Any, columns: dict[str, Any]) -> Any:
-    """Build a frame of X's library; for arrays, of the first installed of pandas, polars, pyarrow."""
+    """Build a frame of X's library; for arrays, of the first of pandas, polars, pyarrow."""
     frame = _eager(X)
     if frame is not None:
         made = nw.from_dict(columns, backend=frame.implementation).to_native()

@@ -68,7 +68,7 @@ def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
         words = _mix(matrix.data.view(np.uint64) ^ salt[matrix.indices])
         words[matrix.data == 0] = 0
         sums = np.concatenate(([np.uint64(0)], np.cumsum(words, dtype=np.uint64)))
-        return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
+        return np.asarray(sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]])
     hashed = np.zeros(n_rows, dtype=np.uint64)
     for column in range(n_columns):
         values = np.ascontiguousarray(matrix[:, column])

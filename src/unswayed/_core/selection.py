@@ -7,7 +7,7 @@ from unswayed._core.compression import Entries
 from unswayed._typing import FloatArray
 
 try:
-    from unswayed._core import _selection as _compiled
+    from unswayed._core import _selection as _compiled  # type: ignore[attr-defined]
 except ImportError:
     _compiled = None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.kernel_ridge import KernelRidge
@@ -107,8 +108,6 @@ def as_matrix(X: Any) -> Matrix:
     """Rows as float64, dense in C order or canonical CSR: equal rows then have equal bits."""
     found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
     if hasattr(found, "indptr"):
-        from scipy import sparse
-
         found = sparse.csr_array(found, copy=True)
         found.sum_duplicates()
         found.eliminate_zeros()

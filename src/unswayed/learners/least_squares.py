@@ -6,7 +6,7 @@ are orthogonal to a constant, and what is left of it is one constant influence s
 """
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.symmetric import SymmetricSolver
@@ -71,8 +71,6 @@ class LeastSquares:
 
     def _fit_sparse(self, features: Matrix, alpha: float, rank: int | None) -> None:
         # Centring would fill the matrix; the mean moves into the constant's weight instead.
-        from scipy import sparse
-
         gram = _dense(features.T @ features.multiply(self._weight[:, None]).tocsr())
         if np.isfinite(self._total):
             gram -= self._total * np.outer(self._mean, self._mean)
@@ -105,7 +103,7 @@ class LeastSquares:
         """Coefficients when trained on `labels`."""
         moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
         constant = moment[-1] if self._sparse else 0.0
-        return self._inverse @ (moment[:-1] - constant * self._mean)
+        return np.asarray(self._inverse @ (moment[:-1] - constant * self._mean))
 
     def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
         """Scores of feature rows when trained on `labels`."""
@@ -169,7 +167,8 @@ class WideLeastSquares:
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
-        return np.asarray(self._features.T @ dual).ravel() - self._mean * dual.sum()
+        slope = np.asarray(self._features.T @ dual).ravel() - self._mean * dual.sum()
+        return np.asarray(slope)
 
     def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
         """Scores of feature rows when trained on `labels`."""

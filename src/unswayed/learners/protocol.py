@@ -13,8 +13,16 @@ class Learner(Protocol):
     """
 
     n_rows: int
-    design: Matrix | None
-    row_scale: FloatArray | None
+
+    @property
+    def design(self) -> Matrix | None:
+        """The (n, m) matrix A, dense or CSR."""
+        ...
+
+    @property
+    def row_scale(self) -> FloatArray | None:
+        """Nonnegative factors of the influence of each row."""
+        ...
 
     def weights(self, rows: Matrix) -> FloatArray:
         """Weight vectors of feature rows, one row each."""

@@ -60,7 +60,7 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
 
     def influence_rows(self, rows: Matrix) -> FloatArray:
         """Influence of each training label on the prediction at each row."""
-        found = rows if self.influence == "precomputed" else self.influence(self.X_fit_, rows)  # type: ignore[operator]
+        found = rows if self.influence == "precomputed" else self.influence(self.X_fit_, rows)
         found = check_array(found, dtype=np.float64, input_name="influence", accept_sparse="csr")
         found = found.toarray() if hasattr(found, "toarray") else found
         if found.shape != (rows.shape[0], len(self.y_fit_)):
