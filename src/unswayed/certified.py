@@ -207,7 +207,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def _check_precision(self, rows: Any, features: Matrix) -> None:
         own = self.model_.learner.scores(features, self.targets_)
         raw = self._raw(rows)
-        scale = max(float(np.abs(raw).max()), np.finfo(np.float64).tiny)
+        # Against the labels too: a score that is 0 in theory has no size of its own.
+        scale = max(float(np.abs(raw).max()), float(np.abs(self.targets_).max())) or 1.0
         gap = float(np.abs(own - raw).max()) / scale
         if gap > _PRECISION:
             warnings.warn(
