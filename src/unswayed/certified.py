@@ -1,5 +1,6 @@
 """CertifiedClassifier and CertifiedRegressor: scikit-learn's manners and one new verb, certify."""
 
+import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unswayed._core.compression import distinct_rows
@@ -24,6 +26,7 @@ from unswayed.inputs import (
     as_labels,
     as_sample_weight,
     check_numeric_frame,
+    for_pipeline,
     frame_like,
 )
 from unswayed.learners.adapters import (
@@ -149,6 +152,15 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         y : labels, one per row
         sample_weight : weights, one per row, optional
         """
+        before = self.__dict__.copy()
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            # What was fitted before still answers: half of a new fit would answer falsely.
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         check_certifiable(self.estimator)
         if not isinstance(self.bias, LabelBias):
             raise InputError(
@@ -196,7 +208,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
             if n_rows == 0:
                 raise InputError("X has no rows")
-            rows = X
+            rows = for_pipeline(X)
         else:
             check_numeric_frame(X)
             rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -217,7 +229,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
                 "solution. An iterative solver wants a smaller tol; a singular problem wants "
                 "alpha > 0",
                 SolverPrecisionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # --- questions ------------------------------------------------------------------------
@@ -292,6 +304,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
+        if isinstance(self.estimator, BaseEstimator):
+            tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
 
 
@@ -431,23 +445,26 @@ in one
         self.bias = bias
         self.radius = radius
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the wrapped estimator and prepare its certificates."""
-        if self.radius is not None and not (np.isfinite(self.radius) and self.radius >= 0):
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        self._check_radius()
+        return super()._fit(X, y, sample_weight)
+
+    def _check_radius(self) -> None:
+        radius: Any = self.radius
+        number = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
+        if radius is not None and not (number and 0 <= radius < np.inf):
             raise InputError(
-                f"radius must be a finite number and not negative, got {self.radius!r}; it is how "
+                f"radius must be a finite number and not negative, got {radius!r}; it is how "
                 "far a prediction may move and still count as the same"
             )
-        return super().fit(X, y, sample_weight)
 
     def _encode(self, labels: NDArray[Any]) -> FloatArray:
-        try:
-            return labels.astype(np.float64)
-        except (TypeError, ValueError):
+        if not (labels.dtype.kind in "biuf" or all(isinstance(y, numbers.Number) for y in labels)):
             raise InputError(
                 f"y holds {labels.dtype} values but a regressor needs numbers; "
                 "for classes use CertifiedClassifier"
-            ) from None
+            )
+        return labels.astype(np.float64)
 
     def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
         return self.targets_
@@ -458,6 +475,7 @@ in one
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
+        self._check_radius()
         return radius_margins(len(score), float(self.radius))
 
     def predict(self, X: Any) -> FloatArray:

@@ -63,7 +63,12 @@ def _transformers(steps: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 def check_certifiable(estimator: Any) -> None:
     """Raise, before anything is fitted, for what cannot be certified."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+    if isinstance(estimator, type):
+        raise InputError(
+            f"estimator is the class {estimator.__name__}; pass an instance of it, "
+            f"{estimator.__name__}()"
+        )
+    if not hasattr(estimator, "fit"):
         raise refuse_nonlinear(estimator)
     for name, step in _transformers(_steps_before(estimator)):
         check_step(name, step)
@@ -97,7 +102,10 @@ class LinearModel:
         inner = self.estimator
         while isinstance(inner, Pipeline):
             if len(inner.steps) > 1:
-                names = inner[:-1].get_feature_names_out(names)
+                try:
+                    names = inner[:-1].get_feature_names_out(names)
+                except AttributeError:  # a transformer that does not name what it makes
+                    names = None
             inner = inner.steps[-1][1]
         if names is None:
             names = [f"x{j}" for j in range(self.learner.n_features)]  # type: ignore[attr-defined]
@@ -132,7 +140,7 @@ def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
                 alone = clone(step).fit(alone).transform(alone)
         alone = as_matrix(alone)
         differ = alone.shape != features.shape or abs(alone - features).max() > 0
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # a transformer of the user's own may raise anything
         raise LabelPeekError(
             f"step {names} cannot be fitted without labels ({error}), so it may look at them and "
             "the certificate could be false; drop the step, or fit it on data outside the "
