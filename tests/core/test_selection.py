@@ -1,5 +1,7 @@
 """The compiled kernels, their NumPy twin and the paper's plain loop give the same answers."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -143,8 +145,6 @@ def test_counts_above_the_exact_range_of_the_fast_sum_are_still_exact():
     )
     if selection.kernel_name() == "compiled":
         up, _ = selection.reach(np.array([[0.1, 0.3]]), counted, big + 1)
-        from fractions import Fraction
-
         assert up[0] == float(Fraction(0.1) * int(big) + Fraction(0.3))
 
 
