@@ -39,8 +39,9 @@ def _blas() -> ThreadpoolController:
 def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray], None]) -> None:
     """Call ``work(start, stop, buffer)`` for every block.
 
-    Each thread hands its own buffer of `width` columns, one row per row of a block. Threads share the blocks, and BLAS keeps to one thread inside each: its own threads would
-    spin for the next product while the selection kernels need the core.
+    Each thread hands its own buffer of `width` columns, one row per row of a block. Threads
+    share the blocks, and BLAS keeps to one thread inside each: its own threads would spin for
+    the next product while the selection kernels need the core.
     """
     blocks: Iterator[int] = iter(starts)
     lock = threading.Lock()
