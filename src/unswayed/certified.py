@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Reg
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
@@ -31,6 +31,8 @@ from unswayed.inputs import (
 )
 from unswayed.learners.adapters import (
     LinearModel,
+    as_matrix,
+    before_final,
     check_blind,
     check_certifiable,
     final_estimator,
@@ -138,8 +140,15 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def _margins(self, score: FloatArray) -> Margins:
         raise NotImplementedError
 
-    def _raw(self, X: Any) -> FloatArray:
-        return np.asarray(self.estimator_.predict(X), dtype=np.float64).ravel()
+    def _raw(self, estimator: Any, X: Any) -> FloatArray:
+        return np.asarray(estimator.predict(X), dtype=np.float64).ravel()
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.bias, LabelBias):
+            raise InputError(
+                f"bias must be a LabelBias, got {self.bias!r}; say which labels may be wrong, for "
+                "example bias=LabelBias.flips(budget=0.01) or LabelBias.shifts(2000, budget=50)"
+            )
 
     # --- fitting --------------------------------------------------------------------------
 
@@ -162,11 +171,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         check_certifiable(self.estimator)
-        if not isinstance(self.bias, LabelBias):
-            raise InputError(
-                f"bias must be a LabelBias, got {self.bias!r}; say which labels may be wrong, for "
-                "example bias=LabelBias.flips(budget=0.01) or LabelBias.shifts(2000, budget=50)"
-            )
+        self._check_settings()
+        assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
         rows = self._validated(X, reset=True)
         n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         labels = as_labels(y, n_rows)
@@ -180,10 +186,12 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             rows, self._labels_to_fit(labels), **self._weight_argument(self.estimator_, weight)
         )
         final = final_estimator(self.estimator_)
-        features = LinearModel(self.estimator_, None).features(rows)  # type: ignore[arg-type]
+        seen = before_final(self.estimator_, rows)
+        features = as_matrix(seen)
         check_blind(self.estimator_, rows, features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
-        self._check_precision(rows, features)
+        self._warned = False
+        self._check_precision(seen, self.model_.learner.scores(features, self.targets_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
         return self
 
@@ -191,11 +199,15 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def _weight_argument(estimator: Any, weight: FloatArray | None) -> dict[str, FloatArray]:
         if weight is None:
             return {}
-        name = "sample_weight"
+        route = ""
         while isinstance(estimator, Pipeline):
             step, estimator = estimator.steps[-1]
-            name = f"{step}__{name}"
-        return {name: weight}
+            route += f"{step}__"
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise InputError(
+                f"{type(estimator).__name__} takes no sample_weight: put it into the influence"
+            )
+        return {f"{route}sample_weight": weight}
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """Rows ready for the wrapped estimator: its own business behind a pipeline."""
@@ -216,13 +228,16 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             self.schema_ = Schema.of(X)
         return rows
 
-    def _check_precision(self, rows: Any, features: Matrix) -> None:
-        own = self.model_.learner.scores(features, self.targets_)
-        raw = self._raw(rows)
+    def _check_precision(self, seen: Any, score: FloatArray) -> None:
+        """Warn, once per fit, if the final estimator scores the rows it sees differently."""
+        if self._warned:
+            return
+        raw = self._raw(final_estimator(self.estimator_), seen)
         # Against the labels too: a score that is 0 in theory has no size of its own.
         scale = max(float(np.abs(raw).max()), float(np.abs(self.targets_).max())) or 1.0
-        gap = float(np.abs(own - raw).max()) / scale
+        gap = float(np.abs(score - raw).max()) / scale
         if gap > _PRECISION:
+            self._warned = True
             warnings.warn(
                 f"{type(final_estimator(self.estimator_)).__name__} stopped {gap:.1e} (relative) "
                 "away from the solution its definition asks for; certificates are about that "
@@ -236,10 +251,12 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
 
     def _question(self, X: Any) -> _Question:
         rows = self._validated(X, reset=False)
-        features = self.model_.features(rows)
+        seen = before_final(self.estimator_, rows)
+        features = as_matrix(seen)
         first, group = distinct_rows(features)
         distinct = features[first]
         score = self.model_.learner.scores(distinct, self.targets_)
+        self._check_precision(seen, score[group])
         weights = _FeatureWeights(self.model_.learner, distinct)
         return _Question(self, weights, group, score, self._margins(score), X)
 
@@ -387,14 +404,14 @@ Pipeline that ends in one
     def _margins(self, score: FloatArray) -> Margins:
         return threshold_margins(score, self.threshold_)
 
-    def _raw(self, X: Any) -> FloatArray:
+    def _raw(self, estimator: Any, X: Any) -> FloatArray:
         if self._signed():
-            return np.asarray(self.estimator_.decision_function(X), dtype=np.float64).ravel()
-        return super()._raw(X)
+            return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()
+        return super()._raw(estimator, X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score minus threshold: positive for the second class."""
-        return self._raw(self._validated(X, reset=False)) - self.threshold_
+        return self._raw(self.estimator_, self._validated(X, reset=False)) - self.threshold_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row, exactly the wrapped estimator's."""
@@ -445,9 +462,9 @@ in one
         self.bias = bias
         self.radius = radius
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+    def _check_settings(self) -> None:
+        super()._check_settings()
         self._check_radius()
-        return super()._fit(X, y, sample_weight)
 
     def _check_radius(self) -> None:
         radius: Any = self.radius
@@ -480,7 +497,7 @@ in one
 
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""
-        return self._raw(self._validated(X, reset=False))
+        return self._raw(self.estimator_, self._validated(X, reset=False))
 
     def _in_words(self, budget: int) -> str:
         return f"within {self.radius:g} if {self._wrong(budget)}"

@@ -37,6 +37,14 @@ def final_estimator(estimator: Any) -> Any:
     return estimator
 
 
+def before_final(estimator: Any, X: Any) -> Any:
+    """Rows as the final step of a fitted pipeline sees them."""
+    while isinstance(estimator, Pipeline):
+        X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+        estimator = estimator.steps[-1][1]
+    return X
+
+
 def _steps_before(estimator: Any) -> list[tuple[str, Any]]:
     steps: list[tuple[str, Any]] = []
     while isinstance(estimator, Pipeline):
@@ -90,12 +98,8 @@ class LinearModel:
     learner: Learner
 
     def features(self, X: Any) -> Matrix:
-        """Rows as the final estimator sees them: float64, dense or CSR."""
-        inner = self.estimator
-        while isinstance(inner, Pipeline):
-            X = inner[:-1].transform(X) if len(inner.steps) > 1 else X
-            inner = inner.steps[-1][1]
-        return as_matrix(X)
+        """Rows as the learner takes them."""
+        return as_matrix(before_final(self.estimator, X))
 
     def feature_names(self, names: Any) -> tuple[str, ...]:
         """Names of the final estimator's features, given those of the input."""
@@ -157,8 +161,6 @@ def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
 def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -> Learner:
     """Build the learner of a fitted final estimator on its training features."""
     if isinstance(final, LinearSmoother):
-        if sample_weight is not None:
-            raise InputError("LinearSmoother takes no sample_weight: put it into the influence")
         return SmootherLearner(final)
     if isinstance(final, KernelRidge):
         return KernelLearner(final, alpha=_one_alpha(final), sample_weight=sample_weight)
