@@ -84,7 +84,7 @@ inline double add_lanes(const Lanes &v) {
 }
 
 // value_i of every entry in one direction (sign +1 up, -1 down).
-VECTORISED void fill_values(const double *z, const Entries &e, double sign, double *value) {
+VECTORISED void fill_units(const double *z, const Entries &e, double sign, double *value) {
   const double *lower = e.lower, *upper = e.upper;
   const std::size_t n = e.size;
   std::size_t i = 0;
@@ -99,13 +99,23 @@ VECTORISED void fill_values(const double *z, const Entries &e, double sign, doub
   }
 }
 
-VECTORISED void fill_counts(const double *z, const Entries &e, double sign, double *count) {
-  const double *n_lower = e.n_lower, *n_upper = e.n_upper;
+// The same, and how many labels each entry holds in that direction.
+VECTORISED void fill_counted(const double *z, const Entries &e, double sign, double *value,
+                             double *count) {
+  const double *lower = e.lower, *upper = e.upper, *n_lower = e.n_lower, *n_upper = e.n_upper;
   const std::size_t n = e.size;
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    store(count + i, load(z + i) * sign >= 0.0 ? load(n_upper + i) : load(n_lower + i));
-  for (; i < n; ++i) count[i] = z[i] * sign >= 0 ? n_upper[i] : n_lower[i];
+  for (; i + kLanes <= n; i += kLanes) {
+    const Lanes s = load(z + i) * sign;
+    const Lanes a = s * load(lower + i), b = s * load(upper + i);
+    store(value + i, a > b ? a : b);
+    store(count + i, s >= 0.0 ? load(n_upper + i) : load(n_lower + i));
+  }
+  for (; i < n; ++i) {
+    const double s = z[i] * sign, a = s * lower[i], b = s * upper[i];
+    value[i] = a > b ? a : b;
+    count[i] = s >= 0 ? n_upper[i] : n_lower[i];
+  }
 }
 
 // Sum of count*value and of count over the entries with value > cut; without counts, each is 1.
@@ -220,9 +230,12 @@ struct Scratch {
         size(d) {}
 
   Span fill(const double *z, const Entries &e, double sign) {
-    fill_values(z, e, sign, value.data());
-    if (!e.unit) fill_counts(z, e, sign, count.data());
-    return {value.data(), e.unit ? nullptr : count.data(), e.size};
+    if (e.unit) {
+      fill_units(z, e, sign, value.data());
+      return {value.data(), nullptr, e.size};
+    }
+    fill_counted(z, e, sign, value.data(), count.data());
+    return {value.data(), count.data(), e.size};
   }
 
   // The two sides take turns, so that narrowing never writes over what it reads.

@@ -60,10 +60,18 @@ class InfluenceMap:
         # Sparse: entries × m times m × block; dense: block × m times m × entries.
         self._design = rows if self._sparse else np.ascontiguousarray(rows.T)
 
-    def __call__(self, weights: FloatArray) -> FloatArray:
-        """Influence of every entry on every row of `weights`, in C order."""
+    def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """Influence of every entry on every row of `weights`, in C order.
+
+        `out` is a buffer of at least as many rows: fresh pages for every block would cost as
+        much as the product.
+        """
+        if out is None:
+            out = np.empty((len(weights), len(self.entries)))
+        out = out[: len(weights)]
         if self._design is None:
-            return np.ascontiguousarray(weights[:, self.entries.rows])
+            return np.take(weights, self.entries.rows, axis=1, out=out)
         if self._sparse:
-            return np.ascontiguousarray((self._design @ np.ascontiguousarray(weights.T)).T)
-        return np.ascontiguousarray(weights @ self._design)
+            out[:] = (self._design @ np.ascontiguousarray(weights.T)).T
+            return out
+        return np.matmul(weights, self._design, out=out)

@@ -92,7 +92,12 @@ class LeastSquares:
 
     def weights(self, rows: Matrix) -> FloatArray:
         """Weight vectors of feature rows; the last entry is the constant's."""
-        linear = rows @ self._inverse - self._mean @ self._inverse
+        # Centred first where that fills nothing: large means would cancel at a loss.
+        linear = (
+            rows @ self._inverse - self._mean @ self._inverse
+            if self._sparse
+            else (_dense(rows) - self._mean) @ self._inverse
+        )
         return self._with_constant(np.asarray(linear), 1.0 / self._total)
 
     def coefficient_weights(self, start: int, stop: int) -> FloatArray:
@@ -133,22 +138,28 @@ class WideLeastSquares:
         self.n_rows, self.n_features = features.shape
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
-        self._features = features
         self._mean = np.asarray(features.T @ self._share).ravel()
+        self._sparse = hasattr(features, "indptr")
+        # Centring would fill a sparse matrix: there the mean is taken off its products instead.
+        self._shift = self._mean if self._sparse else np.zeros(self.n_features)
+        self._features = self._centred(features)
         self._root = np.sqrt(weight)
-        inner = self._inner(features)
-        gram = inner * np.outer(self._root, self._root)
+        gram = self._inner(features) * np.outer(self._root, self._root)
         gram[np.diag_indices_from(gram)] += alpha
         self._solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
 
+    def _centred(self, rows: Matrix) -> Matrix:
+        return rows if self._sparse else _dense(rows) - self._mean
+
     def _inner(self, rows: Matrix) -> FloatArray:
         """Inner products of centred training rows with centred rows, one column per row."""
+        rows = self._centred(rows)
         raw = _dense(self._features @ rows.T)
         return np.asarray(
             raw
-            - np.asarray(self._features @ self._mean).reshape(-1, 1)
-            - np.asarray(rows @ self._mean).reshape(1, -1)
-            + self._mean @ self._mean
+            - np.asarray(self._features @ self._shift).reshape(-1, 1)
+            - np.asarray(rows @ self._shift).reshape(1, -1)
+            + self._shift @ self._shift
         )
 
     def _influence(self, inner: FloatArray) -> FloatArray:
@@ -161,13 +172,13 @@ class WideLeastSquares:
 
     def coefficient_weights(self, start: int, stop: int) -> FloatArray:
         """Influence rows of coefficients start to stop."""
-        columns = _dense(self._features[:, start:stop]) - self._mean[start:stop]
+        columns = _dense(self._features[:, start:stop]) - self._shift[start:stop]
         return np.ascontiguousarray(self._influence(columns))
 
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
-        slope = np.asarray(self._features.T @ dual).ravel() - self._mean * dual.sum()
+        slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
         return np.asarray(slope)
 
     def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
