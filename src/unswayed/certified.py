@@ -70,7 +70,8 @@ class _CoefficientWeights:
         return int(self.learner.n_features)
 
     def block(self, start: int, stop: int) -> FloatArray:
-        return np.asarray(self.learner.coefficient_weights(start, stop))
+        units = np.eye(self.learner.n_parameters)[start:stop]
+        return np.asarray(self.learner.direction_weights(units))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -411,7 +412,8 @@ Pipeline that ends in one
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score minus threshold: positive for the second class."""
-        return self._raw(self.estimator_, self._validated(X, reset=False)) - self.threshold_
+        rows = self._validated(X, reset=False)
+        return self._raw(self.estimator_, rows) - self.threshold_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row, exactly the wrapped estimator's."""
@@ -497,7 +499,8 @@ in one
 
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""
-        return self._raw(self.estimator_, self._validated(X, reset=False))
+        rows = self._validated(X, reset=False)
+        return self._raw(self.estimator_, rows)
 
     def _in_words(self, budget: int) -> str:
         return f"within {self.radius:g} if {self._wrong(budget)}"
