@@ -122,7 +122,10 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Sample weights as finite nonnegative numbers, one per row."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must be numbers, one per row: {error}") from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
