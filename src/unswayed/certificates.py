@@ -1,6 +1,7 @@
 """What certification returns: verdicts, ranges, witnesses, and their summary."""
 
 import html
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -197,6 +198,7 @@ class CertificateSet:
 
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row; None if it is robust."""
+        row = operator.index(row)
         if not -len(self) <= row < len(self):
             raise InputError(f"row {row} is out of range: there are {len(self)} certificates")
         row %= len(self)
