@@ -217,11 +217,11 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             if self.schema_ is not None:
                 self.schema_.check(X)
         if isinstance(self.estimator, Pipeline):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            rows = for_pipeline(X)
+            validate_data(self, rows, skip_check_array=True, reset=reset)
+            n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
             if n_rows == 0:
                 raise InputError("X has no rows")
-            rows = for_pipeline(X)
         else:
             check_numeric_frame(X)
             rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)

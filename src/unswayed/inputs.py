@@ -15,7 +15,9 @@ from unswayed.exceptions import InputError
 
 def _eager(X: Any) -> Any:
     """Return X as a narwhals frame, or None for arrays and sparse matrices."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -45,6 +45,7 @@ namespace {
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutputMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -480,6 +481,26 @@ double reach_of_row(const Span &span, double budget, Scratch &scratch) {
                      budget - cut.above.count);
 }
 
+// Which labels those are: per entry, the sum of what is added to its labels.
+void moves_of_row(const double *z, const Entries &e, double sign, double budget, double *moves,
+                  Scratch &scratch) {
+  const Span span = scratch.fill(z, e, sign);
+  const double movable = span.above(0.0).count;
+  Cut cut{false, 0.0, {0.0, movable}};
+  if (budget < movable) cut = find_cut<Measure::kCount>(span, budget, movable, scratch);
+  double left = budget - cut.above.count; // for the entries that tie at the cut
+  for (std::size_t i = 0; i < e.size; ++i) {
+    double taken = 0.0;
+    if (span.value[i] > cut.value) {
+      taken = span.labels(i);
+    } else if (cut.found && span.value[i] == cut.value && left > 0) {
+      taken = std::min(span.labels(i), left);
+      left -= taken;
+    }
+    moves[i] = taken == 0 ? 0.0 : taken * (z[i] * sign >= 0 ? e.upper[i] : e.lower[i]);
+  }
+}
+
 double minimum_budget_canonical(const Span &span, double margin, Scratch &scratch) {
   double low = 1, high = span.above(0.0).count; // the answer, if any, lies between
   if (!(reach_of_row(span, high, scratch) > margin)) return kInfinity;
@@ -563,6 +584,15 @@ void reach(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
   });
 }
 
+void moves(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
+           double sign, OutputMatrix out) {
+  const nb::gil_scoped_release release;
+  const Entries e = entries_of(lower, upper, n_lower, n_upper);
+  for_each_row(z, e.size, [&](std::size_t row, const double *influence, Scratch &scratch) {
+    moves_of_row(influence, e, sign, budget, out.data() + row * e.size, scratch);
+  });
+}
+
 void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
                     Vector margin_up, Vector margin_down, Output out) {
   const nb::gil_scoped_release release;
@@ -584,5 +614,6 @@ void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector
 NB_MODULE(_selection, m) {
   m.doc() = "Compiled selection kernels; unswayed._core.selection_numpy is their twin.";
   m.def("reach", &reach);
+  m.def("moves", &moves);
   m.def("minimum_budget", &minimum_budget);
 }
