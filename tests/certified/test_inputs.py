@@ -110,6 +110,20 @@ def test_no_rows_in_a_frame_are_refused(frame, estimator):
         regressor(estimator).fit(nothing, [])
 
 
+@every_estimator
+def test_a_lazy_frame_is_refused_with_a_hint(estimator):
+    lazy = pl.DataFrame(columns()).lazy()
+    with pytest.raises(InputError, match=r"X is a lazy frame.*pass X.collect\(\)"):
+        regressor(estimator).fit(lazy, Y)
+    with pytest.raises(InputError, match=r"pass X.collect\(\)"):
+        regressor(estimator).fit(X, Y).certify(lazy)
+
+
+def test_a_column_name_used_twice_is_refused():
+    with pytest.raises(ValueError, match=r"unique column names, got:\n- 'a' 2 times"):
+        regressor().fit(pd.DataFrame(X, columns=["a", "a", "b"]), Y)
+
+
 def test_no_columns_are_refused():
     with pytest.raises(ValueError, match=r"0 feature"):
         regressor().fit(np.empty((N, 0)), Y)
