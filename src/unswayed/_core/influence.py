@@ -83,7 +83,7 @@ class InfluenceMap:
         """Transpose: what label moves, one row per set of them, do to weight vectors' scores."""
         if self._design is None:
             full = np.zeros((len(moves), self.width))
-            np.add.at(full, (slice(None), self.entries.rows), moves)
+            full[:, self.entries.rows] = moves
             return full
         if self._sparse:
             return np.asarray((self._design.T @ moves.T).T)

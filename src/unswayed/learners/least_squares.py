@@ -8,7 +8,7 @@ are orthogonal to a constant, and what is left of it is one constant influence s
 import numpy as np
 from scipy import linalg, sparse
 
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.symmetric import SymmetricSolver
 
 
@@ -39,7 +39,7 @@ class LeastSquares:
         sample_weight: FloatArray | None = None,
         rank: int | None = None,
     ) -> None:
-        self.n_rows, self.n_features = features.shape
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
         self.row_scale = sample_weight
         self._sparse = hasattr(features, "indptr")
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
@@ -118,10 +118,20 @@ class LeastSquares:
         # Centred first: large means would cancel at a loss later.
         return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
 
+    def training_directions(self, which: IntArray | slice) -> FloatArray:
+        """Training rows as directions."""
+        rows = self.design[which]
+        return self.directions(rows[:, : self.n_features]) if self._sparse else np.asarray(rows)
+
     def direction_weights(self, directions: FloatArray) -> FloatArray:
         """Weight vectors of directions in parameter space."""
         linear = directions[:, : self.n_features] @ self._inverse
         return self._with_constant(linear, directions[:, -1])
+
+    def parameters(self, labels: FloatArray) -> FloatArray:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        mean = [self._weight @ labels / self._total] if self._fit_intercept else []
+        return np.concatenate((self.coefficients(labels), mean))
 
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
@@ -158,7 +168,7 @@ class WideLeastSquares:
         sample_weight: FloatArray | None = None,
         rank: int | None = None,
     ) -> None:
-        self.n_rows, self.n_features = features.shape
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
         self._mean = np.asarray(features.T @ self._share).ravel()
@@ -207,6 +217,10 @@ class WideLeastSquares:
         linear, constant = directions[:, :-1], directions[:, -1:]
         inner = np.asarray(self._features @ linear.T) - linear @ self._shift
         return np.ascontiguousarray(self._influence(inner) + constant * self._share)
+
+    def parameters(self, labels: FloatArray) -> FloatArray:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        return np.append(self.coefficients(labels), self._share @ labels)
 
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""

@@ -54,6 +54,10 @@ class LinearLearner(Learner, Protocol):
         """Weight vectors of directions: linear in them."""
         ...
 
+    def parameters(self, labels: FloatArray) -> FloatArray:
+        """All parameters when trained on `labels`."""
+        ...
+
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         ...
