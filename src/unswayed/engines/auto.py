@@ -129,5 +129,8 @@ class AutoEngine:
             settled = sandwich.add(directions[open_rows])
             found.put(open_rows, Answer.exact(settled, margins[here][open_rows]))
         answer.put(here, found)
-        spent = time.perf_counter() - started
-        return spent < len(directions) * self._row_seconds or len(directions) < _FIRST
+        return self._pays(time.perf_counter() - started, len(directions))
+
+    def _pays(self, seconds: float, n_rows: int) -> bool:
+        """Whether a chunk took less than exact alone; a short one says nothing."""
+        return n_rows < _FIRST or seconds < n_rows * self._row_seconds

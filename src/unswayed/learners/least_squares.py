@@ -16,7 +16,42 @@ def _dense(matrix: Matrix) -> FloatArray:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
-class LeastSquares:
+class _Centred:
+    """Parameters of ridge in either space: coefficients, then the mean prediction if any."""
+
+    n_features: int
+    _fit_intercept: bool
+    _mean: FloatArray
+    _share: FloatArray  # of each label in the mean prediction
+
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
+        if not self._fit_intercept:
+            return _dense(rows)
+        # Centred first: large means would cancel at a loss later.
+        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
+
+    def coefficients(self, labels: FloatArray) -> FloatArray:
+        """Coefficients when trained on `labels`."""
+        raise NotImplementedError
+
+    def parameters(self, labels: FloatArray) -> FloatArray:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        mean = [self._share @ labels] if self._fit_intercept else []
+        return np.concatenate((self.coefficients(labels), mean))
+
+    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
+        """Scores of feature rows when trained on `labels`."""
+        slope = self.coefficients(labels)
+        return np.asarray(rows @ slope + (self._share @ labels - self._mean @ slope))
+
+
+class LeastSquares(_Centred):
     """Ridge with more rows than features; alpha 0 is least squares, of minimum norm if singular.
 
     Parameters
@@ -45,11 +80,8 @@ class LeastSquares:
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._fit_intercept = fit_intercept
         self._total = float(weight.sum())
-        self._mean = (
-            np.asarray(features.T @ weight).ravel() / self._total
-            if fit_intercept
-            else np.zeros(self.n_features)
-        )
+        self._share = weight / self._total if fit_intercept else np.zeros(self.n_rows)
+        self._mean = np.asarray(features.T @ self._share).ravel()
         self._weight = weight
         if self._sparse:
             self._fit_sparse(features, alpha, rank)
@@ -91,11 +123,6 @@ class LeastSquares:
         inverse = solver.solve(np.eye(len(gram)))
         return (inverse + inverse.T) / 2
 
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction where there is an intercept."""
-        return self.n_features + int(self._fit_intercept)
-
     def _with_constant(self, linear: FloatArray, constant: FloatArray | float) -> FloatArray:
         if not self._fit_intercept:
             return linear
@@ -111,13 +138,6 @@ class LeastSquares:
         linear = np.asarray(rows @ self._inverse - self._mean @ self._inverse)
         return self._with_constant(linear, 1.0)
 
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
-        if not self._fit_intercept:
-            return _dense(rows)
-        # Centred first: large means would cancel at a loss later.
-        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
-
     def training_directions(self, which: IntArray | slice) -> FloatArray:
         """Training rows as directions."""
         rows = self.design[which]
@@ -128,11 +148,6 @@ class LeastSquares:
         linear = directions[:, : self.n_features] @ self._inverse
         return self._with_constant(linear, directions[:, -1])
 
-    def parameters(self, labels: FloatArray) -> FloatArray:
-        """Coefficients, and the mean prediction after them, when trained on `labels`."""
-        mean = [self._weight @ labels / self._total] if self._fit_intercept else []
-        return np.concatenate((self.coefficients(labels), mean))
-
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
@@ -141,16 +156,8 @@ class LeastSquares:
             moment = moment - constant * self._mean if self._sparse else moment
         return np.asarray(self._inverse @ moment)
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        if not self._fit_intercept:
-            return np.asarray(rows @ slope)
-        intercept = self._weight @ labels / self._total - self._mean @ slope
-        return np.asarray(rows @ slope + intercept)
 
-
-class WideLeastSquares:
+class WideLeastSquares(_Centred):
     """The same with fewer rows than features, solved in the space of the rows.
 
     z(x) = √S (√S K √S + αI)⁺ √S k(x) + intercept, K and k the inner products of centred rows.
@@ -170,6 +177,7 @@ class WideLeastSquares:
     ) -> None:
         self.n_rows, self.n_features = (int(size) for size in features.shape)
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
+        self._fit_intercept = fit_intercept
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
         self._mean = np.asarray(features.T @ self._share).ravel()
         self._sparse = hasattr(features, "indptr")
@@ -203,35 +211,19 @@ class WideLeastSquares:
         """Whole influence rows."""
         return np.ascontiguousarray(self._influence(self._inner(rows)) + self._share)
 
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction (which moves only with an intercept)."""
-        return self.n_features + 1
-
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
-        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
-
     def direction_weights(self, directions: FloatArray) -> FloatArray:
         """Influence rows of directions in parameter space."""
-        linear, constant = directions[:, :-1], directions[:, -1:]
-        inner = np.asarray(self._features @ linear.T) - linear @ self._shift
-        return np.ascontiguousarray(self._influence(inner) + constant * self._share)
-
-    def parameters(self, labels: FloatArray) -> FloatArray:
-        """Coefficients, and the mean prediction after them, when trained on `labels`."""
-        return np.append(self.coefficients(labels), self._share @ labels)
+        linear = directions[:, : self.n_features]
+        influence = self._influence(np.asarray(self._features @ linear.T) - linear @ self._shift)
+        if self._fit_intercept:
+            influence += directions[:, -1:] * self._share
+        return np.ascontiguousarray(influence)
 
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
         slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
         return np.asarray(slope)
-
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        return np.asarray(rows @ slope + (self._share @ labels - self._mean @ slope))
 
 
 def least_squares(
