@@ -22,7 +22,7 @@ from unswayed import (
     ParameterBox,
     Verdict,
 )
-from unswayed._core import selection
+from unswayed._core import selection, selection_numpy
 from unswayed._core.compression import merge_rows
 from unswayed.engines import auto
 
@@ -120,7 +120,7 @@ def test_a_box_works_with_more_features_than_rows():
 
 
 @given(st.integers(0, 10**6), st.integers(0, 30), st.sampled_from([1.0, -1.0]))
-def test_moves_attain_the_reach(seed, budget, sign):
+def test_the_chosen_labels_attain_the_reach_and_the_twin_chooses_the_same(seed, budget, sign):
     rng = np.random.default_rng(seed)
     n = 25
     lower, upper = -rng.integers(0, 3, n) * 1.0, rng.integers(0, 3, n) * 1.0
@@ -128,9 +128,22 @@ def test_moves_attain_the_reach(seed, budget, sign):
     first = np.flatnonzero(np.diff(group, prepend=-1))
     entries = merge_rows(lower, upper, np.searchsorted(group[first], group), first)
     z = rng.integers(-3, 4, size=(3, len(entries))) / 2.0
-    moved = selection.moves(z, entries, budget, sign)
+    found = selection.extremes(z, entries, budget, sign)
     reach = selection.reach(z, entries, budget)[0 if sign > 0 else 1]
-    np.testing.assert_allclose(sign * (moved * z).sum(axis=1), reach, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found.reach, reach)
+    for row in range(len(z)):
+        index, amount = found.changes(row)
+        assert sign * (amount @ z[row, index]) == pytest.approx(reach[row], rel=1e-12, abs=1e-12)
+    literal = [
+        np.empty_like(each) for each in (found.reach, found.index, found.amount, found.length)
+    ]
+    selection_numpy.extremes(z, entries, budget, sign, *literal)
+    np.testing.assert_array_equal(found.reach, literal[0])
+    for row in range(len(z)):
+        n = literal[3][row]
+        assert found.length[row] == n
+        np.testing.assert_array_equal(found.index[row, :n], literal[1][row, :n])
+        np.testing.assert_array_equal(found.amount[row, :n], literal[2][row, :n])
 
 
 @slow

@@ -71,9 +71,7 @@ def make_demographic(
         majority.append(np.full(size, in_majority))
         target.append(np.full(size, label))
     points, in_majority = np.vstack(clouds), np.concatenate(majority)
-    frame = pandas().DataFrame(
-        {"x1": points[:, 0], "x2": points[:, 1], "majority": in_majority}
-    )
+    frame = pandas().DataFrame({"x1": points[:, 0], "x2": points[:, 1], "majority": in_majority})
     return Bunch(
         data=frame,
         target=np.concatenate(target),

@@ -145,9 +145,7 @@ def _download(source: Source) -> Path:
     try:
         # The hash is checked by `read`, on the unpacked content, wherever the file came from.
         return Path(
-            pooch.retrieve(
-                source.url, known_hash=None, fname=target.name, path=str(target.parent)
-            )
+            pooch.retrieve(source.url, known_hash=None, fname=target.name, path=str(target.parent))
         )
     except OSError as error:
         raise DatasetError(

@@ -22,7 +22,9 @@ from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.learners.protocol import LinearLearner
 
 _FIRST = 64  # rows timed exactly before anything is decided
-_CHUNK = 512  # rows between two looks at what the sandwich costs
+_CHUNK = 256  # rows of the first chunk: early anchors help all later rows; chunks then double
+_LARGEST_CHUNK = 8192  # what is left open is evaluated together: products of many rows are cheap
+_LOT = 64  # open rows evaluated before the others are looked at again
 _EXPECTED_OPEN = 0.1  # share of rows a new sandwich is expected to leave open
 _KEPT = 4  # sandwiches kept warm, one per budget
 
@@ -66,11 +68,12 @@ class AutoEngine:
             self._exactly(rows, margins, budget, np.arange(start), answer)
             if self._worth_building(len(rows) - start):
                 sandwich = self._build(rows, budget, start)
+        chunk = _CHUNK if start else _LARGEST_CHUNK
         while sandwich is not None and start < len(rows):
-            stop = min(start + _CHUNK, len(rows))
+            stop = min(start + chunk, len(rows))
             if not self._by_sandwich(sandwich, rows, margins, slice(start, stop), answer):
                 sandwich = None
-            start = stop
+            start, chunk = stop, min(2 * chunk, _LARGEST_CHUNK)
         self._exactly(rows, margins, budget, np.arange(start, len(rows)), answer)
         return answer
 
@@ -123,11 +126,16 @@ class AutoEngine:
         started = time.perf_counter()
         learner: LinearLearner = rows.learner  # type: ignore[assignment]
         directions = learner.directions(rows.rows[here])
-        found = sandwich.answer(directions, margins[here], sharp=False)
+        asked = margins[here]
+        found = sandwich.answer(directions, asked, sharp=False)
         open_rows = np.flatnonzero(found.verdict == Verdict.UNDECIDED)
-        if len(open_rows):
-            settled = sandwich.add(directions[open_rows])
-            found.put(open_rows, Answer.exact(settled, margins[here][open_rows]))
+        while len(open_rows):
+            lot, open_rows = open_rows[:_LOT], open_rows[_LOT:]
+            found.put(lot, Answer.exact(sandwich.add(directions[lot]), asked[lot]))
+            if len(open_rows):
+                again = sandwich.answer(directions[open_rows], asked[open_rows], sharp=False)
+                found.put(open_rows, again)
+                open_rows = open_rows[again.verdict == Verdict.UNDECIDED]
         answer.put(here, found)
         return self._pays(time.perf_counter() - started, len(directions))
 

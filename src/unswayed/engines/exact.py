@@ -58,12 +58,12 @@ class ExactEngine:
         up, down = np.empty(len(weights)), np.empty(len(weights))
         moved_up = np.empty((len(weights), self.influence.width))
         moved_down = np.empty_like(moved_up)
-        entries = self.influence.entries
 
         def work(z: FloatArray, here: slice) -> None:
-            up[here], down[here] = selection.reach(z, entries, budget)
-            for sign, moved in ((1.0, moved_up), (-1.0, moved_down)):
-                moved[here] = self.influence.pull_back(selection.moves(z, entries, budget, sign))
+            for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
+                found = selection.extremes(z, self.influence.entries, budget, sign)
+                reached[here] = found.reach
+                moved[here] = [self.influence.pull_back(*found.changes(i)) for i in range(len(z))]
 
         self._run(weights, work)
         return up, down, moved_up, moved_down
