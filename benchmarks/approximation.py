@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, train_test_split
 
+from benchmarks.approximation_page import write_page
 from benchmarks.problems import PROJECT, Problem, data_folder, income
 from benchmarks.timing import Line, at_least, at_most, note
 from unswayed import CertifiedClassifier, LabelBias, Verdict
@@ -189,8 +190,6 @@ def lines(
 
 def main() -> int:
     """Measure everything, keep it as JSON, and write the page from it."""
-    from benchmarks.approximation_page import write_page
-
     precisions = precision()
     growths = []
     for n_rows in SIZES:
