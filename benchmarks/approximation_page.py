@@ -25,7 +25,7 @@ model.certify(X_test, budget=0.01, method=box)    # robust or undecided
 sandwich = model.sandwich(budget=0.01)            # at most 512 anchors, chosen from training rows
 certs = model.certify(X_test, budget=0.01, method=sandwich)
 certs.low, certs.inner_low                        # outer and inner bounds of the range
-certs.method_counts                               # {"anchor": …, "box": …, "cutting-plane": …}
+certs.method_counts                               # how many rows by anchor, box, cutting plane
 
 model.certify(X_test, budget=0.01)                # auto: exact verdicts
 ```

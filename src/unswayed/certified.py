@@ -182,7 +182,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         check_blind(self.estimator_, rows, features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
         self._warned = False
-        self._check_precision(seen, self.model_.learner.scores(features, self.targets_))
+        self.solution_ = self.model_.learner.solve(self.targets_)
+        self._check_precision(seen, self.model_.learner.scores(features, self.solution_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
         self.auto_ = AutoEngine(self.engine_)
         return self
@@ -247,7 +248,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         features = as_matrix(seen)
         first, group = distinct_rows(features)
         distinct = features[first]
-        score = self.model_.learner.scores(distinct, self.targets_)
+        score = self.model_.learner.scores(distinct, self.solution_)
         self._check_precision(seen, score[group])
         weights = FeatureRows(self.model_.learner, distinct)
         return _Question(self, weights, group, score, self._margins(score), X)
@@ -336,8 +337,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         learner = self._linear_learner()
         names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
         names += ("mean prediction",) * (learner.n_parameters - len(names))
-        value = learner.parameters(self.targets_)
-        return ParameterBox.build(self.engine_, self._budget(budget), value, names)
+        return ParameterBox.build(self.engine_, self._budget(budget), self.solution_, names)
 
     def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
@@ -361,11 +361,10 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         if operator.index(max_anchors) < 0:
             raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
         made = Sandwich(self.engine_, self._budget(budget), int(max_anchors))
-        value = learner.parameters(self.targets_)
         step = max(1, learner.n_rows // _TRAINING_SAMPLE)
         return made.choose_anchors(
             learner.training_directions(slice(None, None, step)),
-            lambda directions: self._margins(directions @ value),
+            lambda directions: self._margins(directions @ self.solution_),
         )
 
     def minimum_budget(self, X: Any) -> FloatArray:
@@ -375,7 +374,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def certify_coefficients(self, *, budget: float | None = None) -> CertificateSet:
         """Prove, for every coefficient, that its sign stays or that it can be lost."""
         learner = self._linear_learner()
-        value = learner.coefficients(self.targets_)
+        value = self.solution_[: learner.n_features]
         question = _Question(
             self,
             unit_rows(learner, learner.n_features),

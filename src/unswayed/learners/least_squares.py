@@ -36,19 +36,19 @@ class _Centred:
         # Centred first: large means would cancel at a loss later.
         return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def _slope(self, labels: FloatArray) -> FloatArray:
         raise NotImplementedError
 
-    def parameters(self, labels: FloatArray) -> FloatArray:
+    def solve(self, labels: FloatArray) -> FloatArray:
         """Coefficients, and the mean prediction after them, when trained on `labels`."""
         mean = [self._share @ labels] if self._fit_intercept else []
-        return np.concatenate((self.coefficients(labels), mean))
+        return np.concatenate((self._slope(labels), mean))
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        return np.asarray(rows @ slope + (self._share @ labels - self._mean @ slope))
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given what `solve` returned."""
+        slope = solution[: self.n_features]
+        scores = np.asarray(rows @ slope)
+        return scores + (solution[-1] - self._mean @ slope) if self._fit_intercept else scores
 
 
 class LeastSquares(_Centred):
@@ -148,8 +148,7 @@ class LeastSquares(_Centred):
         linear = directions[:, : self.n_features] @ self._inverse
         return self._with_constant(linear, directions[:, -1])
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def _slope(self, labels: FloatArray) -> FloatArray:
         moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
         if self._fit_intercept:
             constant, moment = moment[-1], moment[:-1]
@@ -219,8 +218,7 @@ class WideLeastSquares(_Centred):
             influence += directions[:, -1:] * self._share
         return np.ascontiguousarray(influence)
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def _slope(self, labels: FloatArray) -> FloatArray:
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
         slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
         return np.asarray(slope)
