@@ -15,7 +15,9 @@ from unswayed.exceptions import InputError
 
 def _eager(X: Any) -> Any:
     """Return X as a narwhals frame, or None for arrays and sparse matrices."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -122,7 +124,10 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Sample weights as finite nonnegative numbers, one per row."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must be numbers, one per row: {error}") from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):

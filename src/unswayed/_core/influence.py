@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from unswayed._core.compression import Entries, distinct_rows, merge_rows
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 
 
 class WeightRows(Protocol):
@@ -56,9 +56,12 @@ class InfluenceMap:
             return
         first, group = distinct_rows(design)
         self.entries = merge_rows(lower, upper, group, first)
-        rows = design[self.entries.rows]
-        # Sparse: entries × m times m × block; dense: block × m times m × entries.
-        self._design = rows if self._sparse else np.ascontiguousarray(rows.T)
+        if self._sparse:
+            self._design = design[self.entries.rows]  # entries × m, times m × block
+        elif np.array_equal(self.entries.rows, np.arange(len(design))):
+            self._design = design.T  # nothing merged: a view, for features may be gigabytes
+        else:
+            self._design = np.ascontiguousarray(design[self.entries.rows].T)
 
     def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """Influence of every entry on every row of `weights`, in C order.
@@ -75,3 +78,30 @@ class InfluenceMap:
             out[:] = (self._design @ np.ascontiguousarray(weights.T)).T
             return out
         return np.matmul(weights, self._design, out=out)
+
+    def pull_back(self, index: IntArray, amount: FloatArray) -> FloatArray:
+        """Transpose: the vector whose product with weights is what label changes do to a score.
+
+        `index` are entries, `amount` what is added to their labels.
+        """
+        if self._design is None:
+            full = np.zeros(self.width)
+            full[self.entries.rows[index]] = amount
+            return full
+        if self._sparse:
+            return np.asarray(self._design[index].T @ amount)
+        return np.asarray(self._design[:, index] @ amount)
+
+    def gram(self, factors: FloatArray) -> FloatArray:
+        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e."""
+        if self._design is None:
+            raise TypeError("influence rows without a design have no Gram matrix")
+        if self._sparse:
+            scaled = self._design.multiply(factors[:, None]).tocsr()
+            return np.asarray((self._design.T @ scaled).toarray())
+        total = np.zeros((self.width, self.width))
+        step = max(1, 2**22 // max(1, self.width))
+        for at in range(0, len(factors), step):
+            part = self._design[:, at : at + step]
+            total += (part * factors[at : at + step]) @ part.T
+        return total

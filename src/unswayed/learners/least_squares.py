@@ -8,7 +8,7 @@ are orthogonal to a constant, and what is left of it is one constant influence s
 import numpy as np
 from scipy import linalg, sparse
 
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.symmetric import SymmetricSolver
 
 
@@ -16,7 +16,42 @@ def _dense(matrix: Matrix) -> FloatArray:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
-class LeastSquares:
+class _Centred:
+    """Parameters of ridge in either space: coefficients, then the mean prediction if any."""
+
+    n_features: int
+    _fit_intercept: bool
+    _mean: FloatArray
+    _share: FloatArray  # of each label in the mean prediction
+
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
+        if not self._fit_intercept:
+            return _dense(rows)
+        # Centred first: large means would cancel at a loss later.
+        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
+
+    def _slope(self, labels: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def solve(self, labels: FloatArray) -> FloatArray:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        mean = [self._share @ labels] if self._fit_intercept else []
+        return np.concatenate((self._slope(labels), mean))
+
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given what `solve` returned."""
+        slope = solution[: self.n_features]
+        scores = np.asarray(rows @ slope)
+        return scores + (solution[-1] - self._mean @ slope) if self._fit_intercept else scores
+
+
+class LeastSquares(_Centred):
     """Ridge with more rows than features; alpha 0 is least squares, of minimum norm if singular.
 
     Parameters
@@ -39,16 +74,14 @@ class LeastSquares:
         sample_weight: FloatArray | None = None,
         rank: int | None = None,
     ) -> None:
-        self.n_rows, self.n_features = features.shape
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
         self.row_scale = sample_weight
         self._sparse = hasattr(features, "indptr")
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
-        self._total = float(weight.sum()) if fit_intercept else np.inf  # 1/inf: no intercept
-        self._mean = (
-            np.asarray(features.T @ weight).ravel() / self._total
-            if fit_intercept
-            else np.zeros(self.n_features)
-        )
+        self._fit_intercept = fit_intercept
+        self._total = float(weight.sum())
+        self._share = weight / self._total if fit_intercept else np.zeros(self.n_rows)
+        self._mean = np.asarray(features.T @ self._share).ravel()
         self._weight = weight
         if self._sparse:
             self._fit_sparse(features, alpha, rank)
@@ -56,8 +89,11 @@ class LeastSquares:
             self._fit_dense(features, alpha, rank)
 
     def _fit_dense(self, features: FloatArray, alpha: float, rank: int | None) -> None:
-        centred = features - self._mean
-        scaled = centred * np.sqrt(self._weight)[:, None]
+        # Without an intercept and weights nothing is copied: features may be gigabytes.
+        centred = features - self._mean if self._fit_intercept else features
+        scaled = centred
+        if self.row_scale is not None:
+            scaled = centred * np.sqrt(self._weight)[:, None]
         if alpha == 0:
             _, size, right = linalg.svd(scaled, full_matrices=False)
             if rank is None:
@@ -67,16 +103,19 @@ class LeastSquares:
             self._inverse = basis @ basis.T
         else:
             self._inverse = self._invert(scaled.T @ scaled, alpha, rank)
-        self.design: Matrix = np.hstack((centred, np.ones((self.n_rows, 1))))
+        self.design: Matrix = centred
+        if self._fit_intercept:
+            self.design = np.hstack((centred, np.ones((self.n_rows, 1))))
 
     def _fit_sparse(self, features: Matrix, alpha: float, rank: int | None) -> None:
         # Centring would fill the matrix; the mean moves into the constant's weight instead.
         gram = _dense(features.T @ features.multiply(self._weight[:, None]).tocsr())
-        if np.isfinite(self._total):
+        self.design = features
+        if self._fit_intercept:
             gram -= self._total * np.outer(self._mean, self._mean)
+            ones = sparse.csr_array(np.ones((self.n_rows, 1)))
+            self.design = sparse.csr_array(sparse.hstack((features, ones), format="csr"))
         self._inverse = self._invert(gram, alpha, rank)
-        ones = sparse.csr_array(np.ones((self.n_rows, 1)))
-        self.design = sparse.csr_array(sparse.hstack((features, ones), format="csr"))
 
     def _invert(self, gram: FloatArray, alpha: float, rank: int | None) -> FloatArray:
         gram[np.diag_indices_from(gram)] += alpha
@@ -84,40 +123,40 @@ class LeastSquares:
         inverse = solver.solve(np.eye(len(gram)))
         return (inverse + inverse.T) / 2
 
-    def _with_constant(self, linear: FloatArray, constant: float) -> FloatArray:
-        column = np.full(len(linear), constant)
+    def _with_constant(self, linear: FloatArray, constant: FloatArray | float) -> FloatArray:
+        if not self._fit_intercept:
+            return linear
+        column = np.full(len(linear), constant) / self._total
         if self._sparse:
             column -= linear @ self._mean
         return np.hstack((linear, column[:, None]))
 
     def weights(self, rows: Matrix) -> FloatArray:
-        """Weight vectors of feature rows; the last entry is the constant's."""
-        # Centred first where that fills nothing: large means would cancel at a loss.
-        linear = (
-            rows @ self._inverse - self._mean @ self._inverse
-            if self._sparse
-            else (_dense(rows) - self._mean) @ self._inverse
-        )
-        return self._with_constant(np.asarray(linear), 1.0 / self._total)
+        """Weight vectors of feature rows; the constant's comes last."""
+        if not self._sparse:
+            return self.direction_weights(self.directions(rows))
+        linear = np.asarray(rows @ self._inverse - self._mean @ self._inverse)
+        return self._with_constant(linear, 1.0)
 
-    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
-        """Weight vectors whose scores are coefficients start to stop."""
-        return self._with_constant(self._inverse[start:stop], 0.0)
+    def training_directions(self, which: IntArray | slice) -> FloatArray:
+        """Training rows as directions."""
+        rows = self.design[which]
+        return self.directions(rows[:, : self.n_features]) if self._sparse else np.asarray(rows)
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def direction_weights(self, directions: FloatArray) -> FloatArray:
+        """Weight vectors of directions in parameter space."""
+        linear = directions[:, : self.n_features] @ self._inverse
+        return self._with_constant(linear, directions[:, -1])
+
+    def _slope(self, labels: FloatArray) -> FloatArray:
         moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
-        constant = moment[-1] if self._sparse else 0.0
-        return np.asarray(self._inverse @ (moment[:-1] - constant * self._mean))
-
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        intercept = self._weight @ labels / self._total - self._mean @ slope
-        return np.asarray(rows @ slope + intercept)
+        if self._fit_intercept:
+            constant, moment = moment[-1], moment[:-1]
+            moment = moment - constant * self._mean if self._sparse else moment
+        return np.asarray(self._inverse @ moment)
 
 
-class WideLeastSquares:
+class WideLeastSquares(_Centred):
     """The same with fewer rows than features, solved in the space of the rows.
 
     z(x) = √S (√S K √S + αI)⁺ √S k(x) + intercept, K and k the inner products of centred rows.
@@ -135,8 +174,9 @@ class WideLeastSquares:
         sample_weight: FloatArray | None = None,
         rank: int | None = None,
     ) -> None:
-        self.n_rows, self.n_features = features.shape
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
+        self._fit_intercept = fit_intercept
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
         self._mean = np.asarray(features.T @ self._share).ravel()
         self._sparse = hasattr(features, "indptr")
@@ -170,21 +210,18 @@ class WideLeastSquares:
         """Whole influence rows."""
         return np.ascontiguousarray(self._influence(self._inner(rows)) + self._share)
 
-    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
-        """Influence rows of coefficients start to stop."""
-        columns = _dense(self._features[:, start:stop]) - self._shift[start:stop]
-        return np.ascontiguousarray(self._influence(columns))
+    def direction_weights(self, directions: FloatArray) -> FloatArray:
+        """Influence rows of directions in parameter space."""
+        linear = directions[:, : self.n_features]
+        influence = self._influence(np.asarray(self._features @ linear.T) - linear @ self._shift)
+        if self._fit_intercept:
+            influence += directions[:, -1:] * self._share
+        return np.ascontiguousarray(influence)
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def _slope(self, labels: FloatArray) -> FloatArray:
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
         slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
         return np.asarray(slope)
-
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        return np.asarray(rows @ slope + (self._share @ labels - self._mean @ slope))
 
 
 def least_squares(

@@ -28,20 +28,33 @@ class Learner(Protocol):
         """Weight vectors of feature rows, one row each."""
         ...
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
+    def solve(self, labels: FloatArray) -> FloatArray:
+        """What training on `labels` leaves to remember; linear in them."""
+        ...
+
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given what `solve` returned."""
         ...
 
 
 class LinearLearner(Learner, Protocol):
-    """A learner whose score is also linear in the features, so that it has coefficients."""
+    """A learner whose score is also linear in the features: score = parameters · direction(x).
+
+    Parameters are what `solve` returns: the coefficients, and with an intercept the mean
+    prediction after them.
+    """
 
     n_features: int
 
-    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
-        """Weight vectors whose scores are the coefficients of features start to stop."""
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters there are."""
         ...
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Feature rows as directions in parameter space, one row each."""
+        ...
+
+    def direction_weights(self, directions: FloatArray) -> FloatArray:
+        """Weight vectors of directions: linear in them."""
         ...
