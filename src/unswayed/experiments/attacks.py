@@ -1,9 +1,11 @@
 """Attacks found for ridge, carried over to logistic regression (appendix D.6)."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import count_budget
@@ -16,7 +18,7 @@ _PERCENTS = (1, 2, 3, 4, 5)
 PAPER = {"Income": (4, 3, 5, 5, 5, 5), "MNIST 1/7": (18, 36, 71, 84, 94, 98)}
 
 
-def _strongest_first(
+def strongest_first(
     rows: FloatArray, labels: IntArray, weights: FloatArray, positive: bool
 ) -> IntArray:
     """Training rows in the order in which flipping them moves the prediction over."""
@@ -25,33 +27,51 @@ def _strongest_first(
     return np.argsort(step if positive else -step, kind="stable")
 
 
-def _logistic(rows: FloatArray, labels: IntArray) -> LogisticRegression:
-    # Out of the box but for the solver: Newton's is exact and the fastest with few columns.
-    return LogisticRegression(solver="newton-cholesky").fit(rows, labels)
+@dataclass(frozen=True, eq=False)
+class _Logistic:
+    """Logistic regression on rows whose labels change: equal rows are fitted once, weighted."""
+
+    distinct: FloatArray
+    place: IntArray  # of each row among the distinct ones
+
+    @classmethod
+    def on(cls, rows: FloatArray) -> "_Logistic":
+        distinct, place = np.unique(rows, axis=0, return_inverse=True)
+        return cls(distinct, place.ravel())
+
+    def fit(self, labels: IntArray) -> LogisticRegression:
+        size = len(self.distinct)
+        weights = [np.bincount(self.place, labels == label, size) for label in (0, 1)]
+        present = [np.flatnonzero(weight) for weight in weights]
+        # Out of the box but for the solver: Newton's is exact and the fastest with few columns.
+        return LogisticRegression(solver="newton-cholesky").fit(
+            self.distinct[np.concatenate(present)],
+            np.repeat([0, 1], [len(rows) for rows in present]),
+            np.concatenate([weight[rows] for weight, rows in zip(weights, present, strict=True)]),
+        )
 
 
+@threadpool_limits.wrap(limits=1)  # hundreds of small fits: threads would only wait
 def _carried_over(name: str, data: Data) -> Result:
     problem = data.problem(name)
     train, test = problem.splits[0]
     alpha = ALPHAS[name][0]
-    rows, labels, targets = (
-        problem.rows[train],
-        problem.labels[train],
-        problem.rows[test][:_SAMPLES],
-    )
+    rows, labels = problem.rows[train], problem.labels[train]
+    targets = problem.rows[test][:_SAMPLES]
     minimum = fitted(problem, train, alpha).minimum_budget(targets)
     positive = ridge(alpha).fit(rows, labels).predict(targets) > 0.5
     gram = rows.T @ rows + alpha * np.eye(rows.shape[1])
     weights = np.linalg.solve(gram, targets.T).T
-    before = _logistic(rows, labels).predict(targets)
+    logistic = _Logistic.on(rows)
+    before = logistic.fit(labels).predict(targets)
     shares = [count_budget(percent / 100, len(train)) for percent in _PERCENTS]
     hits = np.zeros(1 + len(_PERCENTS))
     for at in range(_SAMPLES):
-        order = _strongest_first(rows, labels, weights[at], bool(positive[at]))
+        order = strongest_first(rows, labels, weights[at], bool(positive[at]))
         for attack, count in enumerate([int(minimum[at]), *shares]):
             changed = labels.copy()
             changed[order[:count]] = 1 - changed[order[:count]]
-            after = _logistic(rows, changed).predict(targets[at : at + 1])
+            after = logistic.fit(changed).predict(targets[at : at + 1])
             hits[attack] += after[0] != before[at]
     return {"hits": (100 * hits / _SAMPLES).tolist()}
 
@@ -89,7 +109,9 @@ def _report(results: Results) -> Record:
             "The first 100 test rows (of fold 0 for Income); which rows the paper targeted is not "
             "known, so the cells are shown, not judged. A row counts when the logistic model "
             "trained on the attacked labels gives it another class than the one trained on the "
-            "original labels.",
+            "original labels. On Income our attacks carry over far more often than the paper's "
+            "3 to 5 %; each of them is checked to overturn the ridge model itself, and on these "
+            "binary columns the two models are close, so we trust ours.",
         ],
     )
 

@@ -21,7 +21,7 @@ from unswayed.experiments.record import Claim, Record, Table
 SHARES = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)  # per cent
 GROUPS = ("majority", "minority")
 _PERCENTS = (5.0, 10.0, 15.0)
-_SHOWN = _PERCENTS.index(10.0)
+_SHOWN = _PERCENTS.index(5.0)
 _ALPHA = 0.92  # the authors' code
 _FOLDS = 4
 _SEEDS = 20
@@ -104,7 +104,8 @@ def _report(results: Results) -> Record:
         ],
         notes=[
             "The paper gives no numbers here. Means, covariances, sizes and α = 0.92 are those of "
-            "the authors' repository; the bias level is ours: 10 %, any label.",
+            "the authors' repository; the bias level is ours: 5 %, any label; at 10 % a small "
+            "minority has next to no robust row left, and nothing that could vary.",
         ],
         figures={"minority": "Robustness by group, and the minority's spread over folds."},
     )
