@@ -8,8 +8,13 @@ from unswayed.experiments.record import Claim, Comparison, Record, Value
 def table(columns: Sequence[str], rows: Iterable[Sequence[Value]], decimals: int = 1) -> str:
     """Return a Markdown table; numbers to the right, floats with so many decimals."""
     body = [[_entry(value, decimals) for value in row] for row in rows]
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *body]
+    rules = ["---" if _is_text(column) else "---:" for column in zip(*body, strict=True)]
+    lines = [columns, rules, *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _is_text(column: Iterable[str]) -> bool:
+    return any(letter.isalpha() for entry in column for letter in entry)
 
 
 def _entry(value: Value, decimals: int) -> str:
@@ -53,7 +58,7 @@ def compared(comparison: Comparison) -> str:
         (
             f"**{comparison.title}**",
             table(["", "", *comparison.columns], rows, comparison.decimals),
-            f"{comparison.cells} cells, largest difference "
+            f"{comparison.cells} cell{'s' * (comparison.cells != 1)}, largest difference "
             f"{comparison.largest:.{comparison.decimals}f}{bar}: {verdict(comparison)}.",
         )
     )
@@ -65,8 +70,7 @@ def claimed(claims: Iterable[Claim]) -> str:
         [claim.text, "holds" if claim.holds else "**does not hold**", claim.evidence]
         for claim in claims
     ]
-    lines = table(["Claim", "", "Found"], rows).split("\n")
-    return "\n".join([lines[0], "| --- | --- | --- |", *lines[2:]])
+    return table(["Claim", "", "Found"], rows)
 
 
 def section(record: Record, images: str) -> str:
