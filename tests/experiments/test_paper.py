@@ -16,9 +16,10 @@ def test_compas_is_within_a_point_of_table_1_in_every_cell(real_data):
 
 
 def test_compas_is_within_a_point_of_the_appendix_but_for_one_cell(real_data):
-    result = accuracy_losses.EXPERIMENT.pieces["COMPAS"](Data(real_data))
-    record = accuracy_losses.EXPERIMENT.report(dict.fromkeys(accuracy_losses.PAPER, result))
-    compas = record.comparisons[-1]
+    pieces = accuracy_losses.EXPERIMENT.pieces
+    results = dict.fromkeys(pieces, pieces["COMPAS"](Data(real_data)))
+    results |= {"COMPAS, other folds": {"steps": [0.0] * 4, "mean": 0.0, "spread": 0.0}}
+    compas = accuracy_losses.EXPERIMENT.report(results).comparisons[-1]
     far = np.abs(np.array(compas.differences())) > 1.0 + 1e-9
     # Loss 1 at 2 %: 57.9 against 56.7; the page says why.
     assert np.argwhere(far).tolist() == [[3, 3]]

@@ -13,7 +13,11 @@ from unswayed.datasets.registry import DatasetError, cache_folder
 
 SEED = 0
 EPOCHS = 13
-"""Of seeds 0 to 3 and 1 to 20 epochs, seed 0 after 13 comes closest to the paper's rates."""
+"""Of 34 networks tried (seeds 0 to 3, 1 to 20 epochs) this one comes closest to the paper's rates.
+
+It was chosen on those very rates: the others' largest differences are 4.1 to 17.3 points, so an
+agreement of some 4 points with the paper is this choice's merit, not the architecture's.
+"""
 
 _DIGITS = (1, 7)
 

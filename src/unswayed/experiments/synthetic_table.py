@@ -145,6 +145,14 @@ def _report(results: Results) -> Record:
                 bar=3.0,
             ),
             Comparison(
+                title=f"Rows proven robust, in %, {_READINGS['text']}; mean of {_SEEDS} seeds",
+                rows=[_name(*key) for key in PAPER],
+                columns=[f"{percent} %" for percent in PERCENTS],
+                paper=[list(row) for row in PAPER.values()],
+                ours=list(text.values()),
+                bar=3.0,
+            ),
+            Comparison(
                 title="Exact rate at 10 % of the training labels, same reading, in %",
                 rows=["exact"],
                 columns=[f"{n} features" for n in FEATURES],
@@ -164,25 +172,21 @@ def _report(results: Results) -> Record:
         claims=_claims(code, text, gaps),
         tables=[
             Table(
-                f"Rows proven robust, in %, {_READINGS['text']}: any label may be flipped; mean "
-                f"of {_SEEDS} seeds",
-                ["data", *(f"{percent} %" for percent in PERCENTS)],
-                [[_name(*key), *rates] for key, rates in text.items()],
-            ),
-            Table(
                 f"Any label may be flipped, at 10 % of the training labels ({_GAP_SIZE} rows)",
                 ["features", "exact", "box"],
                 [[n, *results["gap"]["text"][str(n)]] for n in FEATURES],
             ),
         ],
         notes=[
-            "The paper's table cannot come from flipping any label, as its text has it: then "
-            "hardly a row survives 12 %. It comes out, in all cells, if one follows the authors' "
-            "published code to the letter: the generator writes labels -1 and 1 while the "
-            "solver's defaults expect 0 and 1, so the threshold is 0.5 and only labels 1 can be "
-            "changed, to 0; no constant column; feature 2 with mean 0 (the text says 1); four "
-            "folds; and budgets in per cent of all rows, of which half are training rows. We "
-            "compare with that reading and show the text's beside it.",
+            "The paper's table does not come from flipping any label, as its text has it: then "
+            "hardly a row survives 12 %, and every cell is outside the bar. It does come out if "
+            "the authors' published code is followed to the letter: the generator writes labels "
+            "-1 and 1 while the solver's defaults expect 0 and 1, so the threshold is 0.5 and only "
+            "labels 1 can change, to 0; no constant column; feature 2 with mean 0 (the text says "
+            "1); four folds; and budgets in per cent of all rows, of which half are training rows. "
+            "Which labels, threshold, columns and base of the budget to take, the code and the "
+            "paper leave open; we settled them by the fit to this table, so the agreement explains "
+            "the table rather than confirms it. Both readings are judged.",
             "The box's rates at 10 % are the one part that no reading we tried gives: ours are "
             "higher (the box is less loose here than the paper reports), the trend is the same.",
         ],
