@@ -61,13 +61,13 @@ def _salaries() -> str:
     underpaid = LabelBias.shifts((0, 2000), budget=0.1, where=women)
     model = CertifiedRegressor(_ridge(), bias=underpaid, radius=500).fit(train, y_train)
     certs = model.certify(test)
-    width = (certs.high - certs.low).max()
+    furthest = max((certs.high - certs.score).max(), (certs.score - certs.low).max())
     return "\n".join(
         [
             f"Salaries: suppose up to {certs.budget} women were underpaid by up to 2,000. Then",
             f"  {100 * certs.robustness_rate:.1f} % of the offers are proven to stay within 500:",
             *(f"    {line}" for line in str(certs.by_group(test["gender"])).splitlines()),
-            f"  and no offer can move by more than {width:,.0f}.",
+            f"  and no offer can move by more than {furthest:,.0f}.",
         ]
     )
 
