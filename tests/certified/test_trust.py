@@ -71,9 +71,12 @@ def test_a_scale_that_doubles_cannot_square_is_undecided_and_never_robust(scale)
     model = CertifiedRegressor(
         LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=3), radius=0.01
     )
-    with pytest.warns(SolverPrecisionWarning, match="every verdict is UNDECIDED"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.warns(SolverPrecisionWarning, match="every verdict is UNDECIDED"),
+    ):
         model.fit(X * scale, np.zeros(60))
-    certs = model.certify(X[:3] * scale)
+        certs = model.certify(X[:3] * scale)
     assert set(certs.verdict) == {Verdict.UNDECIDED}
     assert np.isnan(certs.minimum_budget).all()
 
