@@ -113,24 +113,8 @@ class Study:
 
     def bias_in_words(self) -> str:
         """Say which labels may be wrong and how."""
-        request, target = self.request, self.target
-        if request.shift is None:
-            negative, positive = target.class_names
-            old, new = (positive, negative) if request.direction == "down" else (negative, positive)
-            what = (
-                "any label may be the other class"
-                if request.direction is None
-                else f"a label {old!r} may really be {new!r}"
-            )
-        else:
-            low, high = request.shift
-            low = 0.0 if request.direction == "up" else low
-            high = 0.0 if request.direction == "down" else high
-            what = (
-                f"any label may be off by up to {high:g} either way"
-                if low == -high
-                else f"any label may be between {-low:g} too high and {high:g} too low"
-            )
+        request = self.request
+        what = self._flips_in_words() if request.shift is None else self._shifts_in_words()
         if request.only is None:
             return what
         count = int(self.movable.sum())
@@ -138,6 +122,25 @@ class Study:
             f"{what}, in the {count:,} training rows where {request.only}; "
             "every other label is taken to be right"
         )
+
+    def _flips_in_words(self) -> str:
+        negative, positive = self.target.class_names
+        match self.request.direction:
+            case "up":
+                return f"a label {negative!r} may really be {positive!r}"
+            case "down":
+                return f"a label {positive!r} may really be {negative!r}"
+        return "any label may really be the other class"
+
+    def _shifts_in_words(self) -> str:
+        low, high = self.request.shift or (0.0, 0.0)
+        if self.request.direction == "up" or low == 0:
+            return f"any label may be up to {high:g} too low"
+        if self.request.direction == "down" or high == 0:
+            return f"any label may be up to {-low:g} too high"
+        if low == -high:
+            return f"any label may be off by up to {high:g} either way"
+        return f"any label may be up to {-low:g} too high or up to {high:g} too low"
 
     def keeps(self) -> str:
         """Say what a robust row keeps."""
