@@ -125,7 +125,8 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if facts["classes"]:
         what += f", positive: {facts['classes'][1]}"
     held = " (held out)" if facts["held_out"] else ""
-    terminal.say(f"{facts['label']}: {what}; ridge with alpha {facts['alpha']:g}")
+    alpha = "" if facts["alpha"] is None else f"; ridge with alpha {facts['alpha']:g}"
+    terminal.say(f"{facts['label']}: {what}{alpha}")
     rows = f"{facts['train_rows']:,} training rows"
     if len(study.test):
         rows += f", {facts['test_rows']:,} test rows{held}"

@@ -1,9 +1,12 @@
 """The command as it was given, for whoever wants to run it again."""
 
 import shlex
-import sys
+from contextvars import ContextVar
+
+given: ContextVar[list[str]] = ContextVar("given")
+"""Arguments of the command that runs now."""
 
 
 def command_line() -> str:
     """Return the command line of this run, quoted for a shell."""
-    return shlex.join(["unswayed", *sys.argv[1:]])
+    return shlex.join(["unswayed", *given.get()])

@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError
 
 from unswayed import __version__
 from unswayed.cli import COMMANDS, SUMMARY
+from unswayed.cli.command import given
 from unswayed.cli.extras import complain
 from unswayed.exceptions import UnswayedError
 
@@ -49,6 +50,7 @@ def fail(message: object) -> int:
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code."""
     app = build()
+    given.set(arguments)
     try:
         with _stoppable():
             result = app(

@@ -15,7 +15,7 @@ from unswayed.audit.files import sha256
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.audit.words import shorten
-from unswayed.certificates import GroupRates, Verdict
+from unswayed.certificates import Verdict
 from unswayed.report.details import coefficients, least_robust, suspects
 
 SMALL_GROUP = 30
@@ -77,21 +77,21 @@ def _codes(values: list[str]) -> tuple[list[str], Any]:
 
 def _groups(study: Study, column: str) -> dict[str, Any]:
     names, codes = _codes(study.groups(column))
-    count = np.bincount(codes, minlength=len(names))
-    flags: list[BoolArray] = [study.robust(budget) for budget in study.request.budgets]
-    rates = [np.bincount(codes, flag, len(names)) / count for flag in flags]
+    found = [
+        _kept_by_group(study.robust(budget), names, codes) for budget in study.request.budgets
+    ]
     return {
         "column": shorten(column),
         "groups": [
             {
                 "group": name,
-                "rows": int(count[at]),
-                "small": bool(count[at] < SMALL_GROUP),
-                "rates": [float(rate[at]) for rate in rates],
+                "rows": found[0][at]["rows"],
+                "small": found[0][at]["small"],
+                "rates": [groups[at]["kept"] / groups[at]["rows"] for groups in found],
             }
             for at, name in enumerate(names)
         ],
-        "gaps": [GroupRates(tuple(names), rate, count).gap for rate in rates],
+        "gaps": [_gap(groups) for groups in found],
     }
 
 
@@ -100,24 +100,42 @@ def summarise(
 ) -> dict[str, Any]:
     """Everything the page shows, as plain values."""
     least = study.answers.minimum_budget
-    top = _top(study, least)
+    top, main = _top(study, least), study.count(study.request.budget)
     facts = headline(study)
-    grouped = [(facts["groups"][at], *_codes(study.groups(name)))
-               for at, name in enumerate(study.request.groups)]  # fmt: skip
+    grouped = [_codes(study.groups(name)) for name in study.request.groups]
+    exact = [_kept_by_group(least > main, names, codes) for names, codes in grouped]
     return facts | {
         "top": top,
-        "main": study.count(study.request.budget),
+        "main": main,
+        "kept": int((least > main).sum()),
+        "exact_groups": exact,
+        "exact_gaps": [_gap(each) for each in exact],
         "small_group": SMALL_GROUP,
         # One number per test row gives every rate at every budget; -1 stands for never.
         "minimum_budget": np.where(np.isfinite(least), least, -1).astype(int).tolist(),
-        "group_codes": [codes.tolist() for _, _, codes in grouped],
-        "curves": _curves(least, top, [(names, codes) for _, names, codes in grouped]),
+        "group_codes": [codes.tolist() for _, codes in grouped],
+        "curves": _curves(least, top, grouped),
         "rows": least_robust(study),
         "suspects": suspects(study),
         "coefficients": coefficients(study),
         "tradeoff": None if tradeoff is None else _tradeoff(tradeoff, facts),
         "provenance": provenance(study, command),
     }
+
+
+def _kept_by_group(kept: BoolArray, names: list[str], codes: Any) -> list[dict[str, Any]]:
+    """Count the rows of each group that keep their prediction, by exact minimum budgets."""
+    rows = np.bincount(codes, minlength=len(names)).tolist()
+    count = np.bincount(codes, kept, len(names)).astype(int).tolist()
+    return [
+        {"group": name, "rows": n, "kept": k, "small": n < SMALL_GROUP}
+        for name, n, k in zip(names, rows, count, strict=True)
+    ]
+
+
+def _gap(groups: list[dict[str, Any]]) -> float:
+    rates = [each["kept"] / each["rows"] for each in groups]
+    return max(rates) - min(rates)
 
 
 def _top(study: Study, least: FloatArray) -> int:
