@@ -134,9 +134,7 @@ class Columns:
         scale: Any = StandardScaler()
         if missing == "impute":
             # keep_empty_features: every column of the file stays a feature, in its place.
-            scale = make_pipeline(
-                SimpleImputer(strategy="median", keep_empty_features=True), scale
-            )
+            scale = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), scale)
         return ColumnTransformer(
             [
                 ("category", one_hot, list(range(split))),

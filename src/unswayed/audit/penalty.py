@@ -53,7 +53,9 @@ def choose_alpha(
     alphas: Iterable[float] = progress.track(GRID, "choosing alpha", len(GRID))
     found = np.array(
         [
-            quality(task, Ridge(alpha=alpha).fit(features, training[1]).predict(rows), validation[1])
+            quality(
+                task, Ridge(alpha=alpha).fit(features, training[1]).predict(rows), validation[1]
+            )
             for alpha in alphas
         ]
     )

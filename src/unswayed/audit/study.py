@@ -154,7 +154,9 @@ class Study:
     def answers(self) -> Answers:
         """Certificates of every test row at the main budget, and their minimum budgets."""
         n_rows = len(self.test)
-        out = Answers(*(np.empty(n_rows) for _ in range(3)), np.empty(n_rows, object), np.empty(n_rows))
+        out = Answers(
+            *(np.empty(n_rows) for _ in range(3)), np.empty(n_rows, object), np.empty(n_rows)
+        )
         starts = range(0, n_rows, _CHUNK)
         for start in self.progress.track(starts, "certifying", len(starts)):
             here = slice(start, start + _CHUNK)

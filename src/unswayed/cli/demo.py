@@ -60,10 +60,14 @@ def story_frame(n_rows: int = _ROWS, seed: int = 7) -> dict[str, Any]:
     """Columns of the story: applicants, what they bring, and whether they were hired."""
     draw = np.random.default_rng(seed)
     woman = draw.random(n_rows) < 0.45
-    education = draw.choice([9, 12, 13, 15, 16, 18, 21], n_rows, p=[0.05, 0.2, 0.15, 0.2, 0.22, 0.14, 0.04])
+    education = draw.choice(
+        [9, 12, 13, 15, 16, 18, 21], n_rows, p=[0.05, 0.2, 0.15, 0.2, 0.22, 0.14, 0.04]
+    )
     experience = np.round(draw.gamma(2.2, 4.0, n_rows), 0)
     interview = np.clip(np.round(draw.normal(6, 1.6, n_rows), 1), 1, 10)
-    role = draw.choice(["engineering", "sales", "support", "research"], n_rows, p=[0.4, 0.3, 0.2, 0.1])
+    role = draw.choice(
+        ["engineering", "sales", "support", "research"], n_rows, p=[0.4, 0.3, 0.2, 0.1]
+    )
     merit = 0.28 * (education - 14) + 0.11 * (experience - 8) + 0.75 * (interview - 6)
     merit += draw.normal(0, 0.9, n_rows)
     turned_away = woman & (draw.random(n_rows) < 0.12)

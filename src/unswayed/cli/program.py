@@ -17,7 +17,9 @@ from unswayed.exceptions import UnswayedError
 
 def build() -> App:
     """Make the parser; commands are imported when they are called."""
-    app = App(name="unswayed", help=SUMMARY, version=f"unswayed {__version__}", help_format="plaintext")
+    app = App(
+        name="unswayed", help=SUMMARY, version=f"unswayed {__version__}", help_format="plaintext"
+    )
     for name in COMMANDS:
         app.command(f"unswayed.cli.{name}:{name}", name=name)
     app.register_install_completion_command(add_to_startup=False)

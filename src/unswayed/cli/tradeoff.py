@@ -105,9 +105,7 @@ def _draw(path: Path, points: list[over_alpha.Point], heads: list[str], name: st
         save(spec, beside, path.suffix.lower())
 
 
-def _show(
-    terminal: Terminal, study: Any, facts: dict[str, Any], columns: dict[str, Any]
-) -> None:
+def _show(terminal: Terminal, study: Any, facts: dict[str, Any], columns: dict[str, Any]) -> None:
     describe(terminal, study, facts | {"alpha": None})
     terminal.say()
     rates = [columns[head] for head in columns if head.startswith("robust")]

@@ -130,12 +130,12 @@ def _columns(study: Study, found: Witness) -> dict[str, Any]:
 
 
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
-    terminal.say(f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})")
+    terminal.say(
+        f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})"
+    )
     terminal.say(f"assumed: {facts['bias']}")
     if not facts["overturned"]:
-        terminal.say(
-            "No label changes of that kind overturn it, however many.", style="bold"
-        )
+        terminal.say("No label changes of that kind overturn it, however many.", style="bold")
         return
     changes = facts["changes"]
     verb = "overturns" if len(changes) == 1 else "overturn"

@@ -14,7 +14,9 @@ from unswayed.exceptions import InputError
 TABLES = (".csv", ".parquet", ".json")
 
 
-def check_output(path: Path | None, option: str, suffixes: tuple[str, ...], *inputs: Path | None) -> None:
+def check_output(
+    path: Path | None, option: str, suffixes: tuple[str, ...], *inputs: Path | None
+) -> None:
     """Raise, before any work is done, if `path` cannot become an output file."""
     if path is None:
         return

@@ -23,7 +23,12 @@ def _spec(chart: Any) -> dict[str, Any]:
 def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[str, Any]:
     """Robustness over budgets: all rows and the groups of one column, with a movable budget."""
     budget = alt.param(name="budget", value=main)
-    x = alt.X("budget:Q", title="wrong labels", axis=alt.Axis(format=",d", tickMinStep=1))
+    x = alt.X(
+        "budget:Q",
+        title="wrong labels",
+        axis=alt.Axis(format=",d", tickMinStep=1),
+        scale=alt.Scale(domain=[0, curve["budget"][-1]], nice=False),
+    )
     y = alt.Y(
         "rate:Q",
         title="rows that keep their prediction",
@@ -53,7 +58,7 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
                 x=x,
                 y=y,
                 color=alt.Color("group:N", title=None, sort=names),
-                strokeDash=alt.StrokeDash("group:N", title=None, sort=names),
+                strokeDash=alt.StrokeDash("group:N", legend=None, sort=names),
                 tooltip=tip,
             )
         )
@@ -64,8 +69,9 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
     )
     layers.append(
         alt.Chart(alt.Data(values=[{}]))
-        .mark_rule(style="now")
-        .encode(x=alt.XDatum(alt.expr("budget"), type="quantitative"))
+        .transform_calculate(budget="budget")
+        .mark_rule(style="now", clip=True)
+        .encode(x=x)
     )
     chart = alt.layer(*layers).add_params(budget).properties(width="container", height=260)
     return _spec(chart)
@@ -83,13 +89,16 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
             "value": row["value"],
             "low": row["low"],
             "high": row["high"],
-            "sign": "keeps its sign" if row["keeps_sign"] else "can lose its sign",
+            "sign": "sign stays" if row["keeps_sign"] else "sign can be lost",
         }
         for row in rows
     ]
     base = alt.Chart(alt.Data(values=shown)).encode(
         y=alt.Y(
-            "name:N", title=None, sort=None, axis=alt.Axis(labelLimit=190, ticks=False, domain=False)
+            "name:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(labelLimit=150, ticks=False, domain=False),
         ),
         tooltip=[
             alt.Tooltip("name:N", title="coefficient"),
@@ -102,17 +111,15 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     colour = alt.Color(
         "sign:N",
         title=None,
-        scale=alt.Scale(domain=["keeps its sign", "can lose its sign"]),
+        scale=alt.Scale(domain=["sign stays", "sign can be lost"]),
         legend=alt.Legend(orient="top"),
     )
     bars = base.mark_bar(style="range", height=9, cornerRadius=4).encode(
         x=alt.X("low:Q", title="coefficient"), x2="high:Q", color=colour
     )
     ticks = base.mark_tick(style="value", height=15, thickness=2).encode(x="value:Q")
-    zero = (
-        alt.Chart(alt.Data(values=[{}])).mark_rule(style="zero").encode(x=alt.XDatum(0, type="quantitative"))
-    )
-    chart = alt.layer(zero, bars, ticks).properties(width="container", height=alt.Step(24))
+    zero = alt.Chart(alt.Data(values=[{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
+    chart = alt.layer(zero, bars, ticks).properties(width="container", height=24 * len(rows) + 60)
     return _spec(chart)
 
 
@@ -136,7 +143,7 @@ def tradeoff_chart(
             x=alt.X("alpha:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),
             y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%")),
             color=alt.Color("what:N", title=None, sort=names),
-            strokeDash=alt.StrokeDash("what:N", title=None, sort=names),
+            strokeDash=alt.StrokeDash("what:N", legend=None, sort=names),
             tooltip=[
                 alt.Tooltip("what:N", title="curve"),
                 alt.Tooltip("alpha:Q", format="~g"),

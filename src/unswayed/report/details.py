@@ -15,7 +15,7 @@ _ROWS = 500
 _CELLS = 10  # feature columns shown beside a row
 _CELL_LENGTH = 40
 _LISTED = 25  # labels named of one witness
-_SUSPECTS = 30
+_SUSPECTS = 20
 _COEFFICIENTS = 40
 # A witness sorts every training label: keep the sum of that below a few seconds.
 _WITNESS_WORK = 20_000_000

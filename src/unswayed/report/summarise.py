@@ -77,9 +77,7 @@ def _codes(values: list[str]) -> tuple[list[str], Any]:
 
 def _groups(study: Study, column: str) -> dict[str, Any]:
     names, codes = _codes(study.groups(column))
-    found = [
-        _kept_by_group(study.robust(budget), names, codes) for budget in study.request.budgets
-    ]
+    found = [_kept_by_group(study.robust(budget), names, codes) for budget in study.request.budgets]
     return {
         "column": shorten(column),
         "groups": [
@@ -95,9 +93,7 @@ def _groups(study: Study, column: str) -> dict[str, Any]:
     }
 
 
-def summarise(
-    study: Study, *, command: str, tradeoff: list[Point] | None = None
-) -> dict[str, Any]:
+def summarise(study: Study, *, command: str, tradeoff: list[Point] | None = None) -> dict[str, Any]:
     """Everything the page shows, as plain values."""
     least = study.answers.minimum_budget
     top, main = _top(study, least), study.count(study.request.budget)

@@ -160,7 +160,7 @@
   // --- the charts -----------------------------------------------------------------------
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  function config() {
+  function config(place) {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(name).trim();
     const ink = read("--ink"), soft = read("--soft"), line = read("--line");
@@ -177,10 +177,10 @@
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelPadding: 6, tickCount: 6,
       },
       axisY: { domain: false, ticks: false },
-      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 300, columns: 4 },
+      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 300, columns: place.clientWidth < 480 ? 2 : 4, layout: { top: { anchor: "start" } } },
       style: {
-        group: { strokeWidth: 2 }, overall: { stroke: ink, strokeWidth: 3.2, opacity: 0.85 },
-        now: { stroke: read("--warm"), strokeWidth: 1.5 }, zero: { stroke: soft, strokeDash: [3, 3] },
+        group: { strokeWidth: 2 }, overall: { color: ink, strokeWidth: 3, opacity: 0.9 },
+        now: { color: read("--warm"), strokeWidth: 1.5 }, zero: { color: soft, strokeDash: [3, 3] },
         range: { fillOpacity: 0.55 }, value: { color: ink },
       },
     };
@@ -190,7 +190,7 @@
     for (const [id, spec] of Object.entries(data.charts)) {
       const place = document.getElementById(id);
       const drawn = await window.vegaEmbed(place, spec, {
-        actions: false, renderer: "svg", ast: true, config: config(), tooltip: { theme: dark.matches ? "dark" : "light" },
+        actions: false, renderer: "svg", ast: true, config: config(place), tooltip: { theme: dark.matches ? "dark" : "light" },
       });
       if (id.startsWith("curve-")) views.push(drawn.view);
     }
