@@ -245,7 +245,7 @@ class LabelBias:
         if self.where is None:
             return np.ones(n_rows, dtype=bool)
         mask = np.asarray(self.where(X, labels) if callable(self.where) else self.where)
-        if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask):
+        if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask.flat):
             mask = mask.astype(bool)
         if mask.dtype != np.bool_:
             raise BiasError(

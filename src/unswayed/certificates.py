@@ -1,6 +1,7 @@
 """What certification returns: verdicts, ranges, witnesses, and their summary."""
 
 import html
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -14,8 +15,22 @@ from unswayed.exceptions import InputError
 
 
 def is_missing(value: object) -> bool:
-    """None and every kind of NaN: the values that do not equal themselves."""
-    return value is None or bool(value != value)  # noqa: PLR0124
+    """None, every kind of NaN (it does not equal itself), and pandas' NA (it will not say)."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def as_values(values: Any) -> NDArray[Any]:
+    """Values as an array, each as it was given.
+
+    NumPy alone turns the list ["a", nan] into ["a", "nan"], which hides the gap.
+    """
+    found = np.asarray(values)
+    if found.dtype.kind == "U" and isinstance(values, list | tuple):
+        return np.asarray(values, dtype=object)
+    return found
 
 
 class Verdict(StrEnum):
@@ -164,7 +179,7 @@ class CertificateSet:
         groups : array-like of shape (n_rows,)
             The group of each test row. Missing values form a group of their own.
         """
-        values = np.asarray(groups)
+        values = as_values(groups)
         if values.shape != (len(self),):
             raise InputError(
                 f"groups has shape {values.shape} but there are {len(self)} certificates; "
@@ -183,6 +198,7 @@ class CertificateSet:
 
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row; None if it is robust."""
+        row = operator.index(row)
         if not -len(self) <= row < len(self):
             raise InputError(f"row {row} is out of range: there are {len(self)} certificates")
         row %= len(self)

@@ -1,5 +1,6 @@
 """CertifiedClassifier and CertifiedRegressor: scikit-learn's manners and one new verb, certify."""
 
+import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
@@ -24,10 +26,13 @@ from unswayed.inputs import (
     as_labels,
     as_sample_weight,
     check_numeric_frame,
+    for_pipeline,
     frame_like,
 )
 from unswayed.learners.adapters import (
     LinearModel,
+    as_matrix,
+    before_final,
     check_blind,
     check_certifiable,
     final_estimator,
@@ -65,7 +70,8 @@ class _CoefficientWeights:
         return int(self.learner.n_features)
 
     def block(self, start: int, stop: int) -> FloatArray:
-        return np.asarray(self.learner.coefficient_weights(start, stop))
+        units = np.eye(self.learner.n_parameters)[start:stop]
+        return np.asarray(self.learner.direction_weights(units))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,8 +141,15 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def _margins(self, score: FloatArray) -> Margins:
         raise NotImplementedError
 
-    def _raw(self, X: Any) -> FloatArray:
-        return np.asarray(self.estimator_.predict(X), dtype=np.float64).ravel()
+    def _raw(self, estimator: Any, X: Any) -> FloatArray:
+        return np.asarray(estimator.predict(X), dtype=np.float64).ravel()
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.bias, LabelBias):
+            raise InputError(
+                f"bias must be a LabelBias, got {self.bias!r}; say which labels may be wrong, for "
+                "example bias=LabelBias.flips(budget=0.01) or LabelBias.shifts(2000, budget=50)"
+            )
 
     # --- fitting --------------------------------------------------------------------------
 
@@ -149,12 +162,18 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         y : labels, one per row
         sample_weight : weights, one per row, optional
         """
+        before = self.__dict__.copy()
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            # What was fitted before still answers: half of a new fit would answer falsely.
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         check_certifiable(self.estimator)
-        if not isinstance(self.bias, LabelBias):
-            raise InputError(
-                f"bias must be a LabelBias, got {self.bias!r}; say which labels may be wrong, for "
-                "example bias=LabelBias.flips(budget=0.01) or LabelBias.shifts(2000, budget=50)"
-            )
+        self._check_settings()
+        assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
         rows = self._validated(X, reset=True)
         n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         labels = as_labels(y, n_rows)
@@ -168,10 +187,12 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             rows, self._labels_to_fit(labels), **self._weight_argument(self.estimator_, weight)
         )
         final = final_estimator(self.estimator_)
-        features = LinearModel(self.estimator_, None).features(rows)  # type: ignore[arg-type]
+        seen = before_final(self.estimator_, rows)
+        features = as_matrix(seen)
         check_blind(self.estimator_, rows, features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
-        self._check_precision(rows, features)
+        self._warned = False
+        self._check_precision(seen, self.model_.learner.scores(features, self.targets_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
         return self
 
@@ -179,11 +200,15 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def _weight_argument(estimator: Any, weight: FloatArray | None) -> dict[str, FloatArray]:
         if weight is None:
             return {}
-        name = "sample_weight"
+        route = ""
         while isinstance(estimator, Pipeline):
             step, estimator = estimator.steps[-1]
-            name = f"{step}__{name}"
-        return {name: weight}
+            route += f"{step}__"
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise InputError(
+                f"{type(estimator).__name__} takes no sample_weight: put it into the influence"
+            )
+        return {f"{route}sample_weight": weight}
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """Rows ready for the wrapped estimator: its own business behind a pipeline."""
@@ -192,11 +217,11 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             if self.schema_ is not None:
                 self.schema_.check(X)
         if isinstance(self.estimator, Pipeline):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            rows = for_pipeline(X)
+            validate_data(self, rows, skip_check_array=True, reset=reset)
+            n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
             if n_rows == 0:
                 raise InputError("X has no rows")
-            rows = X
         else:
             check_numeric_frame(X)
             rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -204,29 +229,35 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             self.schema_ = Schema.of(X)
         return rows
 
-    def _check_precision(self, rows: Any, features: Matrix) -> None:
-        own = self.model_.learner.scores(features, self.targets_)
-        raw = self._raw(rows)
-        scale = max(float(np.abs(raw).max()), np.finfo(np.float64).tiny)
-        gap = float(np.abs(own - raw).max()) / scale
+    def _check_precision(self, seen: Any, score: FloatArray) -> None:
+        """Warn, once per fit, if the final estimator scores the rows it sees differently."""
+        if self._warned:
+            return
+        raw = self._raw(final_estimator(self.estimator_), seen)
+        # Against the labels too: a score that is 0 in theory has no size of its own.
+        scale = max(float(np.abs(raw).max()), float(np.abs(self.targets_).max())) or 1.0
+        gap = float(np.abs(score - raw).max()) / scale
         if gap > _PRECISION:
+            self._warned = True
             warnings.warn(
                 f"{type(final_estimator(self.estimator_)).__name__} stopped {gap:.1e} (relative) "
                 "away from the solution its definition asks for; certificates are about that "
                 "solution. An iterative solver wants a smaller tol; a singular problem wants "
                 "alpha > 0",
                 SolverPrecisionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # --- questions ------------------------------------------------------------------------
 
     def _question(self, X: Any) -> _Question:
         rows = self._validated(X, reset=False)
-        features = self.model_.features(rows)
+        seen = before_final(self.estimator_, rows)
+        features = as_matrix(seen)
         first, group = distinct_rows(features)
         distinct = features[first]
         score = self.model_.learner.scores(distinct, self.targets_)
+        self._check_precision(seen, score[group])
         weights = _FeatureWeights(self.model_.learner, distinct)
         return _Question(self, weights, group, score, self._margins(score), X)
 
@@ -291,6 +322,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
+        if isinstance(self.estimator, BaseEstimator):
+            tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
 
 
@@ -372,14 +405,15 @@ Pipeline that ends in one
     def _margins(self, score: FloatArray) -> Margins:
         return threshold_margins(score, self.threshold_)
 
-    def _raw(self, X: Any) -> FloatArray:
+    def _raw(self, estimator: Any, X: Any) -> FloatArray:
         if self._signed():
-            return np.asarray(self.estimator_.decision_function(X), dtype=np.float64).ravel()
-        return super()._raw(X)
+            return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()
+        return super()._raw(estimator, X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score minus threshold: positive for the second class."""
-        return self._raw(self._validated(X, reset=False)) - self.threshold_
+        rows = self._validated(X, reset=False)
+        return self._raw(self.estimator_, rows) - self.threshold_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row, exactly the wrapped estimator's."""
@@ -430,23 +464,26 @@ in one
         self.bias = bias
         self.radius = radius
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the wrapped estimator and prepare its certificates."""
-        if self.radius is not None and not (np.isfinite(self.radius) and self.radius >= 0):
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_radius()
+
+    def _check_radius(self) -> None:
+        radius: Any = self.radius
+        number = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
+        if radius is not None and not (number and 0 <= radius < np.inf):
             raise InputError(
-                f"radius must be a finite number and not negative, got {self.radius!r}; it is how "
+                f"radius must be a finite number and not negative, got {radius!r}; it is how "
                 "far a prediction may move and still count as the same"
             )
-        return super().fit(X, y, sample_weight)
 
     def _encode(self, labels: NDArray[Any]) -> FloatArray:
-        try:
-            return labels.astype(np.float64)
-        except (TypeError, ValueError):
+        if not (labels.dtype.kind in "biuf" or all(isinstance(y, numbers.Number) for y in labels)):
             raise InputError(
                 f"y holds {labels.dtype} values but a regressor needs numbers; "
                 "for classes use CertifiedClassifier"
-            ) from None
+            )
+        return labels.astype(np.float64)
 
     def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
         return self.targets_
@@ -457,11 +494,13 @@ in one
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
+        self._check_radius()
         return radius_margins(len(score), float(self.radius))
 
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""
-        return self._raw(self._validated(X, reset=False))
+        rows = self._validated(X, reset=False)
+        return self._raw(self.estimator_, rows)
 
     def _in_words(self, budget: int) -> str:
         return f"within {self.radius:g} if {self._wrong(budget)}"

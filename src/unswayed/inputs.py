@@ -6,15 +6,18 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from unswayed._typing import FloatArray
-from unswayed.certificates import is_missing
+from unswayed.certificates import as_values, is_missing
 from unswayed.exceptions import InputError
 
 
 def _eager(X: Any) -> Any:
     """Return X as a narwhals frame, or None for arrays and sparse matrices."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -63,26 +66,41 @@ def check_numeric_frame(X: Any) -> None:
             )
 
 
+def for_pipeline(X: Any) -> Any:
+    """Rows as a pipeline takes them: in double precision, frames of a library scikit-learn knows.
+
+    Single precision would round the wrapped estimator's scores to seven digits.
+    """
+    frame = _eager(X)
+    if frame is None:
+        narrow = getattr(X, "dtype", None) in (np.float16, np.float32)
+        return X.astype(np.float64) if narrow else X
+    single = [name for name, dtype in frame.schema.items() if dtype == nw.Float32]
+    if single:
+        frame = frame.with_columns(nw.col(*single).cast(nw.Float64))
+    return frame.to_pandas() if frame.implementation.is_pyarrow() else frame.to_native()
+
+
 def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
     """Labels as a one-dimensional array without missing values."""
     if y is None:
         # The wording is scikit-learn's: its own checks look for it.
         raise InputError("requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
+    labels = as_values(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels.ravel()
+        labels = column_or_1d(labels, warn=True)
     if labels.ndim != 1:
         raise InputError(f"y must be one label per row, got an array of shape {labels.shape}")
     if len(labels) != n_rows:
         raise InputError(f"y has {len(labels)} labels for {n_rows} rows of X")
     if labels.dtype.kind == "c":
         raise InputError("Complex data not supported: y holds complex numbers")
+    missing = np.zeros(n_rows, dtype=bool)
+    if labels.dtype == object:
+        missing[:] = [is_missing(label) for label in labels.tolist()]
+        labels = labels if missing.any() else _of_one_kind(labels.tolist())
     if labels.dtype.kind == "f":
         missing = ~np.isfinite(labels)
-    elif labels.dtype == object:
-        missing = np.array([is_missing(label) for label in labels.tolist()])
-    else:
-        return labels
     if missing.any():
         raise InputError(
             f"y contains NaN or infinity (first at row {int(np.flatnonzero(missing)[0])}); "
@@ -91,11 +109,25 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
     return labels
 
 
+def _of_one_kind(labels: list[Any]) -> NDArray[Any]:
+    """Labels from an array of Python objects, in the dtype that fits them."""
+    n_texts = sum(isinstance(label, str) for label in labels)
+    if 0 < n_texts < len(labels):
+        raise InputError(
+            f"y mixes text with other values ({n_texts} of {len(labels)} labels are text), so the "
+            "labels have no order; write all of them the same way"
+        )
+    return np.array(labels)
+
+
 def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Sample weights as finite nonnegative numbers, one per row."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must be numbers, one per row: {error}") from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):

@@ -45,6 +45,7 @@ namespace {
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutputMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -84,7 +85,7 @@ inline double add_lanes(const Lanes &v) {
 }
 
 // value_i of every entry in one direction (sign +1 up, -1 down).
-VECTORISED void fill_values(const double *z, const Entries &e, double sign, double *value) {
+VECTORISED void fill_units(const double *z, const Entries &e, double sign, double *value) {
   const double *lower = e.lower, *upper = e.upper;
   const std::size_t n = e.size;
   std::size_t i = 0;
@@ -99,13 +100,23 @@ VECTORISED void fill_values(const double *z, const Entries &e, double sign, doub
   }
 }
 
-VECTORISED void fill_counts(const double *z, const Entries &e, double sign, double *count) {
-  const double *n_lower = e.n_lower, *n_upper = e.n_upper;
+// The same, and how many labels each entry holds in that direction.
+VECTORISED void fill_counted(const double *z, const Entries &e, double sign, double *value,
+                             double *count) {
+  const double *lower = e.lower, *upper = e.upper, *n_lower = e.n_lower, *n_upper = e.n_upper;
   const std::size_t n = e.size;
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    store(count + i, load(z + i) * sign >= 0.0 ? load(n_upper + i) : load(n_lower + i));
-  for (; i < n; ++i) count[i] = z[i] * sign >= 0 ? n_upper[i] : n_lower[i];
+  for (; i + kLanes <= n; i += kLanes) {
+    const Lanes s = load(z + i) * sign;
+    const Lanes a = s * load(lower + i), b = s * load(upper + i);
+    store(value + i, a > b ? a : b);
+    store(count + i, s >= 0.0 ? load(n_upper + i) : load(n_lower + i));
+  }
+  for (; i < n; ++i) {
+    const double s = z[i] * sign, a = s * lower[i], b = s * upper[i];
+    value[i] = a > b ? a : b;
+    count[i] = s >= 0 ? n_upper[i] : n_lower[i];
+  }
 }
 
 // Sum of count*value and of count over the entries with value > cut; without counts, each is 1.
@@ -220,9 +231,12 @@ struct Scratch {
         size(d) {}
 
   Span fill(const double *z, const Entries &e, double sign) {
-    fill_values(z, e, sign, value.data());
-    if (!e.unit) fill_counts(z, e, sign, count.data());
-    return {value.data(), e.unit ? nullptr : count.data(), e.size};
+    if (e.unit) {
+      fill_units(z, e, sign, value.data());
+      return {value.data(), nullptr, e.size};
+    }
+    fill_counted(z, e, sign, value.data(), count.data());
+    return {value.data(), count.data(), e.size};
   }
 
   // The two sides take turns, so that narrowing never writes over what it reads.
@@ -467,6 +481,26 @@ double reach_of_row(const Span &span, double budget, Scratch &scratch) {
                      budget - cut.above.count);
 }
 
+// Which labels those are: per entry, the sum of what is added to its labels.
+void moves_of_row(const double *z, const Entries &e, double sign, double budget, double *moves,
+                  Scratch &scratch) {
+  const Span span = scratch.fill(z, e, sign);
+  const double movable = span.above(0.0).count;
+  Cut cut{false, 0.0, {0.0, movable}};
+  if (budget < movable) cut = find_cut<Measure::kCount>(span, budget, movable, scratch);
+  double left = budget - cut.above.count; // for the entries that tie at the cut
+  for (std::size_t i = 0; i < e.size; ++i) {
+    double taken = 0.0;
+    if (span.value[i] > cut.value) {
+      taken = span.labels(i);
+    } else if (cut.found && span.value[i] == cut.value && left > 0) {
+      taken = std::min(span.labels(i), left);
+      left -= taken;
+    }
+    moves[i] = taken == 0 ? 0.0 : taken * (z[i] * sign >= 0 ? e.upper[i] : e.lower[i]);
+  }
+}
+
 double minimum_budget_canonical(const Span &span, double margin, Scratch &scratch) {
   double low = 1, high = span.above(0.0).count; // the answer, if any, lies between
   if (!(reach_of_row(span, high, scratch) > margin)) return kInfinity;
@@ -550,6 +584,15 @@ void reach(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
   });
 }
 
+void moves(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
+           double sign, OutputMatrix out) {
+  const nb::gil_scoped_release release;
+  const Entries e = entries_of(lower, upper, n_lower, n_upper);
+  for_each_row(z, e.size, [&](std::size_t row, const double *influence, Scratch &scratch) {
+    moves_of_row(influence, e, sign, budget, out.data() + row * e.size, scratch);
+  });
+}
+
 void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
                     Vector margin_up, Vector margin_down, Output out) {
   const nb::gil_scoped_release release;
@@ -571,5 +614,6 @@ void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector
 NB_MODULE(_selection, m) {
   m.doc() = "Compiled selection kernels; unswayed._core.selection_numpy is their twin.";
   m.def("reach", &reach);
+  m.def("moves", &moves);
   m.def("minimum_budget", &minimum_budget);
 }

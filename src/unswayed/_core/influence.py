@@ -56,14 +56,49 @@ class InfluenceMap:
             return
         first, group = distinct_rows(design)
         self.entries = merge_rows(lower, upper, group, first)
-        rows = design[self.entries.rows]
-        # Sparse: entries × m times m × block; dense: block × m times m × entries.
-        self._design = rows if self._sparse else np.ascontiguousarray(rows.T)
-
-    def __call__(self, weights: FloatArray) -> FloatArray:
-        """Influence of every entry on every row of `weights`, in C order."""
-        if self._design is None:
-            return np.ascontiguousarray(weights[:, self.entries.rows])
         if self._sparse:
-            return np.ascontiguousarray((self._design @ np.ascontiguousarray(weights.T)).T)
-        return np.ascontiguousarray(weights @ self._design)
+            self._design = design[self.entries.rows]  # entries × m, times m × block
+        elif np.array_equal(self.entries.rows, np.arange(len(design))):
+            self._design = design.T  # nothing merged: a view, for features may be gigabytes
+        else:
+            self._design = np.ascontiguousarray(design[self.entries.rows].T)
+
+    def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """Influence of every entry on every row of `weights`, in C order.
+
+        `out` is a buffer of at least as many rows: fresh pages for every block would cost as
+        much as the product.
+        """
+        if out is None:
+            out = np.empty((len(weights), len(self.entries)))
+        out = out[: len(weights)]
+        if self._design is None:
+            return np.take(weights, self.entries.rows, axis=1, out=out)
+        if self._sparse:
+            out[:] = (self._design @ np.ascontiguousarray(weights.T)).T
+            return out
+        return np.matmul(weights, self._design, out=out)
+
+    def pull_back(self, moves: FloatArray) -> FloatArray:
+        """Transpose: what label moves, one row per set of them, do to weight vectors' scores."""
+        if self._design is None:
+            full = np.zeros((len(moves), self.width))
+            np.add.at(full, (slice(None), self.entries.rows), moves)
+            return full
+        if self._sparse:
+            return np.asarray((self._design.T @ moves.T).T)
+        return np.asarray(moves @ self._design.T)
+
+    def gram(self, factors: FloatArray) -> FloatArray:
+        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e."""
+        if self._design is None:
+            raise TypeError("influence rows without a design have no Gram matrix")
+        if self._sparse:
+            scaled = self._design.multiply(factors[:, None]).tocsr()
+            return np.asarray((self._design.T @ scaled).toarray())
+        total = np.zeros((self.width, self.width))
+        step = max(1, 2**22 // max(1, self.width))
+        for at in range(0, len(factors), step):
+            part = self._design[:, at : at + step]
+            total += (part * factors[at : at + step]) @ part.T
+        return total

@@ -4,8 +4,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from unswayed._typing import FloatArray
 
 
 def thread_count() -> int:
@@ -27,24 +31,31 @@ def block_starts(n_rows: int, row_bytes: int) -> range:
     return range(0, n_rows, max(1, min(64, 2**25 // max(1, row_bytes))))
 
 
-def run_blocks(starts: range, work: Callable[[int, int], None]) -> None:
-    """Call ``work(start, stop)`` for every block.
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
 
-    Threads share the blocks, and BLAS keeps to one thread inside each: its own threads would
-    spin for the next product while the selection kernels need the core.
+
+def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray], None]) -> None:
+    """Call ``work(start, stop, buffer)`` for every block.
+
+    Each thread hands its own buffer of `width` columns, one row per row of a block. Threads
+    share the blocks, and BLAS keeps to one thread inside each: its own threads would spin for
+    the next product while the selection kernels need the core.
     """
     blocks: Iterator[int] = iter(starts)
     lock = threading.Lock()
     stopped = threading.Event()
 
     def drain() -> None:
+        buffer = np.empty((starts.step, width))
         while not stopped.is_set():
             with lock:
                 start = next(blocks, None)
             if start is None:
                 return
             try:
-                work(start, min(start + starts.step, starts.stop))
+                work(start, min(start + starts.step, starts.stop), buffer)
             except BaseException:
                 stopped.set()
                 raise
@@ -53,7 +64,7 @@ def run_blocks(starts: range, work: Callable[[int, int], None]) -> None:
     if workers <= 1:
         drain()
         return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(drain) for _ in range(workers)]
         try:
             wait(jobs)

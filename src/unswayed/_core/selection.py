@@ -27,6 +27,19 @@ def reach(z: FloatArray, entries: Entries, budget: float) -> tuple[FloatArray, F
     return up, down
 
 
+def moves(z: FloatArray, entries: Entries, budget: float, sign: float) -> FloatArray:
+    """What those labels are moved by: per entry, the sum over its labels.
+
+    `sign` is +1 for the labels that raise the score most, -1 for those that lower it most.
+    """
+    out = np.empty(z.shape)
+    if _compiled is None:
+        selection_numpy.moves(z, entries, budget, sign, out)
+    else:
+        _compiled.moves(z, *entries.sides, float(budget), sign, out)
+    return out
+
+
 def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
 ) -> FloatArray:

@@ -57,6 +57,22 @@ def reach(
         down[row] = _rounded_sum(_ranked(influence, entries, -1.0)[:taken])
 
 
+def moves(
+    z: FloatArray, entries: "Entries", budget: float, sign: float, out: FloatArray
+) -> None:
+    """Fill `out` with what each entry's labels are moved by, ties to the first entry."""
+    for row, influence in enumerate(z):
+        signed = sign * influence
+        value = np.maximum(signed * entries.lower, signed * entries.upper)
+        count = np.where(signed >= 0, entries.n_upper, entries.n_lower)
+        order = np.argsort(-value, kind="stable")
+        ranked = np.where(value[order] > 0, count[order], 0.0)
+        before = np.cumsum(ranked) - ranked
+        taken = np.empty(len(order))
+        taken[order] = np.clip(budget - before, 0.0, ranked)
+        out[row] = taken * np.where(signed >= 0, entries.upper, entries.lower)
+
+
 def minimum_budget(
     z: FloatArray,
     entries: "Entries",

@@ -1,6 +1,7 @@
 """Exact answers by selection over influence rows (paper, section 4), in blocks on all cores."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,33 +24,35 @@ class ExactEngine:
         self.bias = bias
         self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
 
-    def _blocks(self, weights: WeightRows) -> range:
-        width = max(self.influence.width, len(self.influence.entries))
-        return block_starts(len(weights), 8 * width)
+    def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> None:
+        """Call ``work(influence rows, their place)`` for all rows, block by block."""
+        entries = len(self.influence.entries)
+        starts = block_starts(len(weights), 8 * max(self.influence.width, entries))
+
+        def block(start: int, stop: int, buffer: FloatArray) -> None:
+            work(self.influence(weights.block(start, stop), buffer), slice(start, stop))
+
+        run_blocks(starts, entries, block)
 
     def reach(self, weights: WeightRows, budget: int) -> tuple[FloatArray, FloatArray]:
         """How far `budget` labels can raise and lower the score of each row."""
         up, down = np.empty(len(weights)), np.empty(len(weights))
 
-        def work(start: int, stop: int) -> None:
-            z = self.influence(weights.block(start, stop))
-            up[start:stop], down[start:stop] = selection.reach(z, self.influence.entries, budget)
+        def work(z: FloatArray, here: slice) -> None:
+            up[here], down[here] = selection.reach(z, self.influence.entries, budget)
 
-        run_blocks(self._blocks(weights), work)
+        self._run(weights, work)
         return up, down
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> FloatArray:
         """Least number of labels that overturns each row; inf if all of them do not."""
         out = np.empty(len(weights))
 
-        def work(start: int, stop: int) -> None:
-            z = self.influence(weights.block(start, stop))
-            here = margins[start:stop]
-            out[start:stop] = selection.minimum_budget(
-                z, self.influence.entries, here.up, here.down
-            )
+        def work(z: FloatArray, here: slice) -> None:
+            up, down = margins.up[here], margins.down[here]
+            out[here] = selection.minimum_budget(z, self.influence.entries, up, down)
 
-        run_blocks(self._blocks(weights), work)
+        self._run(weights, work)
         return out
 
     def changes(

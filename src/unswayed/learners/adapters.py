@@ -37,6 +37,14 @@ def final_estimator(estimator: Any) -> Any:
     return estimator
 
 
+def before_final(estimator: Any, X: Any) -> Any:
+    """Rows as the final step of a fitted pipeline sees them."""
+    while isinstance(estimator, Pipeline):
+        X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+        estimator = estimator.steps[-1][1]
+    return X
+
+
 def _steps_before(estimator: Any) -> list[tuple[str, Any]]:
     steps: list[tuple[str, Any]] = []
     while isinstance(estimator, Pipeline):
@@ -63,7 +71,12 @@ def _transformers(steps: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 def check_certifiable(estimator: Any) -> None:
     """Raise, before anything is fitted, for what cannot be certified."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+    if isinstance(estimator, type):
+        raise InputError(
+            f"estimator is the class {estimator.__name__}; pass an instance of it, "
+            f"{estimator.__name__}()"
+        )
+    if not hasattr(estimator, "fit"):
         raise refuse_nonlinear(estimator)
     for name, step in _transformers(_steps_before(estimator)):
         check_step(name, step)
@@ -85,19 +98,18 @@ class LinearModel:
     learner: Learner
 
     def features(self, X: Any) -> Matrix:
-        """Rows as the final estimator sees them: float64, dense or CSR."""
-        inner = self.estimator
-        while isinstance(inner, Pipeline):
-            X = inner[:-1].transform(X) if len(inner.steps) > 1 else X
-            inner = inner.steps[-1][1]
-        return as_matrix(X)
+        """Rows as the learner takes them."""
+        return as_matrix(before_final(self.estimator, X))
 
     def feature_names(self, names: Any) -> tuple[str, ...]:
         """Names of the final estimator's features, given those of the input."""
         inner = self.estimator
         while isinstance(inner, Pipeline):
             if len(inner.steps) > 1:
-                names = inner[:-1].get_feature_names_out(names)
+                try:
+                    names = inner[:-1].get_feature_names_out(names)
+                except AttributeError:  # a transformer that does not name what it makes
+                    names = None
             inner = inner.steps[-1][1]
         if names is None:
             names = [f"x{j}" for j in range(self.learner.n_features)]  # type: ignore[attr-defined]
@@ -132,7 +144,7 @@ def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
                 alone = clone(step).fit(alone).transform(alone)
         alone = as_matrix(alone)
         differ = alone.shape != features.shape or abs(alone - features).max() > 0
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # a transformer of the user's own may raise anything
         raise LabelPeekError(
             f"step {names} cannot be fitted without labels ({error}), so it may look at them and "
             "the certificate could be false; drop the step, or fit it on data outside the "
@@ -149,8 +161,6 @@ def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
 def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -> Learner:
     """Build the learner of a fitted final estimator on its training features."""
     if isinstance(final, LinearSmoother):
-        if sample_weight is not None:
-            raise InputError("LinearSmoother takes no sample_weight: put it into the influence")
         return SmootherLearner(final)
     if isinstance(final, KernelRidge):
         return KernelLearner(final, alpha=_one_alpha(final), sample_weight=sample_weight)

@@ -43,7 +43,8 @@ class LeastSquares:
         self.row_scale = sample_weight
         self._sparse = hasattr(features, "indptr")
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
-        self._total = float(weight.sum()) if fit_intercept else np.inf  # 1/inf: no intercept
+        self._fit_intercept = fit_intercept
+        self._total = float(weight.sum())
         self._mean = (
             np.asarray(features.T @ weight).ravel() / self._total
             if fit_intercept
@@ -56,8 +57,11 @@ class LeastSquares:
             self._fit_dense(features, alpha, rank)
 
     def _fit_dense(self, features: FloatArray, alpha: float, rank: int | None) -> None:
-        centred = features - self._mean
-        scaled = centred * np.sqrt(self._weight)[:, None]
+        # Without an intercept and weights nothing is copied: features may be gigabytes.
+        centred = features - self._mean if self._fit_intercept else features
+        scaled = centred
+        if self.row_scale is not None:
+            scaled = centred * np.sqrt(self._weight)[:, None]
         if alpha == 0:
             _, size, right = linalg.svd(scaled, full_matrices=False)
             if rank is None:
@@ -67,16 +71,19 @@ class LeastSquares:
             self._inverse = basis @ basis.T
         else:
             self._inverse = self._invert(scaled.T @ scaled, alpha, rank)
-        self.design: Matrix = np.hstack((centred, np.ones((self.n_rows, 1))))
+        self.design: Matrix = centred
+        if self._fit_intercept:
+            self.design = np.hstack((centred, np.ones((self.n_rows, 1))))
 
     def _fit_sparse(self, features: Matrix, alpha: float, rank: int | None) -> None:
         # Centring would fill the matrix; the mean moves into the constant's weight instead.
         gram = _dense(features.T @ features.multiply(self._weight[:, None]).tocsr())
-        if np.isfinite(self._total):
+        self.design = features
+        if self._fit_intercept:
             gram -= self._total * np.outer(self._mean, self._mean)
+            ones = sparse.csr_array(np.ones((self.n_rows, 1)))
+            self.design = sparse.csr_array(sparse.hstack((features, ones), format="csr"))
         self._inverse = self._invert(gram, alpha, rank)
-        ones = sparse.csr_array(np.ones((self.n_rows, 1)))
-        self.design = sparse.csr_array(sparse.hstack((features, ones), format="csr"))
 
     def _invert(self, gram: FloatArray, alpha: float, rank: int | None) -> FloatArray:
         gram[np.diag_indices_from(gram)] += alpha
@@ -84,30 +91,51 @@ class LeastSquares:
         inverse = solver.solve(np.eye(len(gram)))
         return (inverse + inverse.T) / 2
 
-    def _with_constant(self, linear: FloatArray, constant: float) -> FloatArray:
-        column = np.full(len(linear), constant)
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    def _with_constant(self, linear: FloatArray, constant: FloatArray | float) -> FloatArray:
+        if not self._fit_intercept:
+            return linear
+        column = np.full(len(linear), constant) / self._total
         if self._sparse:
             column -= linear @ self._mean
         return np.hstack((linear, column[:, None]))
 
     def weights(self, rows: Matrix) -> FloatArray:
-        """Weight vectors of feature rows; the last entry is the constant's."""
-        linear = rows @ self._inverse - self._mean @ self._inverse
-        return self._with_constant(np.asarray(linear), 1.0 / self._total)
+        """Weight vectors of feature rows; the constant's comes last."""
+        if not self._sparse:
+            return self.direction_weights(self.directions(rows))
+        linear = np.asarray(rows @ self._inverse - self._mean @ self._inverse)
+        return self._with_constant(linear, 1.0)
 
-    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
-        """Weight vectors whose scores are coefficients start to stop."""
-        return self._with_constant(self._inverse[start:stop], 0.0)
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
+        if not self._fit_intercept:
+            return _dense(rows)
+        # Centred first: large means would cancel at a loss later.
+        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
+
+    def direction_weights(self, directions: FloatArray) -> FloatArray:
+        """Weight vectors of directions in parameter space."""
+        linear = directions[:, : self.n_features] @ self._inverse
+        return self._with_constant(linear, directions[:, -1])
 
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
-        constant = moment[-1] if self._sparse else 0.0
-        return np.asarray(self._inverse @ (moment[:-1] - constant * self._mean))
+        if self._fit_intercept:
+            constant, moment = moment[-1], moment[:-1]
+            moment = moment - constant * self._mean if self._sparse else moment
+        return np.asarray(self._inverse @ moment)
 
     def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
         """Scores of feature rows when trained on `labels`."""
         slope = self.coefficients(labels)
+        if not self._fit_intercept:
+            return np.asarray(rows @ slope)
         intercept = self._weight @ labels / self._total - self._mean @ slope
         return np.asarray(rows @ slope + intercept)
 
@@ -133,22 +161,28 @@ class WideLeastSquares:
         self.n_rows, self.n_features = features.shape
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
-        self._features = features
         self._mean = np.asarray(features.T @ self._share).ravel()
+        self._sparse = hasattr(features, "indptr")
+        # Centring would fill a sparse matrix: there the mean is taken off its products instead.
+        self._shift = self._mean if self._sparse else np.zeros(self.n_features)
+        self._features = self._centred(features)
         self._root = np.sqrt(weight)
-        inner = self._inner(features)
-        gram = inner * np.outer(self._root, self._root)
+        gram = self._inner(features) * np.outer(self._root, self._root)
         gram[np.diag_indices_from(gram)] += alpha
         self._solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
 
+    def _centred(self, rows: Matrix) -> Matrix:
+        return rows if self._sparse else _dense(rows) - self._mean
+
     def _inner(self, rows: Matrix) -> FloatArray:
         """Inner products of centred training rows with centred rows, one column per row."""
+        rows = self._centred(rows)
         raw = _dense(self._features @ rows.T)
         return np.asarray(
             raw
-            - np.asarray(self._features @ self._mean).reshape(-1, 1)
-            - np.asarray(rows @ self._mean).reshape(1, -1)
-            + self._mean @ self._mean
+            - np.asarray(self._features @ self._shift).reshape(-1, 1)
+            - np.asarray(rows @ self._shift).reshape(1, -1)
+            + self._shift @ self._shift
         )
 
     def _influence(self, inner: FloatArray) -> FloatArray:
@@ -159,15 +193,25 @@ class WideLeastSquares:
         """Whole influence rows."""
         return np.ascontiguousarray(self._influence(self._inner(rows)) + self._share)
 
-    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
-        """Influence rows of coefficients start to stop."""
-        columns = _dense(self._features[:, start:stop]) - self._mean[start:stop]
-        return np.ascontiguousarray(self._influence(columns))
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction (which moves only with an intercept)."""
+        return self.n_features + 1
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
+        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
+
+    def direction_weights(self, directions: FloatArray) -> FloatArray:
+        """Influence rows of directions in parameter space."""
+        linear, constant = directions[:, :-1], directions[:, -1:]
+        inner = np.asarray(self._features @ linear.T) - linear @ self._shift
+        return np.ascontiguousarray(self._influence(inner) + constant * self._share)
 
     def coefficients(self, labels: FloatArray) -> FloatArray:
         """Coefficients when trained on `labels`."""
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
-        slope = np.asarray(self._features.T @ dual).ravel() - self._mean * dual.sum()
+        slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
         return np.asarray(slope)
 
     def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:

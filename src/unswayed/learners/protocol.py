@@ -34,12 +34,24 @@ class Learner(Protocol):
 
 
 class LinearLearner(Learner, Protocol):
-    """A learner whose score is also linear in the features, so that it has coefficients."""
+    """A learner whose score is also linear in the features: score = parameters · direction(x).
+
+    Parameters are the coefficients, and with an intercept the mean prediction after them.
+    """
 
     n_features: int
 
-    def coefficient_weights(self, start: int, stop: int) -> FloatArray:
-        """Weight vectors whose scores are the coefficients of features start to stop."""
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters there are."""
+        ...
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Feature rows as directions in parameter space, one row each."""
+        ...
+
+    def direction_weights(self, directions: FloatArray) -> FloatArray:
+        """Weight vectors of directions: linear in them."""
         ...
 
     def coefficients(self, labels: FloatArray) -> FloatArray:

@@ -41,6 +41,12 @@ def _from_sklearn(estimator: Any) -> bool:
     return type(estimator).__module__.split(".")[0] == "sklearn"
 
 
+def _is_selector(step: Any) -> bool:
+    # Their tags say that some can do without labels; given labels, they all look at them.
+    package = "sklearn.feature_selection."
+    return type(step).__module__.startswith(package) and not is_known_blind(step)
+
+
 def _is_search(estimator: Any) -> bool:
     name = type(estimator).__name__
     return name.endswith(("CV", "Search")) or hasattr(estimator, "best_estimator_")
@@ -102,7 +108,7 @@ def check_step(name: str, step: Any) -> None:
         or _is_search(step)
         or get_tags(step).target_tags.required
         or (_from_sklearn(step) and hasattr(step, "transform") and is_classifier(step))
-        or (_from_sklearn(step) and kind in ("SelectFromModel", "RFE", "SequentialFeatureSelector"))
+        or _is_selector(step)
     )
     if needs_labels:
         raise LabelPeekError(

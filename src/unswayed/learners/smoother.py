@@ -58,6 +58,13 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         self.X_fit_, self.y_fit_ = X, np.asarray(y, dtype=np.float64)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.influence == "precomputed"
+        tags.regressor_tags.poor_score = True  # as good as the influence it is given
+        return tags
+
     def influence_rows(self, rows: Matrix) -> FloatArray:
         """Influence of each training label on the prediction at each row."""
         found = rows if self.influence == "precomputed" else self.influence(self.X_fit_, rows)

@@ -1,0 +1,90 @@
+"""The exact engine: against the paper's loop, the bare product, memory and import time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.paper_loop import PaperLoop
+from benchmarks.problems import Problem, gaussian, income
+from benchmarks.timing import Line, at_least, at_most, in_fresh_process, interleaved, note
+from unswayed import CertifiedClassifier
+from unswayed._core.parallel import block_starts, run_blocks
+
+_PEAK = """
+import json, resource
+from benchmarks.problems import income
+problem = income()
+model = problem.fit()
+model.minimum_budget(problem.tests[:100]), model.certify(problem.tests[:100])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model.minimum_budget(problem.tests), model.certify(problem.tests)
+print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
+"""
+_IMPORT = """
+import json, time
+started = time.perf_counter()
+import {module}
+print(json.dumps(time.perf_counter() - started))
+"""
+
+
+def bare_product(model: CertifiedClassifier, tests: np.ndarray) -> None:
+    """The blocked product over the distinct training rows alone, with the engine's threads."""
+    weights = model.model_.learner.weights(tests)
+    design = model.engine_.influence._design
+    width = design.shape[1]
+    run_blocks(
+        block_starts(len(weights), 8 * width),
+        width,
+        lambda start, stop, out: np.matmul(weights[start:stop], design, out=out[: stop - start]),
+    )
+
+
+def _against_product(problem: Problem, model: CertifiedClassifier) -> Iterator[Line]:
+    tests = problem.tests
+    best = interleaved(
+        {
+            "minimum_budget": lambda: model.minimum_budget(tests),
+            "certify": lambda: model.certify(tests),
+            "product": lambda: bare_product(model, tests),
+        },
+        rounds=15,
+    )
+    rows = f"{problem.name}, {len(tests):,} rows"
+    bare = best["product"]
+    yield note(f"{rows}: minimum_budget", 1e6 * best["minimum_budget"] / len(tests), "µs/row")
+    yield at_most(f"{rows}: minimum_budget / bare product", best["minimum_budget"] / bare, 2.5)
+    yield note(f"{rows}: certify at 1 % / bare product", best["certify"] / bare, "×")
+
+
+def _against_paper(problem: Problem, model: CertifiedClassifier) -> Iterator[Line]:
+    loop = PaperLoop(problem.X, problem.y, problem.alpha)
+    some = problem.tests[:40]
+    by_loop = [loop.minimum_budget(test) for test in some]
+    differing = int(np.sum(model.minimum_budget(some) != by_loop))
+    yield at_most("Income: rows of 40 where the paper's loop disagrees", differing, 0, "rows")
+    best = interleaved(
+        {
+            "loop": lambda: [loop.minimum_budget(test) for test in some],
+            "ours": lambda: model.minimum_budget(problem.tests),
+        },
+        rounds=3,
+    )
+    ratio = (best["loop"] / len(some)) / (best["ours"] / len(problem.tests))
+    yield at_least("Income: minimum_budget, times faster than the paper's loop", ratio, 1000)
+
+
+def lines() -> Iterator[Line]:
+    problem = income()
+    model = problem.fit()
+    yield from _against_paper(problem, model)
+    yield from _against_product(problem, model)
+    no_ties = gaussian()
+    yield from _against_product(no_ties, no_ties.fit())
+    yield at_most("Income, 10,000 rows: peak memory", in_fresh_process(_PEAK), 300, "MB")
+    seconds = [
+        [in_fresh_process(_IMPORT.format(module=module)) for module in ("unswayed", "numpy")]
+        for _ in range(7)
+    ]
+    ours, numpys = np.min(seconds, axis=0)
+    yield at_most("import unswayed / import numpy", ours / numpys, 3)

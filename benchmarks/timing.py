@@ -1,0 +1,53 @@
+"""Comparisons within one run: the machine is shared, so only ratios taken side by side count."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure with the bar it is held to."""
+
+    name: str
+    value: float
+    unit: str
+    bar: str
+    ok: bool
+
+    def __str__(self) -> str:
+        mark = "ok  " if self.ok else "MISS"
+        return f"{mark} {self.name:<66} {self.value:>10,.4g} {self.unit:<6} (bar: {self.bar})"
+
+
+def at_least(name: str, value: float, bar: float, unit: str = "×") -> Line:
+    return Line(name, value, unit, f"at least {bar:g} {unit}", value >= bar)
+
+
+def at_most(name: str, value: float, bar: float, unit: str = "×") -> Line:
+    return Line(name, value, unit, f"at most {bar:g} {unit}", value <= bar)
+
+
+def note(name: str, value: float, unit: str = "") -> Line:
+    """A figure without a bar of its own."""
+    return Line(name, value, unit, "none", True)
+
+
+def interleaved(works: dict[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
+    """Best time of each piece of work, taken in turns so that noise hits all alike."""
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(rounds):
+        for name, work in works.items():
+            started = time.perf_counter()
+            work()
+            best[name] = min(best[name], time.perf_counter() - started)
+    return best
+
+
+def in_fresh_process(code: str) -> float:
+    """Run code that prints one JSON number as its last line, in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout.splitlines()[-1]))

@@ -1,0 +1,166 @@
+"""The compiled kernels, their NumPy twin and the paper's plain loop give the same answers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import naive
+from tests.strategies import selections
+from unswayed._core import selection, selection_numpy
+from unswayed._core.compression import merge_rows
+
+needs_kernel = pytest.mark.skipif(
+    selection.kernel_name() != "compiled", reason="no compiled kernel: the twin is all there is"
+)
+
+
+def twin_reach(z, entries, budget):
+    up, down = np.empty(len(z)), np.empty(len(z))
+    selection_numpy.reach(z, entries, budget, up, down)
+    return up, down
+
+
+def twin_minimum_budget(z, entries, margin_up, margin_down):
+    out = np.empty(len(z))
+    selection_numpy.minimum_budget(z, entries, margin_up, margin_down, out)
+    return out
+
+
+def duplicated(case, times):
+    """The same labels with every training row standing `times` times."""
+    group = np.repeat(np.arange(len(case.lower)), times)
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    return merge_rows(case.lower[group], case.upper[group], group, first)
+
+
+@needs_kernel
+@settings(max_examples=150, deadline=None)
+@given(selections(), st.sampled_from([1, 3]), st.floats(0, 1.1))
+def test_compiled_and_twin_return_the_same_bits_for_reach(case, times, share):
+    entries = duplicated(case, times)
+    z = np.ascontiguousarray(case.z[:, entries.rows // times])
+    budget = int(share * times * len(case.lower))
+    for ours, twins in zip(
+        selection.reach(z, entries, budget), twin_reach(z, entries, budget), strict=True
+    ):
+        assert ours.tobytes() == twins.tobytes()
+
+
+@needs_kernel
+@settings(max_examples=150, deadline=None)
+@given(selections(), st.sampled_from([1, 3]), st.floats(0, 1.2), st.booleans())
+def test_compiled_and_twin_return_the_same_minimum_budget(case, times, share, on_the_edge):
+    entries = duplicated(case, times)
+    z = np.ascontiguousarray(case.z[:, entries.rows // times])
+    if on_the_edge:  # margins that a prefix hits exactly, to the last bit
+        margin_up, margin_down = twin_reach(z, entries, int(share * times * len(case.lower)))
+    else:
+        margin_up, margin_down = (
+            share * total for total in twin_reach(z, entries, times * len(case.lower))
+        )
+    ours = selection.minimum_budget(z, entries, margin_up, margin_down)
+    assert ours.tobytes() == twin_minimum_budget(z, entries, margin_up, margin_down).tobytes()
+
+
+@settings(max_examples=200, deadline=None)
+@given(selections(max_size=800), st.integers(0, 60))
+def test_reach_is_the_sum_of_the_largest(case, budget):
+    entries = merge_rows(case.lower, case.upper)
+    z = np.ascontiguousarray(case.z[:, entries.rows])
+    up, down = selection.reach(z, entries, budget)
+    for row in range(len(z)):
+        expected = naive.reach(case.z[row], case.lower, case.upper, budget)
+        assert (up[row], down[row]) == pytest.approx(expected, rel=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 60), st.floats(0.01, 0.99))
+def test_minimum_budget_is_the_papers_loop(seed, size, share):
+    rng = np.random.default_rng(seed)
+    z, lower, upper = rng.normal(size=size), -rng.random(size), rng.random(size)
+    entries = merge_rows(lower, upper)
+    up, down = (share * total for total in naive.reach(z, lower, upper, size))
+    ours = selection.minimum_budget(
+        z[None, entries.rows].copy(), entries, np.array([up]), np.array([down])
+    )
+    assert ours[0] == naive.flip_one_by_one(z, lower, upper, up, down)
+
+
+@settings(max_examples=60, deadline=None)
+@given(selections(), st.floats(0, 1))
+def test_minimum_budget_is_the_least_budget_whose_reach_exceeds_the_margin(case, share):
+    entries = merge_rows(case.lower, case.upper)
+    z = np.ascontiguousarray(case.z[:, entries.rows])
+    everything = selection.reach(z, entries, len(case.lower))
+    margin_up, margin_down = (share * total for total in everything)
+    least = selection.minimum_budget(z, entries, margin_up, margin_down)
+    for row in range(len(z)):
+        here = z[row : row + 1]
+
+        def broken(budget, here=here, row=row):
+            up, down = selection.reach(here, entries, budget)
+            return up[0] > margin_up[row] or down[0] > margin_down[row]
+
+        if np.isinf(least[row]):
+            assert not broken(len(case.lower))
+        else:
+            assert broken(int(least[row]))
+            assert not broken(int(least[row]) - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(selections(max_size=900), st.integers(0, 400))
+def test_merging_equal_rows_changes_nothing(case, budget):
+    """Three copies of each label, merged into counts or left apart: the same bits."""
+    apart = merge_rows(np.repeat(case.lower, 3), np.repeat(case.upper, 3))
+    merged = duplicated(case, 3)
+    left = selection.reach(np.repeat(case.z, 3, axis=1)[:, apart.rows].copy(), apart, budget)
+    right = selection.reach(case.z[:, merged.rows // 3].copy(), merged, budget)
+    for one, other in zip(left, right, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_tenths_are_summed_exactly_and_not_in_some_order():
+    """Ten times 0.1 is the double nearest to 10 * fl(0.1), which is 1 exactly."""
+    entries = merge_rows(np.zeros(10), np.ones(10))
+    up, _ = selection.reach(np.full((1, 10), 0.1), entries, 10)
+    assert up[0] == 1.0
+    assert sum([0.1] * 10) != 1.0  # what a plain loop would have said
+
+
+def test_counts_above_the_exact_range_of_the_fast_sum_are_still_exact():
+    big = 2.0**27 + 1
+    entries = merge_rows(np.zeros(2), np.ones(2))
+    counted = type(entries)(
+        **{
+            name: getattr(entries, name)
+            for name in entries.__slots__
+            if name not in ("n_upper", "n_lower")
+        },
+        n_lower=np.zeros(2),
+        n_upper=np.array([big, 1.0]),
+    )
+    if selection.kernel_name() == "compiled":
+        up, _ = selection.reach(np.array([[0.1, 0.3]]), counted, big + 1)
+        assert up[0] == float(Fraction(0.1) * int(big) + Fraction(0.3))
+
+
+@pytest.mark.parametrize("margin", [-1.0, 0.0, np.inf])
+def test_edge_margins(margin):
+    """Below 0 nothing need move; at 0 one label does it; at infinity none ever will."""
+    entries = merge_rows(np.zeros(5), np.ones(5))
+    got = selection.minimum_budget(np.ones((1, 5)), entries, np.array([margin]), np.array([np.inf]))
+    assert got[0] == {-1.0: 0.0, 0.0: 1.0, np.inf: np.inf}[margin]
+
+
+def test_no_movable_label_means_nothing_moves():
+    entries = merge_rows(np.zeros(3), np.zeros(3))
+    assert len(entries) == 0
+    z = np.empty((2, 0))
+    up, down = selection.reach(z, entries, 3)
+    assert up.tolist() == down.tolist() == [0.0, 0.0]
+    never = selection.minimum_budget(z, entries, np.zeros(2), np.zeros(2))
+    assert np.isinf(never).all()
