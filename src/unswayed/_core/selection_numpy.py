@@ -57,9 +57,7 @@ def reach(
         down[row] = _rounded_sum(_ranked(influence, entries, -1.0)[:taken])
 
 
-def moves(
-    z: FloatArray, entries: "Entries", budget: float, sign: float, out: FloatArray
-) -> None:
+def moves(z: FloatArray, entries: "Entries", budget: float, sign: float, out: FloatArray) -> None:
     """Fill `out` with what each entry's labels are moved by, ties to the first entry."""
     for row, influence in enumerate(z):
         signed = sign * influence

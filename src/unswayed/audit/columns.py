@@ -62,6 +62,11 @@ class Column:
         position = pc.index_in(values.cast(self.categories.type), value_set=self.categories)
         return np.asarray(pc.fill_null(position, len(self.categories)), dtype=np.float64)
 
+    @property
+    def n_categories(self) -> int:
+        """How many categories there are; 0 for a number."""
+        return 0 if self.categories is None else len(self.categories)
+
     def names(self) -> list[str]:
         """Names of the features this column becomes."""
         name = shorten(self.name)
@@ -117,7 +122,7 @@ class Columns:
     def unseen(self, matrix: FloatArray) -> dict[str, BoolArray]:
         """Rows of a matrix whose category no training row has, by column."""
         flags = {
-            column.name: matrix[:, at] == len(column.categories)  # type: ignore[arg-type]
+            column.name: np.asarray(matrix[:, at] == column.n_categories)
             for at, column in enumerate(self.categories)
         }
         return {name: rows for name, rows in flags.items() if rows.any()}
@@ -129,7 +134,7 @@ class Columns:
     def transformer(self, missing: Literal["refuse", "drop", "impute"]) -> ColumnTransformer:
         """One-hot categories and scaled numbers; nothing of it looks at the labels."""
         split = len(self.categories)
-        known = [np.arange(len(column.categories), dtype=float) for column in self.categories]  # type: ignore[arg-type]
+        known = [np.arange(float(column.n_categories)) for column in self.categories]
         one_hot = OneHotEncoder(categories=known, handle_unknown="ignore")
         scale: Any = StandardScaler()
         if missing == "impute":

@@ -36,6 +36,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: pc.multiply,
     ast.Div: pc.divide,
 }
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.USub: pc.negate, ast.Not: pc.invert}
 _ALLOWED = (
     "names of columns, numbers, quoted texts, comparisons, in [...], and, or, not, + - * / "
     "and brackets"
@@ -95,10 +96,8 @@ class _Reader:
                 return self._column(self.quoted.get(node.id, node.id))
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 return pa.scalar(float(value) if type(value) is int else value)
-            case ast.UnaryOp(op=ast.USub()):
-                return self._apply(pc.negate, self._value(node.operand, depth + 1))
-            case ast.UnaryOp(op=ast.Not()):
-                return self._apply(pc.invert, self._value(node.operand, depth + 1))
+            case ast.UnaryOp() if type(node.op) in _UNARY:
+                return self._apply(_UNARY[type(node.op)], self._value(node.operand, depth + 1))
             case ast.BoolOp():
                 return self._joined(node, depth)
             case ast.BinOp() if type(node.op) in _ARITHMETIC:

@@ -43,6 +43,7 @@ def choose_alpha(
     request: Request,
     task: Task,
     columns: Columns,
+    *,
     training: tuple[FloatArray, FloatArray],
     validation: tuple[FloatArray, FloatArray],
     progress: Progress,

@@ -17,6 +17,6 @@ class Progress(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:  # noqa: ARG002
+    def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
         """Yield the steps."""
         yield from steps

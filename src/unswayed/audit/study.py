@@ -154,9 +154,8 @@ class Study:
     def answers(self) -> Answers:
         """Certificates of every test row at the main budget, and their minimum budgets."""
         n_rows = len(self.test)
-        out = Answers(
-            *(np.empty(n_rows) for _ in range(3)), np.empty(n_rows, object), np.empty(n_rows)
-        )
+        empty = np.empty((4, n_rows))
+        out = Answers(empty[0], empty[1], empty[2], np.empty(n_rows, object), empty[3])
         starts = range(0, n_rows, _CHUNK)
         for start in self.progress.track(starts, "certifying", len(starts)):
             here = slice(start, start + _CHUNK)
@@ -411,9 +410,9 @@ class _Opening:
             self.request,
             target.task,
             columns,
-            (training.features, training.labels),
-            (columns.matrix(validation), labels),
-            self.progress,
+            training=(training.features, training.labels),
+            validation=(columns.matrix(validation), labels),
+            progress=self.progress,
         )
 
     def _fit(

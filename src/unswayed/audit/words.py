@@ -41,8 +41,8 @@ def show(value: Any, length: int = 60) -> str:
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, float | np.floating):
-        whole = math.isfinite(value) and value == math.floor(value) and abs(value) < 1e15
-        return str(int(value)) if whole else f"{value:.6g}"
+        number = float(value)
+        return f"{number:.15g}" if number.is_integer() else f"{number:.6g}"
     return shorten(str(value), length)
 
 

@@ -30,12 +30,12 @@ from unswayed.report.summarise import headline
 def certify(
     train: Train,
     /,
+    *,
     data: DataOptions,
     test: TestOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
-    *,
     radius: Annotated[float | None, MODEL] = None,
     groups: Annotated[Names, OUTPUT] = (),
     out: Annotated[Path | None, OUTPUT] = None,

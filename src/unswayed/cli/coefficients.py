@@ -24,11 +24,11 @@ _LINES = 40
 def coefficients(
     train: Train,
     /,
+    *,
     data: DataOptions,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
-    *,
     out: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
     """Prove which coefficients keep their sign.

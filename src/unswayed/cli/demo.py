@@ -4,22 +4,21 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-
 from unswayed.cli.options import OUTPUT, Flag, OutputOptions
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import check_output, write_table
+from unswayed.datasets import make_salary_story
 
-_ROWS = 1500
+_ROWS = 1200
 _STORY = """\
-A company hired from {n:,} applicants, and a model learned from its past decisions. Some of these
-were unfair: women were turned away who should have been hired. Nobody knows which. So: which of
-the model's predictions would be the same if up to 2 % of the decisions were wrong in that way?"""
+A company hired some of {n:,} applicants, and a model learned from these decisions. Some were
+unjust: women were declined who should have been hired. Nobody knows which. So: which of the
+model's predictions would be the same if up to 2 % of the decisions were wrong in that way?"""
 
 
 def demo(
-    output: OutputOptions | None = None,
     *,
+    output: OutputOptions | None = None,
     folder: Annotated[Path, OUTPUT] = Path(),
     no_report: Annotated[Flag, OUTPUT] = False,
 ) -> int:
@@ -44,8 +43,8 @@ def demo(
     write_table(data, story_frame())
     terminal.say(_STORY.format(n=_ROWS))
     command = [
-        *("certify", str(data), "--label", "hired", "--groups", "gender", "--ignore", "salary"),
-        *("--holdout", "20%", "--budget", "2%", "--budget", "1%", "--budget", "5%"),
+        *("certify", str(data), "--label", "decision", "--groups", "gender", "--ignore", "salary"),
+        *("--holdout", "25%", "--budget", "2%", "--budget", "1%", "--budget", "5%"),
         *("--only", "gender == 'female'", "--direction", "up"),
     ]
     if not no_report:
@@ -56,29 +55,8 @@ def demo(
     return run([*command, *flags])
 
 
-def story_frame(n_rows: int = _ROWS, seed: int = 7) -> dict[str, Any]:
+def story_frame() -> dict[str, Any]:
     """Columns of the story: applicants, what they bring, and whether they were hired."""
-    draw = np.random.default_rng(seed)
-    woman = draw.random(n_rows) < 0.45
-    education = draw.choice(
-        [9, 12, 13, 15, 16, 18, 21], n_rows, p=[0.05, 0.2, 0.15, 0.2, 0.22, 0.14, 0.04]
-    )
-    experience = np.round(draw.gamma(2.2, 4.0, n_rows), 0)
-    interview = np.clip(np.round(draw.normal(6, 1.6, n_rows), 1), 1, 10)
-    role = draw.choice(
-        ["engineering", "sales", "support", "research"], n_rows, p=[0.4, 0.3, 0.2, 0.1]
-    )
-    merit = 0.28 * (education - 14) + 0.11 * (experience - 8) + 0.75 * (interview - 6)
-    merit += draw.normal(0, 0.9, n_rows)
-    turned_away = woman & (draw.random(n_rows) < 0.12)
-    hired = (merit > 0) & ~turned_away
-    salary = 31_000 + 1_500 * education + 700 * experience + 900 * interview - 1_200 * woman
-    return {
-        "gender": np.where(woman, "female", "male"),
-        "education years": education,
-        "experience years": experience,
-        "interview score": interview,
-        "role": role,
-        "salary": np.round(salary + draw.normal(0, 3_000, n_rows), -2),
-        "hired": np.where(hired, "yes", "no"),
-    }
+    story = make_salary_story(_ROWS)
+    frame = {name: story.data[name].to_numpy() for name in story.data.columns}
+    return frame | {"salary": story.salary, "decision": story.target}

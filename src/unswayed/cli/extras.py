@@ -8,6 +8,7 @@ _EXTRAS = {
     "pyarrow": "cli",
     "altair": "report",
     "jinja2": "report",
+    "pandas": "frames",
     "vl_convert": "report",
 }
 

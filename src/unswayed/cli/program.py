@@ -59,28 +59,24 @@ def run(arguments: list[str]) -> int:
                 arguments, exit_on_error=False, print_error=False, result_action="return_value"
             )
             sys.stdout.flush()
+        return int(result or 0)
     except CycloptsError as error:
         return fail(f"{error} (unswayed {_command(arguments)}--help shows what there is)")
-    except UnswayedError as error:
-        return fail(error)
     except ModuleNotFoundError as error:
         return complain(error)
-    except MemoryError:
-        return fail("not enough memory; certify fewer rows or columns at a time")
     except OSError as error:
         return _system(error)
-    except KeyboardInterrupt:
-        sys.stderr.write("unswayed: interrupted; nothing was written\n")
-        return 130
-    except _Stopped:
-        return 143
-    return int(result or 0)
+    except (UnswayedError, ImportError, MemoryError) as error:
+        return fail(str(error) or "not enough memory; certify fewer rows or columns at a time")
+    except (KeyboardInterrupt, _Stopped) as stop:
+        sys.stderr.write("unswayed: interrupted; no file was left half-written\n")
+        return 143 if isinstance(stop, _Stopped) else 130
 
 
 def _system(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         # The reader (head, say) has seen enough; the interpreter must not flush into the pipe.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     where = f"{error.filename}: " if error.filename else ""
     return fail(f"{where}{error.strerror or error}")

@@ -17,7 +17,7 @@ from unswayed.cli.options import (
     make_request,
 )
 from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, check_output, whole_file, write_table
+from unswayed.cli.writing import TABLES, as_rows, check_output, whole_file, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
 
@@ -28,11 +28,11 @@ _BAR = 24
 def tradeoff(
     train: Train,
     /,
+    *,
     data: DataOptions,
     test: TestOptions | None = None,
     bias: BiasOptions | None = None,
     output: OutputOptions | None = None,
-    *,
     radius: Annotated[float | None, MODEL] = None,
     alphas: Annotated[str | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
@@ -76,8 +76,8 @@ def tradeoff(
     for path in (out, chart):
         if path is not None:
             terminal.say(f"wrote {path}")
-    terminal.answer({key: facts[key] for key in ("task", "label", "bias", "train_rows", "test_rows")}
-                    | {"points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]})  # fmt: skip
+    asked = {key: facts[key] for key in ("task", "label", "bias", "train_rows", "test_rows")}
+    terminal.answer(asked | {"points": as_rows(columns)})
     return 0
 
 

@@ -21,7 +21,7 @@ from unswayed.cli.options import (
     make_request,
 )
 from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, check_output, write_table
+from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 
 _COLUMNS = 6  # feature columns that fit beside the labels on a terminal
@@ -31,12 +31,12 @@ _LINES = 40
 def witness(
     train: Train,
     /,
+    *,
     data: DataOptions,
     test: TestOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
-    *,
     row: int,
     radius: Annotated[float | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
@@ -68,7 +68,7 @@ def witness(
         columns = _columns(study, found)
         if out is not None:
             write_table(out, columns)
-        facts["changes"] = [dict(zip(columns, each, strict=True)) for each in zip(*columns.values(), strict=True)]  # fmt: skip
+        facts["changes"] = as_rows(columns)
     _show(terminal, study, facts)
     terminal.answer(facts)
     return 0

@@ -40,7 +40,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
     try:
         yield beside
-        os.replace(beside, path)  # noqa: PTH105
+        os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
 
@@ -68,12 +68,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Turn columns into one dict per row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def write_table(path: Path, columns: dict[str, Any]) -> None:
     """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending."""
     suffix = path.suffix.lower()
     if suffix == ".json":
-        plain = _plain(columns)
-        rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+        rows = as_rows(_plain(columns))
         write_text(path, to_json(rows, indent=None).replace("}, {", "},\n{") + "\n")
         return
     import pyarrow as pa

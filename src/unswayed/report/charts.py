@@ -20,6 +20,10 @@ def _spec(chart: Any) -> dict[str, Any]:
     return spec
 
 
+def _data(values: list[dict[str, Any]]) -> Any:
+    return alt.Data(values=values)  # type: ignore[no-untyped-call]
+
+
 def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[str, Any]:
     """Robustness over budgets: all rows and the groups of one column, with a movable budget."""
     budget = alt.param(name="budget", value=main)
@@ -40,12 +44,12 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
         alt.Tooltip("rate:Q", title="keep their prediction", format=".1%"),
     ]
-    everyone = alt.Data(values=_records(curve["budget"], curve["all"], "all rows"))
+    everyone = _data(_records(curve["budget"], curve["all"], "all rows"))
     layers = []
     if curve["groups"]:
         names = [each["group"] for each in curve["groups"]]
-        groups = alt.Data(
-            values=[
+        groups = _data(
+            [
                 record
                 for each in curve["groups"]
                 for record in _records(curve["budget"], each["rate"], each["group"])
@@ -68,7 +72,7 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
         .encode(x=x, y=y, tooltip=tip)
     )
     layers.append(
-        alt.Chart(alt.Data(values=[{}]))
+        alt.Chart(_data([{}]))
         .transform_calculate(budget="budget")
         .mark_rule(style="now", clip=True)
         .encode(x=x)
@@ -93,7 +97,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for row in rows
     ]
-    base = alt.Chart(alt.Data(values=shown)).encode(
+    base = alt.Chart(_data(shown)).encode(
         y=alt.Y(
             "name:N",
             title=None,
@@ -118,7 +122,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         x=alt.X("low:Q", title="coefficient"), x2="high:Q", color=colour
     )
     ticks = base.mark_tick(style="value", height=15, thickness=2).encode(x="value:Q")
-    zero = alt.Chart(alt.Data(values=[{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
+    zero = alt.Chart(_data([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
     chart = alt.layer(zero, bars, ticks).properties(width="container", height=24 * len(rows) + 60)
     return _spec(chart)
 
@@ -137,7 +141,7 @@ def tradeoff_chart(
         if share is not None
     ]
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(_data(values))
         .mark_line(point=True, style="group")
         .encode(
             x=alt.X("alpha:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),

@@ -130,7 +130,7 @@ def _kept_by_group(kept: BoolArray, names: list[str], codes: Any) -> list[dict[s
 
 
 def _gap(groups: list[dict[str, Any]]) -> float:
-    rates = [each["kept"] / each["rows"] for each in groups]
+    rates: list[float] = [each["kept"] / each["rows"] for each in groups]
     return max(rates) - min(rates)
 
 
