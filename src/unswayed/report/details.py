@@ -17,8 +17,9 @@ _CELL_LENGTH = 40
 _LISTED = 25  # labels named of one witness
 _SUSPECTS = 20
 _COEFFICIENTS = 40
-# A witness sorts every training label: keep the sum of that below a few seconds.
-_WITNESS_WORK = 20_000_000
+# A witness sorts every training label: keep the sum of that below a second or two.
+_WITNESS_WORK = 6_000_000
+_MOST_WITNESSES = 300
 
 
 def _least(study: Study) -> IntArray:
@@ -28,11 +29,11 @@ def _least(study: Study) -> IntArray:
     return np.asarray(order)
 
 
-def _witnessed(study: Study) -> dict[int, Witness]:
+def witnesses_of(study: Study) -> dict[int, Witness]:
     """Witnesses of the least robust test rows, as many as are worth the time."""
     rows = _least(study)
     rows = rows[np.isfinite(study.answers.minimum_budget[rows])]
-    many = int(np.clip(_WITNESS_WORK // study.n_train, 20, _ROWS))
+    many = int(np.clip(_WITNESS_WORK // study.n_train, 20, _MOST_WITNESSES))
     found = study.witnesses(rows[:many])
     return {int(row): each for row, each in zip(rows, found, strict=False) if each is not None}
 
@@ -42,10 +43,10 @@ def shown_columns(study: Study) -> list[str]:
     return study.feature_columns[:_CELLS]
 
 
-def least_robust(study: Study) -> dict[str, Any]:
+def least_robust(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
     """Return the least robust test rows, and the labels that overturn them."""
     at, names = _least(study), shown_columns(study)
-    answers, witnesses = study.answers, _witnessed(study)
+    answers = study.answers
     cells = study.test.cells(at, names, _CELL_LENGTH)
     labels = study.test.labels
     return {
@@ -80,9 +81,9 @@ def _listed(study: Study, witness: Witness | None) -> list[list[Any]] | None:
     ]
 
 
-def suspects(study: Study) -> dict[str, Any]:
+def suspects(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
     """Return the training labels that appear in the most minimal witnesses."""
-    witnesses, names = _witnessed(study), shown_columns(study)
+    names = shown_columns(study)
     count: Counter[int] = Counter()
     becomes: dict[int, float] = {}
     for witness in witnesses.values():

@@ -31,7 +31,7 @@ def render(facts: dict[str, Any]) -> str:
     )
     environment.filters |= {"percent": percent, "labels": labels, "number": _number}
     template = environment.get_template("report.html")
-    library = _inert(vl_convert.javascript_bundle(snippet=None))
+    library = _inert(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # it has a default
     script = _source(environment, "report.js")
     return template.render(
         facts=facts,

@@ -16,7 +16,7 @@ from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.audit.words import shorten
 from unswayed.certificates import Verdict
-from unswayed.report.details import coefficients, least_robust, suspects
+from unswayed.report.details import coefficients, least_robust, suspects, witnesses_of
 
 SMALL_GROUP = 30
 """Fewer rows than this, and a rate says little: one row moves it by over three points."""
@@ -97,7 +97,7 @@ def summarise(study: Study, *, command: str, tradeoff: list[Point] | None = None
     """Everything the page shows, as plain values."""
     least = study.answers.minimum_budget
     top, main = _top(study, least), study.count(study.request.budget)
-    facts = headline(study)
+    facts, witnesses = headline(study), witnesses_of(study)
     grouped = [_codes(study.groups(name)) for name in study.request.groups]
     exact = [_kept_by_group(least > main, names, codes) for names, codes in grouped]
     return facts | {
@@ -111,8 +111,8 @@ def summarise(study: Study, *, command: str, tradeoff: list[Point] | None = None
         "minimum_budget": np.where(np.isfinite(least), least, -1).astype(int).tolist(),
         "group_codes": [codes.tolist() for _, codes in grouped],
         "curves": _curves(least, top, grouped),
-        "rows": least_robust(study),
-        "suspects": suspects(study),
+        "rows": least_robust(study, witnesses),
+        "suspects": suspects(study, witnesses),
         "coefficients": coefficients(study),
         "tradeoff": None if tradeoff is None else _tradeoff(tradeoff, facts),
         "provenance": provenance(study, command),
@@ -154,8 +154,10 @@ def _curves(
 
     curves = []
     for names, codes in grouped or [([], np.empty(0, int))]:
-        largest = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
-        shown = sorted(largest[:_CURVE_GROUPS].tolist())
+        count = np.bincount(codes, minlength=len(names))
+        largest = np.argsort(-count, kind="stable")[:_CURVE_GROUPS]
+        telling = largest[count[largest] >= SMALL_GROUP]
+        shown = sorted((telling if len(telling) else largest).tolist())
         curves.append(
             {
                 "budget": grid.astype(int).tolist(),

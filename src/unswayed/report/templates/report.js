@@ -141,9 +141,10 @@
       const row = data.rows.rows[at];
       const line = document.createElement("tr");
       line.append(cell(row.row, "n"), cell(row.prediction));
+      line.append(cell(row.least === null ? "never" : labels(row.least), "n"), witness(row));
+      line.append(cell(row.score, "n"));
       if (hasLabels) line.append(cell(row.label));
-      line.append(cell(row.score, "n"), cell(row.least === null ? "never" : labels(row.least), "n"));
-      line.append(witness(row), ...row.cells.map((text) => cell(text)));
+      line.append(...row.cells.map((text) => cell(text)));
       return line;
     }));
     document.getElementById("found").textContent = words.length
@@ -177,7 +178,7 @@
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelPadding: 6, tickCount: 6,
       },
       axisY: { domain: false, ticks: false },
-      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 300, columns: place.clientWidth < 480 ? 2 : 4, layout: { top: { anchor: "start" } } },
+      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 140, columns: place.clientWidth < 480 ? 2 : 4, layout: { top: { anchor: "start" } } },
       style: {
         group: { strokeWidth: 2 }, overall: { color: ink, strokeWidth: 3, opacity: 0.9 },
         now: { color: read("--warm"), strokeWidth: 1.5 }, zero: { color: soft, strokeDash: [3, 3] },
