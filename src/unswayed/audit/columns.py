@@ -6,10 +6,6 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.audit.words import shorten, show
@@ -131,8 +127,13 @@ class Columns:
         """Names of the model's features, in its order."""
         return [name for column in self for name in column.names()]
 
-    def transformer(self, missing: Literal["refuse", "drop", "impute"]) -> ColumnTransformer:
+    def transformer(self, missing: Literal["refuse", "drop", "impute"]) -> Any:
         """One-hot categories and scaled numbers; nothing of it looks at the labels."""
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
         split = len(self.categories)
         known = [np.arange(float(column.n_categories)) for column in self.categories]
         one_hot = OneHotEncoder(categories=known, handle_unknown="ignore")
@@ -147,6 +148,8 @@ class Columns:
             ]
         )
 
-    def pipeline(self, final: Any, missing: Literal["refuse", "drop", "impute"]) -> Pipeline:
+    def pipeline(self, final: Any, missing: Literal["refuse", "drop", "impute"]) -> Any:
         """Put the transformer before a final estimator."""
+        from sklearn.pipeline import Pipeline
+
         return Pipeline([("features", self.transformer(missing)), ("model", final)])

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, Ridge
 
 from unswayed._typing import FloatArray
 from unswayed.audit.columns import Columns
@@ -22,6 +21,8 @@ GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in ran
 
 def ridge(alpha: float) -> Any:
     """Return the model of a penalty. Iterative solvers run to full precision."""
+    from sklearn.linear_model import LinearRegression, Ridge
+
     return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
 
 
@@ -49,6 +50,8 @@ def choose_alpha(
     progress: Progress,
 ) -> float:
     """Largest penalty whose validation accuracy is within ``give_up`` points of the best."""
+    from sklearn.linear_model import Ridge
+
     transformer = columns.transformer(request.missing).fit(training[0])
     features, rows = transformer.transform(training[0]), transformer.transform(validation[0])
     alphas: Iterable[float] = progress.track(GRID, "choosing alpha", len(GRID))

@@ -21,7 +21,6 @@ from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.audit.words import shorten, show, suggest
 from unswayed.certificates import Verdict, Witness
-from unswayed.certified import METHODS, CertifiedClassifier, CertifiedRegressor
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 
 MOST_HELD_OUT = 10_000
@@ -220,8 +219,6 @@ def open_study(
         Without, every row is a training row and there are no test rows (for coefficients).
     """
     progress = progress or Silent()
-    if request.method not in METHODS:
-        raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
     return _Opening(request, progress, need_test).study()
 
 
@@ -418,6 +415,10 @@ class _Opening:
     def _fit(
         self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
     ) -> Any:
+        from unswayed.certified import METHODS, CertifiedClassifier, CertifiedRegressor
+
+        if self.request.method not in METHODS:
+            raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
         bias = self.request.bias(None if movable.all() else movable)
         pipeline = columns.pipeline(ridge(alpha), self.request.missing)
         model: Any

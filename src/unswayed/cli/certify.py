@@ -18,7 +18,7 @@ from unswayed.cli.options import (
     ModelOptions,
     Names,
     OutputOptions,
-    TestOptions,
+    RowOptions,
     Train,
     make_request,
 )
@@ -32,7 +32,7 @@ def certify(
     /,
     *,
     data: DataOptions,
-    test: TestOptions | None = None,
+    test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
@@ -75,7 +75,7 @@ def certify(
         points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
         page = _page(study, points)
     if out is not None:
-        write_table(out, test_table(study))
+        write_table(out, answer_table(study))
     if report is not None and page is not None:
         write_text(report, page)
     for note in study.notes:
@@ -100,7 +100,7 @@ def _page(study: Study, points: list[Point] | None) -> str:
     return render(summarise(study, command=command_line(), tradeoff=points))
 
 
-def test_table(study: Study) -> dict[str, Any]:
+def answer_table(study: Study) -> dict[str, Any]:
     """Columns of ``--out``: one row per test row."""
     answers, numbers = study.answers, study.test.numbers
     columns: dict[str, Any] = {

@@ -47,7 +47,7 @@ class DataOptions:
 
 @Parameter(name="*", group=_DATA)
 @dataclass(frozen=True, kw_only=True)
-class TestOptions:
+class RowOptions:
     """What is tested."""
 
     test: Path | None = None
@@ -100,7 +100,7 @@ class OutputOptions:
     """Print one JSON object instead of tables."""
 
 
-_NO_TEST = TestOptions()
+_ANY_ROWS = RowOptions()
 _NO_MODEL = ModelOptions()
 
 
@@ -122,13 +122,13 @@ def make_request(
     data: DataOptions,
     bias: BiasOptions | None,
     model: ModelOptions | None,
-    test: TestOptions | None = None,
+    test: RowOptions | None = None,
     *,
     radius: float | None = None,
     groups: tuple[str, ...] = (),
 ) -> Request:
     """Put the options of a command together."""
-    bias, model, test = bias or BiasOptions(), model or _NO_MODEL, test or _NO_TEST
+    bias, model, test = bias or BiasOptions(), model or _NO_MODEL, test or _ANY_ROWS
     alpha = parse_alpha("auto" if model.give_up is not None and model.alpha == "1" else model.alpha)
     if model.give_up is not None and not model.give_up >= 0:
         raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")

@@ -12,7 +12,7 @@ from unswayed.cli.options import (
     BiasOptions,
     DataOptions,
     OutputOptions,
-    TestOptions,
+    RowOptions,
     Train,
     make_request,
 )
@@ -30,7 +30,7 @@ def tradeoff(
     /,
     *,
     data: DataOptions,
-    test: TestOptions | None = None,
+    test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     output: OutputOptions | None = None,
     radius: Annotated[float | None, MODEL] = None,

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from unswayed.audit.study import Study, open_study
 from unswayed.audit.words import labels
@@ -16,7 +15,7 @@ from unswayed.cli.options import (
     DataOptions,
     ModelOptions,
     OutputOptions,
-    TestOptions,
+    RowOptions,
     Train,
     make_request,
 )
@@ -33,7 +32,7 @@ def witness(
     /,
     *,
     data: DataOptions,
-    test: TestOptions | None = None,
+    test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
@@ -91,6 +90,8 @@ def _position(study: Study, row: int) -> int:
 
 def _refitted(study: Study, at: int, found: Witness) -> float:
     """Train anew on the changed labels: the proof that anyone can repeat."""
+    from sklearn.base import clone
+
     changed = np.array(study.train.labels)
     changed[found.indices] = found.labels
     fitted = clone(study.model.estimator).fit(study.train.features, changed)
