@@ -11,14 +11,13 @@ from unswayed import CertifiedClassifier
 from unswayed._core.parallel import block_starts, run_blocks
 
 _PEAK = """
-import json, resource
 from benchmarks.problems import income
+from benchmarks.timing import peak_megabytes
+import json
 problem = income()
 model = problem.fit()
-model.minimum_budget(problem.tests[:100]), model.certify(problem.tests[:100])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-model.minimum_budget(problem.tests), model.certify(problem.tests)
-print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
+work = lambda: (model.minimum_budget(problem.tests), model.certify(problem.tests))
+print(json.dumps(peak_megabytes(work)))
 """
 _IMPORT = """
 import json, time

@@ -2,14 +2,14 @@
 
 import sys
 
-from benchmarks import exact
+from benchmarks import approximation, exact
 from unswayed._core.selection import kernel_name
 
 
 def main() -> int:
     print(f"kernel: {kernel_name()}")
     missed = 0
-    for module in (exact,):
+    for module in (exact, approximation):
         for line in module.lines():
             print(line, flush=True)
             missed += not line.ok

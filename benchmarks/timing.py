@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,22 @@ def interleaved(works: dict[str, Callable[[], object]], rounds: int = 7) -> dict
             work()
             best[name] = min(best[name], time.perf_counter() - started)
     return best
+
+
+def _status(field: str) -> float:
+    """Megabytes of a field of Linux's account of this process."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return float(line.split()[1]) / 1024
+    raise KeyError(field)
+
+
+def peak_megabytes(work: Callable[[], object]) -> float:
+    """How far memory rises above what it was before (Linux only)."""
+    Path("/proc/self/clear_refs").write_text("5")  # start the high-water mark anew
+    before = _status("VmRSS")
+    work()
+    return _status("VmHWM") - before
 
 
 def in_fresh_process(code: str) -> float:

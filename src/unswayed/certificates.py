@@ -129,14 +129,18 @@ class CertificateSet:
     score : array
         What the model says: its prediction, or its score before the threshold.
     low, high : arrays
-        The exact range of that score over every label vector the bias allows.
+        The range of that score over every label vector the bias allows: exact, or outer bounds
+        where `method_` is not "exact".
+    inner_low, inner_high : arrays
+        Scores that are reached: the range is at least this wide. Equal to `low` and `high`
+        where the range is exact.
     verdict : array of Verdict
     budget : int
         At most this many labels were taken to be wrong.
     question : str
         What was asked, in words.
     method_ : array of str
-        How each verdict was reached.
+        How each verdict was reached: "exact", "cutting-plane", "anchor" or "box".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
     source : CertificateSource, optional
@@ -146,6 +150,8 @@ class CertificateSet:
     score: FloatArray
     low: FloatArray
     high: FloatArray
+    inner_low: FloatArray
+    inner_high: FloatArray
     verdict: NDArray[np.object_]
     budget: int
     question: str
@@ -165,6 +171,12 @@ class CertificateSet:
     def robustness_rate(self) -> float:
         """Share of the rows that are proven robust."""
         return float(self.robust.mean())
+
+    @property
+    def method_counts(self) -> dict[str, int]:
+        """How many rows were decided by each method."""
+        methods, counts = np.unique(self.method_, return_counts=True)
+        return {str(m): int(n) for m, n in zip(methods, counts, strict=True)}
 
     @cached_property
     def minimum_budget(self) -> FloatArray:

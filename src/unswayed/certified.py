@@ -1,6 +1,7 @@
 """CertifiedClassifier and CertifiedRegressor: scikit-learn's manners and one new verb, certify."""
 
 import numbers
+import operator
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,11 +16,17 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
-from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed._core.sandwich import Bounds
+from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias, count_budget
-from unswayed.certificates import CertificateSet, Witness, verdicts
+from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.engines.answer import Answer
+from unswayed.engines.auto import AutoEngine
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.margins import Margins, radius_margins, sign_margins, threshold_margins
+from unswayed.engines.parameter_box import BOX_TOLERANCE, ParameterBox
+from unswayed.engines.rows import FeatureRows, unit_rows
+from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.inputs import (
     Schema,
@@ -38,40 +45,15 @@ from unswayed.learners.adapters import (
     final_estimator,
     learner_of,
 )
-from unswayed.learners.protocol import Learner
+from unswayed.learners.least_squares import LeastSquares
+from unswayed.learners.protocol import LinearLearner
 
-METHODS = ("auto", "exact")
+METHODS = ("auto", "exact", "sandwich", "box")
 
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _FeatureWeights:
-    """Weight rows of feature rows."""
-
-    learner: Learner
-    rows: Matrix
-
-    def __len__(self) -> int:
-        return int(self.rows.shape[0])
-
-    def block(self, start: int, stop: int) -> FloatArray:
-        return self.learner.weights(self.rows[start:stop])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CoefficientWeights:
-    """Weight rows whose scores are the coefficients."""
-
-    learner: Any
-
-    def __len__(self) -> int:
-        return int(self.learner.n_features)
-
-    def block(self, start: int, stop: int) -> FloatArray:
-        units = np.eye(self.learner.n_parameters)[start:stop]
-        return np.asarray(self.learner.direction_weights(units))
+_TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,23 +68,31 @@ class _Question:
     origin: Any  # the user's rows: a frame of their library is given back
 
     def certificates(
-        self, budget: int, question: str, names: tuple[str, ...] | None = None
+        self,
+        answer: Answer,
+        budget: int,
+        question: str,
+        names: tuple[str, ...] | None = None,
     ) -> CertificateSet:
-        up, down = self.model.engine_.reach(self.weights, budget)
-        finite = np.isfinite(up) & np.isfinite(down) & np.isfinite(self.score)
-        verdict = verdicts(self.margins.broken(up, down), ~finite)
-        group = self.group
+        group, bounds = self.group, answer.bounds
+        verdict = np.where(np.isfinite(self.score), answer.verdict, Verdict.UNDECIDED)
         return CertificateSet(
             score=self.score[group],
-            low=(self.score - down)[group],
-            high=(self.score + up)[group],
+            low=(self.score - bounds.outer_down)[group],
+            high=(self.score + bounds.outer_up)[group],
+            inner_low=(self.score - bounds.inner_down)[group],
+            inner_high=(self.score + bounds.inner_up)[group],
             verdict=verdict[group],
             budget=budget,
             question=question,
-            method_=np.full(len(group), "exact"),
+            method_=answer.method[group],
             names=names,
             source=self,
         )
+
+    def exact(self, budget: int) -> Answer:
+        reach = self.model.engine_.reach(self.weights, budget)
+        return Answer.exact(Bounds.exact(*reach), self.margins)
 
     def minimum_budget(self) -> FloatArray:
         return self.model.engine_.minimum_budget(self.weights, self.margins)[self.group]
@@ -192,8 +182,10 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         check_blind(self.estimator_, rows, features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
         self._warned = False
-        self._check_precision(seen, self.model_.learner.scores(features, self.targets_))
+        self.solution_ = self.model_.learner.solve(self.targets_)
+        self._check_precision(seen, self.model_.learner.scores(features, self.solution_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
+        self.auto_ = AutoEngine(self.engine_)
         return self
 
     @staticmethod
@@ -256,9 +248,9 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         features = as_matrix(seen)
         first, group = distinct_rows(features)
         distinct = features[first]
-        score = self.model_.learner.scores(distinct, self.targets_)
+        score = self.model_.learner.scores(distinct, self.solution_)
         self._check_precision(seen, score[group])
-        weights = _FeatureWeights(self.model_.learner, distinct)
+        weights = FeatureRows(self.model_.learner, distinct)
         return _Question(self, weights, group, score, self._margins(score), X)
 
     def _budget(self, budget: float | None) -> int:
@@ -267,7 +259,11 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         return count_budget(budget, len(self.targets_))
 
     def certify(
-        self, X: Any, *, budget: float | None = None, method: str = "auto"
+        self,
+        X: Any,
+        *,
+        budget: float | None = None,
+        method: str | ParameterBox | Sandwich = "auto",
     ) -> CertificateSet:
         """Prove, for every row, that its prediction stays or that it can be overturned.
 
@@ -276,14 +272,100 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         X : rows, of the same columns as the training rows
         budget : int or float, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
-        method : {"auto", "exact"}
-            Both are exact.
+        method : {"auto", "exact", "sandwich", "box"}, ParameterBox or Sandwich
+            "auto" gives the verdicts of "exact", by cheaper bounds where these suffice and save
+            time; "sandwich" and "box" use their bounds alone and leave rows undecided. Bounds
+            that were built before can be passed instead of a name.
         """
-        if method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         check_is_fitted(self)
+        if not isinstance(method, ParameterBox | Sandwich) and method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         count = self._budget(budget)
-        return self._question(X).certificates(count, self._in_words(count))
+        if not isinstance(method, str):
+            self._check_origin(method, count)
+        question = self._question(X)
+        answer = self._answer(question, count, method)
+        return question.certificates(answer, count, self._in_words(count))
+
+    def _answer(
+        self, question: _Question, budget: int, method: str | ParameterBox | Sandwich
+    ) -> Answer:
+        if method == "exact":
+            return question.exact(budget)
+        rows, margins = question.weights, question.margins
+        assert isinstance(rows, FeatureRows)  # noqa: S101  (tells mypy)
+        if method == "auto":
+            return self.auto_.answer(rows, margins, budget)
+        if method == "box":
+            method = self.parameter_box(budget=budget)
+        elif method == "sandwich":
+            method = self.sandwich(budget=budget)
+        directions = self._linear_learner().directions(rows.rows)
+        if isinstance(method, ParameterBox):
+            return Answer.bounded(method.bounds(directions), margins, BOX_TOLERANCE)
+        assert isinstance(method, Sandwich)  # noqa: S101
+        return method.answer(directions, margins, sharp=True)
+
+    def _linear_learner(self) -> LinearLearner:
+        check_is_fitted(self)
+        if not self.engine_.has_parameters:
+            raise InputError(
+                f"{type(final_estimator(self.estimator_)).__name__} has no coefficients; "
+                "certify its predictions with method='auto' or 'exact' instead"
+            )
+        learner: LinearLearner = self.model_.learner  # type: ignore[assignment]
+        return learner
+
+    def _check_origin(self, bounds: ParameterBox | Sandwich, budget: int) -> None:
+        kind = type(bounds).__name__
+        if bounds.fingerprint != self.engine_.fingerprint:
+            raise InputError(
+                f"this {kind} was built from another model or bias than this one; bounds prove "
+                f"nothing beyond what they were built from: build one from this model"
+            )
+        if bounds.budget != budget:
+            raise InputError(
+                f"this {kind} was built for a budget of {bounds.budget} labels but {budget} were "
+                f"asked for; pass budget={bounds.budget}, or build one for {budget}"
+            )
+
+    def parameter_box(self, *, budget: float | None = None) -> ParameterBox:
+        """Build the box of all parameters the bias can lead to (paper, section 5).
+
+        It needs no test rows; pass it to `certify` as `method` to use it again and again.
+        """
+        learner = self._linear_learner()
+        names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
+        names += ("mean prediction",) * (learner.n_parameters - len(names))
+        return ParameterBox.build(self.engine_, self._budget(budget), self.solution_, names)
+
+    def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
+        """Build anchors and boxes that bound the range of every row from both sides.
+
+        Anchors are training rows: the most frequent ones, then those left open by the others.
+        It needs no test rows; pass it to `certify` as `method` to use it again and again.
+
+        Parameters
+        ----------
+        budget : int or float, optional
+            Instead of the bias's own.
+        max_anchors : int
+            Bound on the number of anchors, and so on memory; 0 means boxes only.
+        """
+        learner = self._linear_learner()
+        if not isinstance(learner, LeastSquares):
+            raise InputError(
+                "there are fewer training rows than features, so that exact certificates are "
+                "cheaper than any bound: use method='exact'"
+            )
+        if operator.index(max_anchors) < 0:
+            raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
+        made = Sandwich(self.engine_, self._budget(budget), int(max_anchors))
+        step = max(1, learner.n_rows // _TRAINING_SAMPLE)
+        return made.choose_anchors(
+            learner.training_directions(slice(None, None, step)),
+            lambda directions: self._margins(directions @ self.solution_),
+        )
 
     def minimum_budget(self, X: Any) -> FloatArray:
         """Least number of wrong labels that overturns each row's prediction; inf if none does."""
@@ -291,17 +373,11 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
 
     def certify_coefficients(self, *, budget: float | None = None) -> CertificateSet:
         """Prove, for every coefficient, that its sign stays or that it can be lost."""
-        check_is_fitted(self)
-        learner: Any = self.model_.learner
-        if not hasattr(learner, "coefficients"):
-            raise InputError(
-                f"{type(final_estimator(self.estimator_)).__name__} has no coefficients; "
-                "certify its predictions instead"
-            )
-        value = learner.coefficients(self.targets_)
+        learner = self._linear_learner()
+        value = self.solution_[: learner.n_features]
         question = _Question(
             self,
-            _CoefficientWeights(learner),
+            unit_rows(learner, learner.n_features),
             np.arange(len(value)),
             value,
             sign_margins(value),
@@ -309,7 +385,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         )
         count = self._budget(budget)
         names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
-        return question.certificates(count, f"same sign if {self._wrong(count)}", names)
+        words = f"same sign if {self._wrong(count)}"
+        return question.certificates(question.exact(count), count, words, names)
 
     def _wrong(self, budget: int) -> str:
         labels = "label is" if budget == 1 else "labels are"

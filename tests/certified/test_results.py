@@ -64,6 +64,8 @@ def made(robust, **more):
         score=np.zeros(size),
         low=np.zeros(size),
         high=np.zeros(size),
+        inner_low=np.zeros(size),
+        inner_high=np.zeros(size),
         verdict=verdict,
         budget=1,
         question="same class",

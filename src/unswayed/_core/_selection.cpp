@@ -46,6 +46,8 @@ namespace {
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutputMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using IndexMatrix = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using IndexVector = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -471,34 +473,44 @@ double rounded_sum(const Span &span, double value, double extra) {
 
 // --- the two questions ------------------------------------------------------------------------
 
-// How far the `budget` most influential labels move the score.
-double reach_of_row(const Span &span, double budget, Scratch &scratch) {
-  if (!(budget > 0)) return 0.0;
+// Where the `budget` most influential labels end. Above the cut all are taken, at it `tied`.
+struct Choice {
+  double cut, tied;
+};
+
+Choice choose(const Span &span, double budget, Scratch &scratch) {
   const double movable = span.above(0.0).count;
-  if (budget >= movable) return rounded_sum(scratch.narrow(span, 0.0, kInfinity, 0), 0.0, 0.0);
+  if (budget >= movable) return {0.0, 0.0};
   const Cut cut = find_cut<Measure::kCount>(span, budget, movable, scratch);
-  return rounded_sum(scratch.narrow(span, cut.value, kInfinity, 0), cut.value,
-                     budget - cut.above.count);
+  return {cut.value, budget - cut.above.count};
 }
 
-// Which labels those are: per entry, the sum of what is added to its labels.
-void moves_of_row(const double *z, const Entries &e, double sign, double budget, double *moves,
-                  Scratch &scratch) {
-  const Span span = scratch.fill(z, e, sign);
-  const double movable = span.above(0.0).count;
-  Cut cut{false, 0.0, {0.0, movable}};
-  if (budget < movable) cut = find_cut<Measure::kCount>(span, budget, movable, scratch);
-  double left = budget - cut.above.count; // for the entries that tie at the cut
+// How far the chosen labels move the score.
+double reach_of_choice(const Span &span, const Choice &choice, Scratch &scratch) {
+  return rounded_sum(scratch.narrow(span, choice.cut, kInfinity, 0), choice.cut, choice.tied);
+}
+
+double reach_of_row(const Span &span, double budget, Scratch &scratch) {
+  if (!(budget > 0)) return 0.0;
+  return reach_of_choice(span, choose(span, budget, scratch), scratch);
+}
+
+// Which entries are chosen, and the sum of what is added to their labels. Returns how many.
+std::size_t list_choice(const double *z, const Entries &e, double sign, const Span &span,
+                        Choice choice, std::int64_t *index, double *amount) {
+  std::size_t listed = 0;
   for (std::size_t i = 0; i < e.size; ++i) {
-    double taken = 0.0;
-    if (span.value[i] > cut.value) {
-      taken = span.labels(i);
-    } else if (cut.found && span.value[i] == cut.value && left > 0) {
-      taken = std::min(span.labels(i), left);
-      left -= taken;
+    if (!(span.value[i] >= choice.cut && span.value[i] > 0)) continue;
+    double taken = span.labels(i);
+    if (span.value[i] == choice.cut) {
+      taken = std::min(taken, choice.tied);
+      choice.tied -= taken;
     }
-    moves[i] = taken == 0 ? 0.0 : taken * (z[i] * sign >= 0 ? e.upper[i] : e.lower[i]);
+    if (!(taken > 0)) continue;
+    index[listed] = static_cast<std::int64_t>(i);
+    amount[listed++] = taken * (z[i] * sign >= 0 ? e.upper[i] : e.lower[i]);
   }
+  return listed;
 }
 
 double minimum_budget_canonical(const Span &span, double margin, Scratch &scratch) {
@@ -584,12 +596,20 @@ void reach(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
   });
 }
 
-void moves(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
-           double sign, OutputMatrix out) {
+// Reach in one direction, and the labels that attain it: `length` entries of `index`, `amount`.
+void extremes(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
+              double sign, Output reached, IndexMatrix index, OutputMatrix amount,
+              IndexVector length) {
   const nb::gil_scoped_release release;
   const Entries e = entries_of(lower, upper, n_lower, n_upper);
+  const std::size_t width = index.shape(1);
   for_each_row(z, e.size, [&](std::size_t row, const double *influence, Scratch &scratch) {
-    moves_of_row(influence, e, sign, budget, out.data() + row * e.size, scratch);
+    const Span span = scratch.fill(influence, e, sign);
+    const Choice choice = choose(span, budget, scratch);
+    reached.data()[row] = reach_of_choice(span, choice, scratch);
+    length.data()[row] = static_cast<std::int64_t>(
+        list_choice(influence, e, sign, span, choice, index.data() + row * width,
+                    amount.data() + row * width));
   });
 }
 
@@ -614,6 +634,6 @@ void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector
 NB_MODULE(_selection, m) {
   m.doc() = "Compiled selection kernels; unswayed._core.selection_numpy is their twin.";
   m.def("reach", &reach);
-  m.def("moves", &moves);
+  m.def("extremes", &extremes);
   m.def("minimum_budget", &minimum_budget);
 }

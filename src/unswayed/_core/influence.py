@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from unswayed._core.compression import Entries, distinct_rows, merge_rows
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 
 
 class WeightRows(Protocol):
@@ -79,15 +79,18 @@ class InfluenceMap:
             return out
         return np.matmul(weights, self._design, out=out)
 
-    def pull_back(self, moves: FloatArray) -> FloatArray:
-        """Transpose: what label moves, one row per set of them, do to weight vectors' scores."""
+    def pull_back(self, index: IntArray, amount: FloatArray) -> FloatArray:
+        """Transpose: the vector whose product with weights is what label changes do to a score.
+
+        `index` are entries, `amount` what is added to their labels.
+        """
         if self._design is None:
-            full = np.zeros((len(moves), self.width))
-            np.add.at(full, (slice(None), self.entries.rows), moves)
+            full = np.zeros(self.width)
+            full[self.entries.rows[index]] = amount
             return full
         if self._sparse:
-            return np.asarray((self._design.T @ moves.T).T)
-        return np.asarray(moves @ self._design.T)
+            return np.asarray(self._design[index].T @ amount)
+        return np.asarray(self._design[:, index] @ amount)
 
     def gram(self, factors: FloatArray) -> FloatArray:
         """Σ factor_e a_e a_eᵀ over the entries' design rows a_e."""

@@ -25,10 +25,11 @@ def thread_count() -> int:
 def block_starts(n_rows: int, row_bytes: int) -> range:
     """Starts of the blocks that `n_rows` rows of `row_bytes` each are worked on in.
 
-    64 rows keep a matrix product near its peak; 32 MB a thread keep huge rows in bounds and an
-    interrupt within a fraction of a second.
+    64 rows keep a matrix product near its peak; 256 MB a thread keep huge rows in bounds and an
+    interrupt within a second; and every thread gets some rows.
     """
-    return range(0, n_rows, max(1, min(64, 2**25 // max(1, row_bytes))))
+    share = -(-n_rows // thread_count())
+    return range(0, n_rows, max(1, min(64, share, 2**28 // max(1, row_bytes))))
 
 
 @cache

@@ -1,10 +1,12 @@
 """Dispatch of the selection kernels: compiled where it was built, else the NumPy twin."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from unswayed._core import selection_numpy
 from unswayed._core.compression import Entries
-from unswayed._typing import FloatArray
+from unswayed._typing import FloatArray, IntArray
 
 try:
     from unswayed._core import _selection as _compiled  # type: ignore[attr-defined]
@@ -27,17 +29,35 @@ def reach(z: FloatArray, entries: Entries, budget: float) -> tuple[FloatArray, F
     return up, down
 
 
-def moves(z: FloatArray, entries: Entries, budget: float, sign: float) -> FloatArray:
-    """What those labels are moved by: per entry, the sum over its labels.
+@dataclass(frozen=True, slots=True, eq=False)
+class Extremes:
+    """Reach of each row in one direction, and the label changes that attain it."""
 
-    `sign` is +1 for the labels that raise the score most, -1 for those that lower it most.
-    """
-    out = np.empty(z.shape)
+    reach: FloatArray
+    index: IntArray  # entries, per row the first `length` columns
+    amount: FloatArray  # what is added to their labels, summed over each entry's
+    length: IntArray
+
+    def changes(self, row: int) -> tuple[IntArray, FloatArray]:
+        """Entries that move in `row`, and by how much in all."""
+        return self.index[row, : self.length[row]], self.amount[row, : self.length[row]]
+
+
+def extremes(z: FloatArray, entries: Entries, budget: int, sign: float) -> Extremes:
+    """Reach with `sign` +1 upwards or -1 downwards, and how it is attained."""
+    n_rows, most = len(z), min(budget, len(entries))
+    found = Extremes(
+        np.empty(n_rows),
+        np.empty((n_rows, most), dtype=np.int64),
+        np.empty((n_rows, most)),
+        np.empty(n_rows, dtype=np.int64),
+    )
+    out = (found.reach, found.index, found.amount, found.length)
     if _compiled is None:
-        selection_numpy.moves(z, entries, budget, sign, out)
+        selection_numpy.extremes(z, entries, budget, sign, *out)
     else:
-        _compiled.moves(z, *entries.sides, float(budget), sign, out)
-    return out
+        _compiled.extremes(z, *entries.sides, float(budget), sign, *out)
+    return found
 
 
 def minimum_budget(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unswayed._typing import FloatArray
+from unswayed._typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from unswayed._core.compression import Entries
@@ -57,18 +57,31 @@ def reach(
         down[row] = _rounded_sum(_ranked(influence, entries, -1.0)[:taken])
 
 
-def moves(z: FloatArray, entries: "Entries", budget: float, sign: float, out: FloatArray) -> None:
-    """Fill `out` with what each entry's labels are moved by, ties to the first entry."""
+def extremes(
+    z: FloatArray,
+    entries: "Entries",
+    budget: int,
+    sign: float,
+    reached: FloatArray,
+    index: IntArray,
+    amount: FloatArray,
+    length: IntArray,
+) -> None:
+    """Fill in each row's reach and the entries that attain it, ties to the first entry."""
     for row, influence in enumerate(z):
         signed = sign * influence
         value = np.maximum(signed * entries.lower, signed * entries.upper)
         count = np.where(signed >= 0, entries.n_upper, entries.n_lower)
         order = np.argsort(-value, kind="stable")
         ranked = np.where(value[order] > 0, count[order], 0.0)
-        before = np.cumsum(ranked) - ranked
         taken = np.empty(len(order))
-        taken[order] = np.clip(budget - before, 0.0, ranked)
-        out[row] = taken * np.where(signed >= 0, entries.upper, entries.lower)
+        taken[order] = np.clip(budget - (np.cumsum(ranked) - ranked), 0.0, ranked)
+        chosen = np.flatnonzero(taken)
+        offset = np.where(signed >= 0, entries.upper, entries.lower)
+        reached[row] = _rounded_sum(_ranked(influence, entries, sign)[:budget])
+        length[row] = len(chosen)
+        index[row, : len(chosen)] = chosen
+        amount[row, : len(chosen)] = taken[chosen] * offset[chosen]
 
 
 def minimum_budget(

@@ -1,5 +1,21 @@
 """Data sets of the paper and of its story, one loader per file."""
 
+from unswayed.datasets.compas import load_compas
+from unswayed.datasets.demographic import make_demographic
+from unswayed.datasets.excerpts import load_acs_excerpt
+from unswayed.datasets.income import load_income
+from unswayed.datasets.registry import DatasetError
 from unswayed.datasets.salary_story import make_salary_story
+from unswayed.datasets.synthetic import make_synthetic
+from unswayed.datasets.wages import load_wages
 
-__all__ = ["make_salary_story"]
+__all__ = [
+    "DatasetError",
+    "load_acs_excerpt",
+    "load_compas",
+    "load_income",
+    "load_wages",
+    "make_demographic",
+    "make_salary_story",
+    "make_synthetic",
+]

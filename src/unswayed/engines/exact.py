@@ -1,7 +1,9 @@
 """Exact answers by selection over influence rows (paper, section 4), in blocks on all cores."""
 
+import hashlib
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +24,7 @@ class ExactEngine:
 
     def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
         self.bias = bias
+        self.learner = learner
         self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
 
     def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> None:
@@ -43,6 +46,47 @@ class ExactEngine:
 
         self._run(weights, work)
         return up, down
+
+    def extremes(
+        self, weights: WeightRows, budget: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Reach up and down of each row, and what the labels that attain it do to any score.
+
+        The last two hold one vector per row: its product with another row's weights is how far
+        the same label changes move that row's score.
+        """
+        up, down = np.empty(len(weights)), np.empty(len(weights))
+        moved_up = np.empty((len(weights), self.influence.width))
+        moved_down = np.empty_like(moved_up)
+
+        def work(z: FloatArray, here: slice) -> None:
+            for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
+                found = selection.extremes(z, self.influence.entries, budget, sign)
+                reached[here] = found.reach
+                moved[here] = [self.influence.pull_back(*found.changes(i)) for i in range(len(z))]
+
+        self._run(weights, work)
+        return up, down, moved_up, moved_down
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether scores are linear in the features, so that bounds on parameters exist."""
+        return hasattr(self.learner, "directions")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What bounds were built from: they are refused by a model or bias that differs."""
+        digest = hashlib.blake2b(digest_size=16)
+        probe = np.ones((1, self.learner.n_rows))
+        parts = [self.bias.lower, self.bias.upper]
+        if self.has_parameters:
+            units = np.eye(self.learner.n_parameters)  # type: ignore[attr-defined]
+            parts.append(self.learner.direction_weights(units[:64]))  # type: ignore[attr-defined]
+        if self.learner.design is not None:
+            parts.append(np.asarray(probe @ self.learner.design))
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> FloatArray:
         """Least number of labels that overturns each row; inf if all of them do not."""

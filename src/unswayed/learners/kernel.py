@@ -41,7 +41,10 @@ class KernelLearner:
         right = (self._kernel(rows) * self._root).T
         return np.ascontiguousarray((self._solver.solve(right) * self._root[:, None]).T)
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        dual = self._root * self._solver.solve(self._root * labels)
-        return np.asarray(self._kernel(rows) @ dual)
+    def solve(self, labels: FloatArray) -> FloatArray:
+        """Dual coefficients."""
+        return self._root * self._solver.solve(self._root * labels)
+
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given the dual coefficients."""
+        return np.asarray(self._kernel(rows) @ solution)

@@ -8,7 +8,7 @@ are orthogonal to a constant, and what is left of it is one constant influence s
 import numpy as np
 from scipy import linalg, sparse
 
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.symmetric import SymmetricSolver
 
 
@@ -16,7 +16,42 @@ def _dense(matrix: Matrix) -> FloatArray:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
-class LeastSquares:
+class _Centred:
+    """Parameters of ridge in either space: coefficients, then the mean prediction if any."""
+
+    n_features: int
+    _fit_intercept: bool
+    _mean: FloatArray
+    _share: FloatArray  # of each label in the mean prediction
+
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
+        if not self._fit_intercept:
+            return _dense(rows)
+        # Centred first: large means would cancel at a loss later.
+        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
+
+    def _slope(self, labels: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def solve(self, labels: FloatArray) -> FloatArray:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        mean = [self._share @ labels] if self._fit_intercept else []
+        return np.concatenate((self._slope(labels), mean))
+
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given what `solve` returned."""
+        slope = solution[: self.n_features]
+        scores = np.asarray(rows @ slope)
+        return scores + (solution[-1] - self._mean @ slope) if self._fit_intercept else scores
+
+
+class LeastSquares(_Centred):
     """Ridge with more rows than features; alpha 0 is least squares, of minimum norm if singular.
 
     Parameters
@@ -39,17 +74,14 @@ class LeastSquares:
         sample_weight: FloatArray | None = None,
         rank: int | None = None,
     ) -> None:
-        self.n_rows, self.n_features = features.shape
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
         self.row_scale = sample_weight
         self._sparse = hasattr(features, "indptr")
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._fit_intercept = fit_intercept
         self._total = float(weight.sum())
-        self._mean = (
-            np.asarray(features.T @ weight).ravel() / self._total
-            if fit_intercept
-            else np.zeros(self.n_features)
-        )
+        self._share = weight / self._total if fit_intercept else np.zeros(self.n_rows)
+        self._mean = np.asarray(features.T @ self._share).ravel()
         self._weight = weight
         if self._sparse:
             self._fit_sparse(features, alpha, rank)
@@ -91,11 +123,6 @@ class LeastSquares:
         inverse = solver.solve(np.eye(len(gram)))
         return (inverse + inverse.T) / 2
 
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction where there is an intercept."""
-        return self.n_features + int(self._fit_intercept)
-
     def _with_constant(self, linear: FloatArray, constant: FloatArray | float) -> FloatArray:
         if not self._fit_intercept:
             return linear
@@ -111,36 +138,25 @@ class LeastSquares:
         linear = np.asarray(rows @ self._inverse - self._mean @ self._inverse)
         return self._with_constant(linear, 1.0)
 
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
-        if not self._fit_intercept:
-            return _dense(rows)
-        # Centred first: large means would cancel at a loss later.
-        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
+    def training_directions(self, which: IntArray | slice) -> FloatArray:
+        """Training rows as directions."""
+        rows = self.design[which]
+        return self.directions(rows[:, : self.n_features]) if self._sparse else np.asarray(rows)
 
     def direction_weights(self, directions: FloatArray) -> FloatArray:
         """Weight vectors of directions in parameter space."""
         linear = directions[:, : self.n_features] @ self._inverse
         return self._with_constant(linear, directions[:, -1])
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def _slope(self, labels: FloatArray) -> FloatArray:
         moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
         if self._fit_intercept:
             constant, moment = moment[-1], moment[:-1]
             moment = moment - constant * self._mean if self._sparse else moment
         return np.asarray(self._inverse @ moment)
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        if not self._fit_intercept:
-            return np.asarray(rows @ slope)
-        intercept = self._weight @ labels / self._total - self._mean @ slope
-        return np.asarray(rows @ slope + intercept)
 
-
-class WideLeastSquares:
+class WideLeastSquares(_Centred):
     """The same with fewer rows than features, solved in the space of the rows.
 
     z(x) = √S (√S K √S + αI)⁺ √S k(x) + intercept, K and k the inner products of centred rows.
@@ -158,8 +174,9 @@ class WideLeastSquares:
         sample_weight: FloatArray | None = None,
         rank: int | None = None,
     ) -> None:
-        self.n_rows, self.n_features = features.shape
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
+        self._fit_intercept = fit_intercept
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
         self._mean = np.asarray(features.T @ self._share).ravel()
         self._sparse = hasattr(features, "indptr")
@@ -193,31 +210,18 @@ class WideLeastSquares:
         """Whole influence rows."""
         return np.ascontiguousarray(self._influence(self._inner(rows)) + self._share)
 
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction (which moves only with an intercept)."""
-        return self.n_features + 1
-
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
-        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
-
     def direction_weights(self, directions: FloatArray) -> FloatArray:
         """Influence rows of directions in parameter space."""
-        linear, constant = directions[:, :-1], directions[:, -1:]
-        inner = np.asarray(self._features @ linear.T) - linear @ self._shift
-        return np.ascontiguousarray(self._influence(inner) + constant * self._share)
+        linear = directions[:, : self.n_features]
+        influence = self._influence(np.asarray(self._features @ linear.T) - linear @ self._shift)
+        if self._fit_intercept:
+            influence += directions[:, -1:] * self._share
+        return np.ascontiguousarray(influence)
 
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
+    def _slope(self, labels: FloatArray) -> FloatArray:
         dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
         slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
         return np.asarray(slope)
-
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
-        slope = self.coefficients(labels)
-        return np.asarray(rows @ slope + (self._share @ labels - self._mean @ slope))
 
 
 def least_squares(

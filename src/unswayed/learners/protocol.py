@@ -28,15 +28,20 @@ class Learner(Protocol):
         """Weight vectors of feature rows, one row each."""
         ...
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
+    def solve(self, labels: FloatArray) -> FloatArray:
+        """What training on `labels` leaves to remember; linear in them."""
+        ...
+
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given what `solve` returned."""
         ...
 
 
 class LinearLearner(Learner, Protocol):
     """A learner whose score is also linear in the features: score = parameters · direction(x).
 
-    Parameters are the coefficients, and with an intercept the mean prediction after them.
+    Parameters are what `solve` returns: the coefficients, and with an intercept the mean
+    prediction after them.
     """
 
     n_features: int
@@ -52,8 +57,4 @@ class LinearLearner(Learner, Protocol):
 
     def direction_weights(self, directions: FloatArray) -> FloatArray:
         """Weight vectors of directions: linear in them."""
-        ...
-
-    def coefficients(self, labels: FloatArray) -> FloatArray:
-        """Coefficients when trained on `labels`."""
         ...

@@ -98,10 +98,14 @@ class SmootherLearner:
         """Whole influence rows."""
         return self._smoother.influence_rows(rows)
 
-    def scores(self, rows: Matrix, labels: FloatArray) -> FloatArray:
-        """Scores of feature rows when trained on `labels`."""
+    def solve(self, labels: FloatArray) -> FloatArray:
+        """The labels themselves."""
+        return labels
+
+    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+        """Scores of feature rows, given the labels."""
         step = max(1, 2**22 // max(1, self.n_rows))
         parts = [
-            self.weights(rows[at : at + step]) @ labels for at in range(0, rows.shape[0], step)
+            self.weights(rows[at : at + step]) @ solution for at in range(0, rows.shape[0], step)
         ]
         return np.concatenate(parts)

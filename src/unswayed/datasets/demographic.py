@@ -1,0 +1,80 @@
+"""The paper's synthetic majority and minority: four normal clouds in the plane."""
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from unswayed.datasets._frames import pandas
+from unswayed.exceptions import InputError
+
+_DESCR = """\
+Synthetic majority and minority
+-------------------------------
+{n_samples} rows, half of each class, {n_minority} of them of the minority group, made by a seeded
+generator after the paper's appendix D.2. Each of the four combinations of group and class is a
+normal cloud in the plane with variances 0.5 and covariance 0.1 around
+
+majority, class 1   (-1, 1)      majority, class 0   (2, -1)
+minority, class 1   (-2, 1)      minority, class 0   (1, -1)
+
+(means and covariances as the authors' repository has them). The third column marks the majority.
+
+data      x1, x2, majority (0 or 1)
+target    0 or 1
+group     "majority" or "minority"
+
+Licence: none needed, nothing in it is real.
+"""
+
+_MEANS = {(1, 1): (-1, 1), (0, 1): (-2, 1), (1, 0): (2, -1), (0, 0): (1, -1)}  # majority, class
+_COVARIANCE = ((0.5, 0.1), (0.1, 0.5))
+
+
+def make_demographic(
+    minority: float = 0.1, *, n_samples: int = 4000, random_state: int | None = 0
+) -> Bunch:
+    """Make the paper's two-group data set (appendix D.2).
+
+    Parameters
+    ----------
+    minority : float
+        The minority's share of the rows, above 0 and at most 0.5.
+    n_samples : int
+        Rows; half of them of each class.
+    random_state : int or None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        `data` (frame), `target` (0/1), `group` ("majority"/"minority"), `DESCR`.
+
+    Examples
+    --------
+    >>> people = make_demographic(0.05)
+    >>> people.data.shape, (people.group == "minority").mean().item()
+    ((4000, 3), 0.05)
+    """
+    if not 0 < minority <= 0.5:
+        raise InputError(f"minority must be a share above 0 and at most 0.5, got {minority!r}")
+    per_class = n_samples // 2
+    few = round(minority * per_class)
+    if few < 1 or few >= per_class:
+        raise InputError(
+            f"{n_samples} rows with a minority of {minority!r} leave a group without a row per "
+            "class; ask for more rows"
+        )
+    rng = np.random.default_rng(random_state)
+    clouds, majority, target = [], [], []
+    for (in_majority, label), mean in _MEANS.items():
+        size = per_class - few if in_majority else few
+        clouds.append(rng.multivariate_normal(mean, _COVARIANCE, size))
+        majority.append(np.full(size, in_majority))
+        target.append(np.full(size, label))
+    points, in_majority = np.vstack(clouds), np.concatenate(majority)
+    frame = pandas().DataFrame({"x1": points[:, 0], "x2": points[:, 1], "majority": in_majority})
+    return Bunch(
+        data=frame,
+        target=np.concatenate(target),
+        group=np.where(in_majority == 1, "majority", "minority"),
+        DESCR=_DESCR.format(n_samples=2 * per_class, n_minority=2 * few),
+    )

@@ -1,0 +1,147 @@
+"""Income: who earns above 50,000 dollars, or how much, from the American Community Survey."""
+
+import os
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from unswayed.datasets._frames import pandas
+from unswayed.datasets.census import FEATURES, ROWS, income_records
+from unswayed.datasets.registry import as_frame, has_file, read
+from unswayed.exceptions import InputError
+
+_DESCR = """\
+Income, {state} 2018
+--------------------
+{n_rows} working adults of the American Community Survey (2018, one-year, public-use person
+records): folktables' ACSIncome population, in the order of the survey's file.
+
+data      42 binary columns, the paper's encoding
+target    {target}
+race      White, Black, Asian, Indigenous, Other or Multiple
+sex       Female or Male
+frame     the ten features as surveyed
+
+Origin: US Census Bureau, ACS PUMS 2018; population and features after folktables' ACSIncome.
+Licence: US Government work.
+"""
+
+_TARGETS = {
+    "classification": "1 if the income is above 50,000 dollars a year, else 0",
+    "regression": "income in dollars a year",
+}
+
+_RACES = {1: "White", 2: "Black", 6: "Asian", 8: "Other", 9: "Multiple"}  # RAC1P; the rest
+_REST = "Indigenous"
+
+
+def load_income(
+    state: str = "WI",
+    task: Literal["classification", "regression"] = "classification",
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+) -> Bunch:
+    """Load the paper's Income (classification) or Income-Reg (regression).
+
+    Parameters
+    ----------
+    state : {"WI", "GA", "LA", "MD", "OR"}
+        The paper's main state is Wisconsin.
+    task : {"classification", "regression"}
+        Above 50,000 dollars or not; or the income itself.
+    data_home : path, optional
+        Folder that holds ``acs2018/acsincome_2018_wi.csv`` (classification) or
+        ``acs2018/csv_pwi.zip``, the Census Bureau's own file (either task); by default the one
+        the environment variable UNSWAYED_DATA names, or else a download from the Bureau.
+
+    Returns
+    -------
+    Bunch
+        `data` (frame of 42 binary columns), `target`, `race`, `sex`, `frame`, `DESCR`.
+    """
+    if str(state).upper() not in ROWS:
+        raise InputError(f"state must be one of {', '.join(sorted(ROWS))}, got {state!r}")
+    if task not in _TARGETS:
+        raise InputError(f"task must be 'classification' or 'regression', got {task!r}")
+    state = str(state).upper()
+    prepared = f"income_{state.lower()}"
+    if task == "classification" and has_file(prepared, data_home):
+        frame = as_frame(prepared, read(prepared, data_home), [*FEATURES, "PINCP"])
+        target = frame["PINCP"].to_numpy().astype(np.int64)
+    else:
+        frame = income_records(state, data_home)
+        income = frame["PINCP"].to_numpy(np.float64)
+        target = (income > 50_000).astype(np.int64) if task == "classification" else income
+    race = np.array([_RACES.get(int(code), _REST) for code in frame["RAC1P"]])
+    return Bunch(
+        data=_encode(frame, race),
+        target=target,
+        race=race,
+        sex=np.where(frame["SEX"] == 2, "Female", "Male"),
+        frame=frame[list(FEATURES)],
+        DESCR=_DESCR.format(state=state, n_rows=len(frame), target=_TARGETS[task]),
+    )
+
+
+def _encode(frame: Any, race: NDArray[np.str_]) -> Any:
+    columns: dict[str, Any] = {
+        "hours_40_or_more": frame["WKHP"] >= 40,
+        "female": frame["SEX"] == 2,
+    }
+    for prefix, values in (
+        ("age", _steps(frame["AGEP"], {"under_35": 35, "35_to_54": 55, "55_or_more": np.inf})),
+        ("work", _named(frame["COW"], _WORK)),
+        ("school", _steps(frame["SCHL"], {"no_diploma": 15, "diploma": 21, "degree": np.inf})),
+        ("marital", _named(frame["MAR"], _MARITAL)),
+        ("job", _named(frame["OCCP"] // 1000, _JOBS)),
+        ("born", _birthplace(frame["POBP"])),
+        ("role", _named(frame["RELP"], _ROLES)),
+        ("race", {name: race == name for name in (*_RACES.values(), _REST)}),
+    ):
+        columns |= {f"{prefix}_{name.lower()}": flag for name, flag in values.items()}
+    return pandas().DataFrame(columns).astype(np.int64)
+
+
+_WORK = {"for_profit": [1], "non_profit": [2], "government": [3, 4, 5], "own": [6, 7, 8]}
+_MARITAL = {"married": [1], "formerly": [2, 3, 4], "never": [5]}
+_JOBS = {  # thousands of the occupation code
+    "management": [0],
+    "science": [1],
+    "community": [2],
+    "care": [3],
+    "service": [4],
+    "office": [5],
+    "trades": [6, 7],
+    "production": [8],
+    "transport": [9],
+}
+_ROLES = {
+    "head_or_partner": [0, 1, 13],
+    "child": [2, 3, 4, 7, 14],
+    "relative": [5, 6, 8, 9, 10],
+    "housemate": [11, 12, 15],
+    "institution": [16],
+    "group_quarters": [17],
+}
+
+
+def _named(codes: Any, groups: dict[str, list[int]]) -> dict[str, Any]:
+    return {name: codes.isin(members) for name, members in groups.items()}
+
+
+def _steps(values: Any, ends: dict[str, float]) -> dict[str, Any]:
+    """One flag per step; each step ends before its number."""
+    flags, start = {}, -np.inf
+    for name, end in ends.items():
+        flags[name] = (values >= start) & (values < end)
+        start = end
+    return flags
+
+
+def _birthplace(codes: Any) -> dict[str, Any]:
+    # Canada (301) counts with the states.
+    home = codes.where(codes != 301, 1)
+    ends = {"state": 57, "territory": 79, "europe": 170, "asia": 255, "americas": 400}
+    return _steps(home, {**ends, "elsewhere": np.inf})

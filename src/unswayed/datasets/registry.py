@@ -1,0 +1,217 @@
+"""Where each data set comes from, the hash it must have, and how it is found on this machine."""
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from unswayed.datasets._frames import pandas
+from unswayed.exceptions import UnswayedError
+
+DATA_VARIABLE = "UNSWAYED_DATA"
+
+
+class DatasetError(UnswayedError):
+    """A data set that is not there, or not the one it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of a data set."""
+
+    path: str  # inside a data folder
+    url: str  # public origin
+    sha256: str | None  # of the content, unpacked if the file is packed; None: not published
+
+
+def _mnist(name: str, sha256: str) -> Source:
+    # The mirror that the PyTorch project keeps; the original page no longer answers.
+    url = f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz"
+    return Source(f"mnist/{name}.gz", url, sha256)
+
+
+def _excerpt(region: str, name: str, sha256: str) -> Source:
+    root = "https://raw.githubusercontent.com/usnistgov/SDNist/main/BenchmarkData/ACSDataExcerpts"
+    return Source(f"acs_excerpts/{name}", f"{root}/{region}/{name}", sha256)
+
+
+def _records(state: str) -> Source:
+    root = "https://www2.census.gov/programs-surveys/acs/data/pums/2018/1-Year"
+    return Source(f"acs2018/csv_p{state}.zip", f"{root}/csv_p{state}.zip", None)
+
+
+def _income(state: str, sha256: str) -> Source:
+    # Not published in this form: made from the Census Bureau's records by ACSIncome's filter.
+    return Source(f"acs2018/acsincome_2018_{state}.csv", _records(state).url, sha256)
+
+
+SOURCES = {
+    "compas": Source(
+        "compas/compas-scores-two-years.csv",
+        "https://raw.githubusercontent.com/propublica/compas-analysis/master/"
+        "compas-scores-two-years.csv",
+        "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
+    ),
+    "wages": Source(
+        "wages/cps1988.csv",
+        "https://vincentarelbundock.github.io/Rdatasets/csv/AER/CPS1988.csv",
+        "0604b992c82567034df45b7837d0e8663943d4532b50bc50ab61c27494c12bf1",
+    ),
+    "excerpt_ma": _excerpt(
+        "massachusetts",
+        "ma2018.csv",
+        "067b99e8180a6b8149d03fa31b5a29aa6d9ff66a9173e6425915d46a4bb77cad",
+    ),
+    "excerpt_national": _excerpt(
+        "national",
+        "national2018.csv",
+        "d3f9b74f95d4bd55add179957812c3cd46756be1fd58f565a9ef53522cb4ce3a",
+    ),
+    "excerpt_tx": _excerpt(
+        "texas",
+        "tx2018.csv",
+        "f6a6d7ba4f845b168a6e1d8ee869c11ea156abe4221f2abb1d2bddb50fe7d0fa",
+    ),
+    "income_ga": _income("ga", "fc15773f9e851658922fb3000e8a22627c200778e8a3adf2de6047b8b4f57835"),
+    "income_la": _income("la", "46b96d1734093076d1f9c5838352c9ef3c7312d0ddf77ea33869d050ed225c39"),
+    "income_md": _income("md", "293dc1ee11ff6b25e154ceba635bf6869273412e796edaa0394e6bd88caf5244"),
+    "income_or": _income("or", "bfeef53e477bbb1d2b4ad45f7ac1d10c605df1cf87423869898e3dd82688dac4"),
+    "income_wi": _income("wi", "dfb9e83056062a2ae1eb77011242922b3afaa6446a0765d5025f94ae5b1bf5e5"),
+    "records_ga": _records("ga"),
+    "records_la": _records("la"),
+    "records_md": _records("md"),
+    "records_or": _records("or"),
+    "records_wi": _records("wi"),
+    "mnist_train_images": _mnist(
+        "train-images-idx3-ubyte",
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    ),
+    "mnist_train_labels": _mnist(
+        "train-labels-idx1-ubyte",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    ),
+    "mnist_test_images": _mnist(
+        "t10k-images-idx3-ubyte",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    ),
+    "mnist_test_labels": _mnist(
+        "t10k-labels-idx1-ubyte",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    ),
+}
+
+
+def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder the user named, by argument or environment; None if there is none."""
+    named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
+    if named is None:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise DatasetError(
+            f"the data folder {str(folder)!r} does not exist; pass data_home= (or set "
+            f"{DATA_VARIABLE}) to the folder that holds the files, or neither, to download them"
+        )
+    return folder
+
+
+def cache_folder() -> Path:
+    """Return the folder where downloads and trained embeddings are kept."""
+    return Path(_pooch().os_cache("unswayed"))
+
+
+def _pooch() -> Any:
+    try:
+        import pooch  # noqa: PLC0415
+    except ImportError:
+        raise ImportError(
+            "downloading a data set needs pooch: pip install 'unswayed[datasets]', or pass "
+            f"data_home= (or set {DATA_VARIABLE}) to a folder that holds the files"
+        ) from None
+    return pooch
+
+
+def _download(source: Source) -> Path:
+    pooch = _pooch()
+    pooch.get_logger().setLevel("WARNING")
+    target = cache_folder() / source.path
+    if target.exists():
+        return target
+    try:
+        # The hash is checked by `read`, on the unpacked content, wherever the file came from.
+        return Path(
+            pooch.retrieve(source.url, known_hash=None, fname=target.name, path=str(target.parent))
+        )
+    except OSError as error:
+        raise DatasetError(
+            f"cannot download {source.url} ({type(error).__name__}) and no data folder is named. "
+            f"Download that file on another machine, save it as {source.path!r} inside a folder, "
+            f"and pass data_home= (or set {DATA_VARIABLE}) to that folder"
+        ) from error
+
+
+def _unpacked(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.suffix != ".gz":
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(
+            f"{path} cannot be unpacked ({error}): it is cut short or is no gzip file; "
+            "replace it by a fresh download"
+        ) from None
+
+
+def has_file(name: str, data_home: str | os.PathLike[str] | None) -> bool:
+    """Tell whether the named folder holds a source's file."""
+    folder = data_folder(data_home)
+    return folder is not None and (folder / SOURCES[name].path).exists()
+
+
+def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
+    """Return the unpacked content of a source, from the named folder or the download cache.
+
+    Raises
+    ------
+    DatasetError
+        If the file is missing, cannot be fetched, or is not the one whose hash is pinned.
+    """
+    source = SOURCES[name]
+    folder = data_folder(data_home)
+    path = _download(source) if folder is None else folder / source.path
+    if not path.exists():
+        raise DatasetError(
+            f"there is no {source.path!r} in the data folder {str(folder)!r}; get it from "
+            f"{source.url}, or name no folder to have it downloaded"
+        )
+    content = _unpacked(path)
+    found = hashlib.sha256(content).hexdigest()
+    if source.sha256 is not None and found != source.sha256:
+        raise DatasetError(
+            f"{path} is not the file it should be: its sha256 is {found}, expected "
+            f"{source.sha256}. It is cut short, edited or another release, and results from it "
+            f"would not be comparable; replace it by a fresh download of {source.url}"
+        )
+    return content
+
+
+def as_frame(name: str, content: bytes, columns: Iterable[str], **options: Any) -> Any:
+    """Return CSV content as a pandas frame that has exactly the columns it should have."""
+    frame = pandas().read_csv(BytesIO(content), **options)
+    expected = list(columns)
+    missing = [column for column in expected if column not in frame.columns]
+    unknown = [column for column in frame.columns if column not in expected]
+    if missing or unknown:
+        parts = [f"lacks {', '.join(missing)}"] * bool(missing)
+        parts += [f"has unknown {', '.join(unknown)}"] * bool(unknown)
+        raise DatasetError(
+            f"{SOURCES[name].path} {' and '.join(parts)}; the loader reads the columns "
+            f"{', '.join(expected)} and no others, so that a renamed one is never missed"
+        )
+    return frame

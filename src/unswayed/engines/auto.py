@@ -1,0 +1,144 @@
+"""Auto: the sandwich first, exact for what it leaves open, exact alone where that is cheaper.
+
+Which is cheaper is measured, not assumed: the first rows are always evaluated exactly and timed,
+bounds are timed on arrays of the same size, and as the work goes on the sandwich is dropped as
+soon as it costs more than it saves.
+"""
+
+import time
+from functools import cache
+
+import numpy as np
+
+from unswayed._core.box import Box, Ellipsoid
+from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
+from unswayed._typing import IntArray
+from unswayed.certificates import Verdict
+from unswayed.engines.answer import Answer
+from unswayed.engines.exact import ExactEngine
+from unswayed.engines.margins import Margins
+from unswayed.engines.rows import FeatureRows
+from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
+from unswayed.learners.protocol import LinearLearner
+
+_FIRST = 64  # rows timed exactly before anything is decided
+_CHUNK = 256  # rows of the first chunk: early anchors help all later rows; chunks then double
+_LARGEST_CHUNK = 8192  # what is left open is evaluated together: products of many rows are cheap
+_LOT = 64  # open rows evaluated before the others are looked at again
+_EXPECTED_OPEN = 0.1  # share of rows a new sandwich is expected to leave open
+_KEPT = 4  # sandwiches kept warm, one per budget
+
+
+@cache
+def _bound_seconds(n_parameters: int) -> float:
+    """Measured seconds per row of bounds with as many parameters and a full set of anchors."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(256, n_parameters))
+    some = rng.normal(size=(MAX_ANCHORS, n_parameters))
+    ones = np.ones(n_parameters)
+    sizes = np.ones(len(some))
+    bounds = AnchoredBounds(
+        (Box(ones, ones), Box(ones, ones, np.eye(n_parameters))),
+        Ellipsoid(np.eye(n_parameters), 1.0),
+        Anchors(some, sizes, sizes, some, some),
+    )
+    best = np.inf
+    for _ in range(2):
+        started = time.perf_counter()
+        bounds.bounds(rows)
+        best = min(best, time.perf_counter() - started)
+    return float(best) / len(rows)
+
+
+class AutoEngine:
+    """Exact verdicts, by bounds where they suffice; keeps its anchors from call to call."""
+
+    def __init__(self, exact: ExactEngine) -> None:
+        self._exact = exact
+        self._warm: dict[int, Sandwich] = {}
+        self._row_seconds = np.inf  # of one exact row, the fastest seen
+
+    def answer(self, rows: FeatureRows, margins: Margins, budget: int) -> Answer:
+        """Verdicts of all rows, identical to the exact engine's."""
+        answer = Answer.blank(len(rows))
+        sandwich = self._warm.get(budget)
+        start = 0
+        if sandwich is None:
+            start = min(_FIRST, len(rows))
+            self._exactly(rows, margins, budget, np.arange(start), answer)
+            if self._worth_building(len(rows) - start):
+                sandwich = self._build(rows, budget, start)
+        chunk = _CHUNK if start else _LARGEST_CHUNK
+        while sandwich is not None and start < len(rows):
+            stop = min(start + chunk, len(rows))
+            if not self._by_sandwich(sandwich, rows, margins, slice(start, stop), answer):
+                sandwich = None
+            start, chunk = stop, min(2 * chunk, _LARGEST_CHUNK)
+        self._exactly(rows, margins, budget, np.arange(start, len(rows)), answer)
+        return answer
+
+    def _worth_building(self, n_rows: int) -> bool:
+        learner = self._exact.learner
+        if not self._exact.has_parameters or learner.design is None:
+            return False
+        q = learner.n_parameters  # type: ignore[attr-defined]
+        exact = self._row_seconds
+        # An anchor takes about three exact rows: both directions' labels are looked up too.
+        build = (2 * q + 3 * _FIRST) * exact
+        per_row = _bound_seconds(q) + 3 * _EXPECTED_OPEN * exact
+        return bool(build + n_rows * per_row < n_rows * exact)
+
+    def _build(self, rows: FeatureRows, budget: int, first: int) -> Sandwich:
+        sandwich = Sandwich(self._exact, budget)
+        learner: LinearLearner = rows.learner  # type: ignore[assignment]
+        sandwich.add(learner.directions(rows.rows[:first]))
+        while len(self._warm) >= _KEPT:
+            self._warm.pop(next(iter(self._warm)))
+        self._warm[budget] = sandwich
+        return sandwich
+
+    def _exactly(
+        self,
+        rows: FeatureRows,
+        margins: Margins,
+        budget: int,
+        which: IntArray,
+        answer: Answer,
+    ) -> None:
+        if not len(which):
+            return
+        started = time.perf_counter()
+        up, down = self._exact.reach(rows.take(which), budget)
+        elapsed = time.perf_counter() - started
+        if len(which) >= _FIRST:  # fewer would time the overhead of a call
+            self._row_seconds = min(self._row_seconds, elapsed / len(which))
+        answer.put(which, Answer.exact(Bounds.exact(up, down), margins[which]))
+
+    def _by_sandwich(
+        self,
+        sandwich: Sandwich,
+        rows: FeatureRows,
+        margins: Margins,
+        here: slice,
+        answer: Answer,
+    ) -> bool:
+        """Decide a chunk; return whether that was cheaper than exact alone."""
+        started = time.perf_counter()
+        learner: LinearLearner = rows.learner  # type: ignore[assignment]
+        directions = learner.directions(rows.rows[here])
+        asked = margins[here]
+        found = sandwich.answer(directions, asked, sharp=False)
+        open_rows = np.flatnonzero(found.verdict == Verdict.UNDECIDED)
+        while len(open_rows):
+            lot, open_rows = open_rows[:_LOT], open_rows[_LOT:]
+            found.put(lot, Answer.exact(sandwich.add(directions[lot]), asked[lot]))
+            if len(open_rows):
+                again = sandwich.answer(directions[open_rows], asked[open_rows], sharp=False)
+                found.put(open_rows, again)
+                open_rows = open_rows[again.verdict == Verdict.UNDECIDED]
+        answer.put(here, found)
+        return self._pays(time.perf_counter() - started, len(directions))
+
+    def _pays(self, seconds: float, n_rows: int) -> bool:
+        """Whether a chunk took less than exact alone; a short one says nothing."""
+        return n_rows < _FIRST or seconds < n_rows * self._row_seconds

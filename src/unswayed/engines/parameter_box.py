@@ -1,0 +1,69 @@
+"""ParameterBox: every parameter's range at once (paper, section 5, algorithm 5)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._core.box import Box
+from unswayed._core.sandwich import Bounds
+from unswayed._typing import FloatArray
+from unswayed.engines.exact import ExactEngine
+from unswayed.engines.rows import unit_rows
+from unswayed.learners.protocol import LinearLearner
+
+# A box is a sum over all parameters: rounding in it is far below this.
+BOX_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParameterBox:
+    """The smallest box that holds every parameter vector the bias can lead to.
+
+    Computed once, without test rows. It certifies by interval arithmetic: sound, and quick to
+    abstain. Parameters are the coefficients; with an intercept, the mean prediction comes last.
+
+    Attributes
+    ----------
+    names : tuple of str
+    value, low, high : arrays
+        Parameters as trained, and their ranges.
+    budget : int
+        The count of wrong labels it was built for.
+    """
+
+    names: tuple[str, ...]
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    budget: int
+    fingerprint: str  # of the model and bias it was built from
+    box: Box
+
+    @classmethod
+    def build(
+        cls, engine: ExactEngine, budget: int, value: FloatArray, names: tuple[str, ...]
+    ) -> "ParameterBox":
+        """Run the exact engine on unit vectors."""
+        learner: LinearLearner = engine.learner  # type: ignore[assignment]
+        up, down = engine.reach(unit_rows(learner, learner.n_parameters), budget)
+        return cls(
+            names, value, value - down, value + up, budget, engine.fingerprint, Box(up, down)
+        )
+
+    def bounds(self, directions: FloatArray) -> Bounds:
+        """Outer bounds of the reach of each direction; nothing is known from inside."""
+        up, down = self.box.reach(directions)
+        nothing = np.zeros(len(up))
+        return Bounds(up, down, nothing, nothing, up, down)
+
+    def __contains__(self, parameters: ArrayLike) -> bool:
+        found: Any = np.asarray(parameters, dtype=np.float64)
+        return bool(((self.low <= found) & (found <= self.high)).all())
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"<ParameterBox: {len(self)} parameters, up to {self.budget} labels wrong>"

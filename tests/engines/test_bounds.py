@@ -1,0 +1,349 @@
+"""Boxes and sandwiches hold the exact range, and auto gives the exact verdicts."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import make_regression
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge
+
+from tests import naive
+from tests.strategies import problems
+from unswayed import (
+    CertifiedClassifier,
+    CertifiedRegressor,
+    InputError,
+    LabelBias,
+    ParameterBox,
+    Verdict,
+)
+from unswayed._core import selection, selection_numpy
+from unswayed._core.compression import merge_rows
+from unswayed.engines import auto
+
+slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def regressor(p, radius=0.5):
+    bias = LabelBias.intervals(p.lower, p.upper, budget=p.budget)
+    estimator = Ridge(alpha=p.alpha, fit_intercept=p.fit_intercept)
+    model = CertifiedRegressor(estimator, bias=bias, radius=radius)
+    return model.fit(p.X, p.y, sample_weight=p.sample_weight)
+
+
+def gaussian_model(n=400, m=6, *, budget=8, seed=0, fit_intercept=True, **more):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, m))
+    y = X @ rng.normal(size=m) + rng.normal(size=n) > 0
+    model = CertifiedClassifier(
+        Ridge(fit_intercept=fit_intercept), bias=LabelBias.flips(budget=budget, **more)
+    )
+    return model.fit(X, y), rng.normal(size=(300, m))
+
+
+@pytest.fixture
+def eager_auto(monkeypatch):
+    """Auto that builds a sandwich whatever it costs, and works in tiny chunks."""
+    monkeypatch.setattr(auto, "_FIRST", 2)
+    monkeypatch.setattr(auto, "_CHUNK", 3)
+    monkeypatch.setattr(
+        auto.AutoEngine, "_worth_building", lambda self, n: self._exact.learner.design is not None
+    )
+    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda self, seconds, n_rows: True)
+
+
+# --- the box (theorem 3) ------------------------------------------------------------------
+
+
+def parameters_of(p, labels):
+    """Coefficients, and the mean prediction with an intercept, by refits."""
+    m = p.X.shape[1]
+    weight = np.ones(len(p.y)) if p.sample_weight is None else p.sample_weight
+    mean = weight @ p.X / weight.sum() if p.fit_intercept else np.zeros(m)
+    probes = np.vstack((mean, mean + np.eye(m)))
+    scores = naive.refit_scores(p.X, labels, probes, **p.model)
+    slopes = scores[:, 1:] - scores[:, :1]
+    return np.hstack((slopes, scores[:, :1])) if p.fit_intercept else slopes
+
+
+@slow
+@given(problems())
+def test_theorem_3_the_box_holds_every_reachable_model_and_every_face_is_reached(p):
+    box = regressor(p).parameter_box()
+    found = parameters_of(p, list(naive.corners(p.y, p.lower, p.upper, p.budget)))
+    np.testing.assert_allclose(box.low, found.min(axis=0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(box.high, found.max(axis=0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(box.value, found[0], rtol=1e-9, atol=1e-9)
+
+
+@slow
+@given(problems(), st.sampled_from([0.2, 1.0, 4.0]))
+def test_the_box_is_sound_and_never_says_not_robust(p, radius):
+    model = regressor(p, radius)
+    exact, boxed = model.certify(p.tests, method="exact"), model.certify(p.tests, method="box")
+    assert set(boxed.verdict) <= {Verdict.ROBUST, Verdict.UNDECIDED}
+    assert exact.robust[boxed.robust].all()
+    assert (boxed.low <= exact.low + 1e-9).all()
+    assert (boxed.high >= exact.high - 1e-9).all()
+    assert (boxed.method_ == "box").all()
+
+
+def test_a_box_knows_its_parameters_by_name():
+    X, y = make_regression(50, 3, random_state=0)
+    model = CertifiedRegressor(
+        LinearRegression(), bias=LabelBias.shifts(1, budget=2), radius=1
+    ).fit(X, y)
+    box = model.parameter_box()
+    assert isinstance(box, ParameterBox)
+    assert box.names == ("x0", "x1", "x2", "mean prediction")
+    assert box.value in box
+    assert box.high + 1 not in box
+    assert repr(box) == "<ParameterBox: 4 parameters, up to 2 labels wrong>"
+    np.testing.assert_allclose(box.low[:3], model.certify_coefficients().low)
+
+
+def test_a_box_works_with_more_features_than_rows():
+    X, y = make_regression(12, 30, random_state=0)
+    model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=2), radius=100).fit(X, y)
+    exact = model.certify(X, method="exact")
+    boxed = model.certify(X, method="box")
+    assert (boxed.low <= exact.low + 1e-9).all()
+    assert (boxed.high >= exact.high - 1e-9).all()
+
+
+# --- the sandwich -------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.integers(0, 30), st.sampled_from([1.0, -1.0]))
+def test_the_chosen_labels_attain_the_reach_and_the_twin_chooses_the_same(seed, budget, sign):
+    rng = np.random.default_rng(seed)
+    n = 25
+    lower, upper = -rng.integers(0, 3, n) * 1.0, rng.integers(0, 3, n) * 1.0
+    group = np.sort(rng.integers(0, 12, n))
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    entries = merge_rows(lower, upper, np.searchsorted(group[first], group), first)
+    z = rng.integers(-3, 4, size=(3, len(entries))) / 2.0
+    found = selection.extremes(z, entries, budget, sign)
+    reach = selection.reach(z, entries, budget)[0 if sign > 0 else 1]
+    np.testing.assert_array_equal(found.reach, reach)
+    for row in range(len(z)):
+        index, amount = found.changes(row)
+        assert sign * (amount @ z[row, index]) == pytest.approx(reach[row], rel=1e-12, abs=1e-12)
+    literal = [
+        np.empty_like(each) for each in (found.reach, found.index, found.amount, found.length)
+    ]
+    selection_numpy.extremes(z, entries, budget, sign, *literal)
+    np.testing.assert_array_equal(found.reach, literal[0])
+    for row in range(len(z)):
+        n = literal[3][row]
+        assert found.length[row] == n
+        np.testing.assert_array_equal(found.index[row, :n], literal[1][row, :n])
+        np.testing.assert_array_equal(found.amount[row, :n], literal[2][row, :n])
+
+
+@slow
+@given(problems(), st.sampled_from([0, 1, 3, 100]))
+def test_inner_bounds_exact_range_and_outer_bounds_are_nested(p, max_anchors):
+    model = regressor(p)
+    if model.model_.learner.design is None:
+        return
+    made = model.sandwich(max_anchors=max_anchors)
+    assert made.n_anchors <= max_anchors
+    exact, bounded = model.certify(p.tests, method="exact"), model.certify(p.tests, method=made)
+    for outer, inner, true in (
+        (-bounded.low, -bounded.inner_low, -exact.low),
+        (bounded.high, bounded.inner_high, exact.high),
+    ):
+        assert (inner <= true + 1e-9).all()
+        assert (true <= outer + 1e-9).all()
+    decided = bounded.verdict != Verdict.UNDECIDED
+    assert (bounded.verdict[decided] == exact.verdict[decided]).all()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("budget", [1, 8, 60])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_the_sandwich_is_sound_on_larger_problems_and_beats_the_box(
+    fit_intercept, budget, as_sparse
+):
+    rng = np.random.default_rng(budget)
+    X = (rng.random((500, 8)) < 0.4).astype(float)
+    y = X @ rng.normal(size=8) + 0.5 * rng.normal(size=500) > 0.3
+    tests = (rng.random((400, 8)) < 0.4).astype(float)
+    estimator = Ridge(fit_intercept=fit_intercept)
+    if as_sparse:
+        X, tests = sparse.csr_array(X), sparse.csr_array(tests)
+        estimator = Ridge(fit_intercept=fit_intercept, solver="sparse_cg", tol=1e-14)
+    model = CertifiedClassifier(estimator, bias=LabelBias.flips(budget=budget)).fit(X, y)
+    exact = model.certify(tests, method="exact")
+    bounded, boxed = (model.certify(tests, method=m) for m in ("sandwich", "box"))
+    decided = bounded.verdict != Verdict.UNDECIDED
+    assert (bounded.verdict[decided] == exact.verdict[decided]).all()
+    assert (bounded.low <= exact.low + 1e-12).all()
+    assert (bounded.inner_high <= exact.high + 1e-12).all()
+    assert decided.mean() > max(0.9, (boxed.verdict != Verdict.UNDECIDED).mean())
+    assert set(bounded.method_counts) <= {"anchor", "box", "cutting-plane"}
+
+
+def test_bounds_are_exact_at_an_anchor():
+    model, tests = gaussian_model()
+    made = model.sandwich(max_anchors=40)
+    directions = model.model_.learner.directions(tests[:20])
+    made.add(directions)
+    exact = model.certify(tests[:20], method="exact")
+    bounded = model.certify(tests[:20], method=made)
+    np.testing.assert_allclose(bounded.low, exact.low, rtol=1e-12)
+    np.testing.assert_allclose(bounded.inner_low, exact.low, rtol=1e-12)
+
+
+def test_the_oldest_anchors_give_way():
+    model, tests = gaussian_model()
+    made = model.sandwich(max_anchors=16)
+    directions = model.model_.learner.directions(tests)
+    made.add(directions[:100])
+    assert made.n_anchors == 16
+    np.testing.assert_array_equal(made._bounds.anchors.directions, directions[84:100])
+
+
+def test_no_anchors_means_boxes_only():
+    model, tests = gaussian_model()
+    made = model.sandwich(max_anchors=0)
+    made.add(model.model_.learner.directions(tests[:5]))
+    assert made.n_anchors == 0
+    assert set(model.certify(tests, method=made).method_) == {"box"}
+
+
+def test_building_a_sandwich_is_bounded_and_counted():
+    model, _ = gaussian_model(n=2000)
+    made = model.sandwich(max_anchors=100)
+    assert made.evaluations <= 100 + 2 * model.model_.learner.n_parameters
+
+
+# --- auto ---------------------------------------------------------------------------------
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(problems(max_rows=8), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), st.integers(0, 10**6))
+def test_auto_gives_the_exact_verdict_of_every_row(eager_auto, p, radius, seed):
+    model = regressor(p, radius)
+    rng = np.random.default_rng(seed)
+    tests = rng.choice([-2.0, -1.0, 0.0, 1.0, 1.5, 3.0], size=(25, p.X.shape[1]))
+    exact = model.certify(tests, method="exact")
+    for _ in range(2):  # cold, then warm
+        assert model.certify(tests, method="auto").verdict.tolist() == exact.verdict.tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_auto_through_the_sandwich_equals_exact_on_larger_problems(eager_auto, seed):
+    model, tests = gaussian_model(seed=seed, budget=5 + 10 * seed)
+    exact, found = model.certify(tests, method="exact"), model.certify(tests)
+    assert found.verdict.tolist() == exact.verdict.tolist()
+    assert set(found.method_counts) > {"exact"}
+    assert (found.low <= exact.low + 1e-12).all()
+    assert (found.inner_high <= exact.high + 1e-12).all()
+    by_exact = found.method_ == "exact"
+    # Not to the last bit: a product in blocks of another size may round differently.
+    np.testing.assert_allclose(found.low[by_exact], exact.low[by_exact], rtol=0, atol=1e-13)
+    warm = model.certify(tests)
+    assert warm.method_counts.get("exact", 0) < found.method_counts["exact"]
+    assert warm.verdict.tolist() == exact.verdict.tolist()
+
+
+def test_auto_goes_exact_where_that_is_cheaper():
+    model, tests = gaussian_model(n=60)
+    certs = model.certify(tests)
+    assert certs.method_counts == {"exact": len(tests)}
+    np.testing.assert_array_equal(certs.low, certs.inner_low)
+
+
+def test_auto_is_exact_for_models_without_parameters(eager_auto):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    model = CertifiedRegressor(
+        KernelRidge(kernel="rbf"), bias=LabelBias.shifts(1, budget=2), radius=0.3
+    ).fit(X, y)
+    assert model.certify(X).method_counts == {"exact": 30}
+
+
+def test_threads_may_share_a_model(eager_auto):
+    model, tests = gaussian_model()
+    exact = model.certify(tests, method="exact").verdict.tolist()
+    wrong = []
+
+    def work(seed):
+        order = np.random.default_rng(seed).permutation(len(tests))
+        found = model.certify(tests[order]).verdict
+        if found.tolist() != [exact[i] for i in order]:
+            wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+# --- what bounds refuse -------------------------------------------------------------------
+
+
+def test_bounds_for_another_budget_are_refused_by_both_numbers():
+    model, tests = gaussian_model(budget=8)
+    for made in (model.parameter_box(budget=3), model.sandwich(budget=3, max_anchors=4)):
+        with pytest.raises(InputError, match=r"budget of 3 labels but 8 were asked for"):
+            model.certify(tests, method=made)
+        assert len(model.certify(tests, method=made, budget=3)) == len(tests)
+
+
+@pytest.mark.parametrize("change", ["data", "bias", "direction", "model"])
+def test_bounds_of_another_model_or_bias_are_refused(change):
+    model, tests = gaussian_model()
+    other, _ = {
+        "data": lambda: gaussian_model(seed=1),
+        "bias": lambda: gaussian_model(where=np.arange(400) < 200),
+        "direction": lambda: gaussian_model(direction="up"),
+        "model": lambda: gaussian_model(fit_intercept=False),
+    }[change]()
+    for made in (other.parameter_box(), other.sandwich(max_anchors=4)):
+        with pytest.raises(InputError, match="another model or bias"):
+            model.certify(tests, method=made)
+
+
+def test_bounds_survive_pickling_with_their_model():
+    model, tests = gaussian_model()
+    made = model.sandwich(max_anchors=10)
+    copied, sandwich = pickle.loads(pickle.dumps((model, made)))
+    assert repr(sandwich) == "<Sandwich: 10 anchors, up to 8 labels wrong>"
+    certs = copied.certify(tests, method=sandwich)
+    assert certs.verdict.tolist() == model.certify(tests, method=made).verdict.tolist()
+
+
+def test_a_negative_number_of_anchors_is_refused():
+    model, _ = gaussian_model()
+    with pytest.raises(InputError, match="max_anchors must be a count"):
+        model.sandwich(max_anchors=-1)
+
+
+@pytest.mark.parametrize("method", ["box", "sandwich"])
+def test_a_model_without_coefficients_has_no_box(method):
+    model = CertifiedRegressor(KernelRidge(), bias=LabelBias.shifts(1, budget=1), radius=1).fit(
+        np.eye(4), np.arange(4.0)
+    )
+    with pytest.raises(InputError, match="KernelRidge has no coefficients"):
+        model.certify(np.eye(4), method=method)
+
+
+def test_a_sandwich_for_more_features_than_rows_is_refused_with_the_reason():
+    X, y = make_regression(12, 30, random_state=0)
+    model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=2), radius=1).fit(X, y)
+    with pytest.raises(InputError, match="fewer training rows than features"):
+        model.sandwich()
