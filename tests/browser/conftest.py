@@ -42,9 +42,7 @@ def visit(browser):
     contexts, requests, complaints = [], [], []
 
     def open_page(path, *, width=1280, scheme="light"):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme
-        )
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: requests.append(request.url))

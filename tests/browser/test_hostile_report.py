@@ -10,7 +10,7 @@ from tests.commands import unswayed
 
 SCRIPT = "<script>window.pwned = 1; alert(1)</script>"
 IMAGE = "<img src=https://example.org/x.png onerror='window.pwned = 1'>"
-CLOSING = '</script><script>window.pwned = 1</script>"\'`{{ 7*7 }}{% raw %}'
+CLOSING = "</script><script>window.pwned = 1</script>\"'`{{ 7*7 }}{% raw %}"
 LABEL = f"decision {SCRIPT}"
 
 

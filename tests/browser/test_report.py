@@ -1,5 +1,7 @@
 """The report in a real browser, against the exported table."""
 
+from decimal import ROUND_HALF_UP, Decimal
+
 import pandas as pd
 import pytest
 
@@ -9,8 +11,12 @@ def table(report):
     return pd.read_csv(report / "out.csv")
 
 
+def points(share):
+    return str(Decimal(100 * share).quantize(Decimal("0.1"), ROUND_HALF_UP))
+
+
 def percent(rate):
-    return f"{100 * rate:.1f} %"
+    return f"{points(rate)} %"
 
 
 def text(page, selector):
@@ -27,7 +33,7 @@ def expect_rates(page, table, budget):
         rates = kept.groupby(table[f"group_{column}"]).mean()
         cells = page.locator(f"#group-{at} [data-cell=rate]").all_inner_texts()
         assert cells == [percent(rate) for rate in rates]
-        gap = f"{100 * (rates.max() - rates.min()):.1f} points"
+        gap = f"{points(rates.max() - rates.min())} points"
         assert text(page, f"[data-gap='{at}']") == gap
 
 
@@ -48,7 +54,7 @@ def test_the_slider_changes_the_numbers_to_those_of_the_exported_table(report, v
 
 def test_the_slider_moves_the_line_in_the_chart(report, visit):
     page = visit(report / "report.html")
-    rule = page.locator("#curve-0 .mark-rule line")
+    rule = page.locator("#curve-0 .mark-rule.role-mark line")
     before = rule.get_attribute("transform")
     page.locator("#budget").fill("30")
     page.wait_for_timeout(100)

@@ -89,8 +89,13 @@ def test_an_interrupted_run_leaves_no_file_and_no_traceback(folder, number, code
 def test_a_file_that_could_not_be_finished_never_gets_its_name(tmp_path):
     target = tmp_path / "out.txt"
     target.write_text("before")
-    with pytest.raises(KeyboardInterrupt), whole_file(target) as beside:
-        beside.write_text("half")
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with whole_file(target) as beside:
+            beside.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     assert target.read_text() == "before"

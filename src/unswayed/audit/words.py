@@ -2,6 +2,7 @@
 
 import difflib
 import math
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,17 @@ def show(value: Any, length: int = 60) -> str:
     return shorten(str(value), length)
 
 
+def points(share: float, step: str = "0.1") -> str:
+    """Write a share in hundredths, ties rounded up as browsers do: page and terminal must agree.
+
+    Examples
+    --------
+    >>> points(0.0625), points(0.019966, "0.01")
+    ('6.3', '2.00')
+    """
+    return str(Decimal(100 * share).quantize(Decimal(step), ROUND_HALF_UP))
+
+
 def percent(rate: float) -> str:
     """Write a share.
 
@@ -54,7 +66,7 @@ def percent(rate: float) -> str:
     >>> percent(0.8287), percent(1.0)
     ('82.9 %', '100.0 %')
     """
-    return f"{100 * rate:.1f} %"
+    return f"{points(rate)} %"
 
 
 def labels(count: float) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study, open_study
 from unswayed.audit.tradeoff import Point, tradeoff
-from unswayed.audit.words import labels, percent
+from unswayed.audit.words import labels, percent, points
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (
     MODEL,
@@ -168,7 +168,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
                     ]
                     for each in grouping["groups"]
                 ),
-                ["gap", "", *(f"{100 * gap:.1f} pt" for gap in grouping["gaps"]), ""],
+                ["gap", "", *(f"{points(gap)} pt" for gap in grouping["gaps"]), ""],
             ],
             left=(0, 2 + len(facts["budgets"])),
         )

@@ -20,6 +20,11 @@ def _spec(chart: Any) -> dict[str, Any]:
     return spec
 
 
+def _drawable(text: str) -> str:
+    """Name the signs that Vega's expressions cannot hold: controls, line and paragraph ends."""
+    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
+
+
 def _data(values: list[dict[str, Any]]) -> Any:
     return alt.Data(values=values)  # type: ignore[no-untyped-call]
 
@@ -40,19 +45,19 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
         scale=alt.Scale(domain=[0, 1]),
     )
     tip = [
-        alt.Tooltip("group:N", title=column or "rows"),
+        alt.Tooltip("group:N", title=_drawable(column or "rows")),
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
         alt.Tooltip("rate:Q", title="keep their prediction", format=".1%"),
     ]
     everyone = _data(_records(curve["budget"], curve["all"], "all rows"))
     layers = []
     if curve["groups"]:
-        names = [each["group"] for each in curve["groups"]]
+        names = [_drawable(each["group"]) for each in curve["groups"]]
         groups = _data(
             [
                 record
-                for each in curve["groups"]
-                for record in _records(curve["budget"], each["rate"], each["group"])
+                for each, name in zip(curve["groups"], names, strict=True)
+                for record in _records(curve["budget"], each["rate"], name)
             ]
         )
         layers.append(
@@ -89,7 +94,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Ranges of the largest coefficients, with the value of each."""
     shown = [
         {
-            "name": row["name"],
+            "name": _drawable(row["name"]),
             "value": row["value"],
             "low": row["low"],
             "high": row["high"],

@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import vl_convert
 
-from unswayed.audit.words import labels, percent
+from unswayed.audit.words import labels, percent, points
 from unswayed.report.charts import coefficient_chart, curve_chart, tradeoff_chart
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -29,7 +29,12 @@ def render(facts: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "labels": labels, "number": _number}
+    environment.filters |= {
+        "percent": percent,
+        "points": points,
+        "labels": labels,
+        "number": _number,
+    }
     template = environment.get_template("report.html")
     library = _inert(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # it has a default
     script = _source(environment, "report.js")
