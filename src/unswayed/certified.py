@@ -182,6 +182,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         check_blind(self.estimator_, rows, features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
         self._warned = False
+        self._label_size = float(np.abs(self.targets_).max())
         self.solution_ = self.model_.learner.solve(self.targets_)
         self._check_precision(seen, self.model_.learner.scores(features, self.solution_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
@@ -227,7 +228,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             return
         raw = self._raw(final_estimator(self.estimator_), seen)
         # Against the labels too: a score that is 0 in theory has no size of its own.
-        scale = max(float(np.abs(raw).max()), float(np.abs(self.targets_).max())) or 1.0
+        scale = max(float(np.abs(raw).max()), self._label_size) or 1.0
         gap = float(np.abs(score - raw).max()) / scale
         if gap > _PRECISION:
             self._warned = True
