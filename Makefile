@@ -26,8 +26,8 @@ $(STAMP): $(SOURCES) $(MODULES)
 	@$(BIN)/python -m unswayed._core.selection
 	@touch $@
 
-demo: install  ## certify an embedded data set and print what was found
-	@$(BIN)/python -m unswayed.demo
+demo: install  ## certify an embedded story and write unswayed-report.html
+	@$(BIN)/unswayed demo
 
 test: install  ## run the tests
 	$(BIN)/python -m pytest -n auto --quiet
