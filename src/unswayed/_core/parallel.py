@@ -93,8 +93,8 @@ def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray],
         drain()
         return
     with _one_blas_thread, ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(drain) for _ in range(workers)]
         try:
+            jobs = [pool.submit(drain) for _ in range(workers)]
             wait(jobs)
         finally:
             stopped.set()  # Ctrl-C lands in wait(): let the workers finish their block and go

@@ -19,9 +19,9 @@ def relative_residual(
         right = apply(probe)
         size = float(np.linalg.norm(right))
         miss = float(np.linalg.norm(apply(solve(right)) - right))
-    if size == 0:
-        return 0.0
-    return miss / size if np.isfinite(miss) and np.isfinite(size) else np.inf
+    if not (np.isfinite(miss) and np.isfinite(size)):
+        return np.inf
+    return miss / size if size else 0.0
 
 
 class SymmetricSolver:
