@@ -8,7 +8,9 @@ _EXTRAS = {
     "pyarrow": "cli",
     "altair": "report",
     "jinja2": "report",
+    "matplotlib": "experiments",
     "pandas": "frames",
+    "pooch": "datasets",
     "vl_convert": "report",
 }
 

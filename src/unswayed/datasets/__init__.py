@@ -4,6 +4,7 @@ from unswayed.datasets.compas import load_compas
 from unswayed.datasets.demographic import make_demographic
 from unswayed.datasets.excerpts import load_acs_excerpt
 from unswayed.datasets.income import load_income
+from unswayed.datasets.mnist17 import load_mnist17
 from unswayed.datasets.registry import DatasetError
 from unswayed.datasets.salary_story import make_salary_story
 from unswayed.datasets.synthetic import make_synthetic
@@ -14,6 +15,7 @@ __all__ = [
     "load_acs_excerpt",
     "load_compas",
     "load_income",
+    "load_mnist17",
     "load_wages",
     "make_demographic",
     "make_salary_story",

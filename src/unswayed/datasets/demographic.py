@@ -70,11 +70,11 @@ def make_demographic(
         clouds.append(rng.multivariate_normal(mean, _COVARIANCE, size))
         majority.append(np.full(size, of_majority))
         target.append(np.full(size, label))
-    points, in_majority = np.vstack(clouds), np.concatenate(majority)
-    frame = pandas().DataFrame({"x1": points[:, 0], "x2": points[:, 1], "majority": in_majority})
+    points, marks = np.vstack(clouds), np.concatenate(majority)
+    frame = pandas().DataFrame({"x1": points[:, 0], "x2": points[:, 1], "majority": marks})
     return Bunch(
         data=frame,
         target=np.concatenate(target),
-        group=np.where(in_majority == 1, "majority", "minority"),
+        group=np.where(marks == 1, "majority", "minority"),
         DESCR=_DESCR.format(n_samples=2 * per_class, n_minority=2 * few),
     )

@@ -1,0 +1,73 @@
+"""How the figures look: one style, lines told apart by colour and marker, SVG and PNG."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# Okabe and Ito's colours: told apart by colour-blind readers and in grey print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib  # noqa: PLC0415
+    except ImportError:
+        raise ImportError(
+            "drawing the figures needs matplotlib: pip install 'unswayed[experiments]'"
+        ) from None
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    return plt
+
+
+def panels(n_columns: int, n_rows: int = 1, *, height: float = 2.9) -> tuple[Any, Any]:
+    """Return a figure and its grid of axes, which share their scales."""
+    plt = _pyplot()
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(min(3.1 * n_columns, 11.0), height * n_rows),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axis in axes.flat:
+        axis.grid(color="0.9", linewidth=0.6)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def lines(
+    axis: Any,
+    xs: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    *,
+    first: int = 0,
+    style: str = "-",
+) -> None:
+    """Draw one line per entry; `first` picks up the colours where another call left them."""
+    for number, (label, ys) in enumerate(series.items(), start=first):
+        axis.plot(
+            xs,
+            ys,
+            style,
+            label=label,
+            color=COLOURS[number % len(COLOURS)],
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=3.5,
+            linewidth=1.3,
+        )
+
+
+def save(figure: Any, folder: Path, stem: str) -> None:
+    """Write SVG and PNG; the same figure gives the same SVG, whenever it is drawn."""
+    plt = _pyplot()
+    folder.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context({"svg.hashsalt": stem, "svg.fonttype": "none"}):
+        figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
+    figure.savefig(folder / f"{stem}.png", dpi=110)
+    plt.close(figure)

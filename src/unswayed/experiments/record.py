@@ -1,0 +1,96 @@
+"""What an experiment found: comparisons with the paper, claims, tables, notes. Plain JSON."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeAlias
+
+Value: TypeAlias = float | int | str | None
+"""One entry of a table; None where there is nothing to say."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table of the paper beside ours, cell by cell."""
+
+    title: str
+    rows: list[str]
+    columns: list[str]
+    paper: list[list[float | None]]
+    ours: list[list[float | None]]
+    bar: float | None = None  # largest difference that counts as the same; None: not judged
+    decimals: int = 1
+
+    def differences(self) -> list[list[float | None]]:
+        """Ours minus the paper's, each as printed; None where either has no cell."""
+        return [
+            [
+                None if a is None or b is None else round(round(b, self.decimals) - a, 6)
+                for a, b in zip(theirs, mine, strict=True)
+            ]
+            for theirs, mine in zip(self.paper, self.ours, strict=True)
+        ]
+
+    def _sizes(self) -> list[float]:
+        return [abs(d) for row in self.differences() for d in row if d is not None]
+
+    @property
+    def cells(self) -> int:
+        """How many cells are compared."""
+        return len(self._sizes())
+
+    @property
+    def largest(self) -> float:
+        """Largest difference, in either direction."""
+        return max(self._sizes(), default=0.0)
+
+    @property
+    def outside(self) -> int:
+        """How many cells differ by more than the bar."""
+        return 0 if self.bar is None else sum(size > self.bar + 1e-9 for size in self._sizes())
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper and what we found."""
+
+    text: str  # the paper's claim, in our words
+    holds: bool
+    evidence: str  # the numbers that show it
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of ours that the paper has no numbers for."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Value]]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one experiment found."""
+
+    name: str
+    title: str
+    comparisons: list[Comparison] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    figures: dict[str, str] = field(default_factory=dict)  # file stem: caption
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Record":
+        """Make a record of what `to_dict` gave."""
+        return cls(
+            **{
+                **values,
+                "comparisons": [Comparison(**item) for item in values["comparisons"]],
+                "claims": [Claim(**item) for item in values["claims"]],
+                "tables": [Table(**item) for item in values["tables"]],
+            }
+        )

@@ -1,0 +1,94 @@
+"""The figure of the accuracy-robustness trade-off (section 6)."""
+
+from functools import partial
+from pathlib import Path
+
+from unswayed.experiments import figures
+from unswayed.experiments.experiment import Experiment, Result, Results
+from unswayed.experiments.problems import (
+    ALPHAS,
+    CLASSIFICATION,
+    LOSSES,
+    Data,
+    mean_accuracy,
+    mean_rates,
+)
+from unswayed.experiments.record import Claim, Record, Table
+
+_PERCENTS = (0.5, 1.0, 2.0)
+
+
+def _curve(name: str, data: Data) -> Result:
+    problem = data.problem(name)
+    return {
+        "rates": [mean_rates(problem, alpha, _PERCENTS)["all"] for alpha in ALPHAS[name]],
+        "accuracy": [mean_accuracy(problem, alpha) for alpha in ALPHAS[name]],
+    }
+
+
+def _report(results: Results) -> Record:
+    ends = {
+        name: (results[name]["rates"][0][1], results[name]["rates"][-1][1])
+        for name in CLASSIFICATION
+    }
+    losses = {
+        name: results[name]["accuracy"][0] - results[name]["accuracy"][-1]
+        for name in CLASSIFICATION
+    }
+    return Record(
+        name="tradeoff",
+        title="Figure: the accuracy-robustness trade-off",
+        claims=[
+            Claim(
+                "Larger λ improves robustness at the expense of accuracy (6)",
+                all(last > first for first, last in ends.values()) and min(losses.values()) > 0,
+                "; ".join(
+                    f"{name}: {ends[name][0]:.1f} to {ends[name][1]:.1f} % robust at 1 %, for "
+                    f"{losses[name]:.1f} points of accuracy"
+                    for name in CLASSIFICATION
+                ),
+            )
+        ],
+        tables=[
+            Table(
+                f"{name}: accuracy and robustness, in %",
+                ["α", "loss in the paper", "accuracy", *(f"at {p:g} %" for p in _PERCENTS)],
+                [
+                    [f"{alpha:g}", f"{loss:g}", accuracy, *rates]
+                    for alpha, loss, accuracy, rates in zip(
+                        ALPHAS[name],
+                        LOSSES,
+                        results[name]["accuracy"],
+                        results[name]["rates"],
+                        strict=True,
+                    )
+                ],
+            )
+            for name in CLASSIFICATION
+        ],
+        figures={"tradeoff": "Robustness against accuracy given up, at three budgets."},
+    )
+
+
+def _draw(results: Results, folder: Path) -> None:
+    figure, axes = figures.panels(len(CLASSIFICATION))
+    for axis, name in zip(axes[0], CLASSIFICATION, strict=True):
+        rates = results[name]["rates"]
+        figures.lines(
+            axis,
+            LOSSES,
+            {f"{p:g} %": [row[place] for row in rates] for place, p in enumerate(_PERCENTS)},
+        )
+        axis.set(title=name, xlabel="accuracy given up (points)", ylim=(0, 101))
+    axes[0][0].set_ylabel("rows proven robust (%)")
+    axes[0][0].legend(title="labels wrong", frameon=False, fontsize="small")
+    figures.save(figure, folder, "tradeoff")
+
+
+EXPERIMENT = Experiment(
+    name="tradeoff",
+    title="Figure: the accuracy-robustness trade-off",
+    pieces={name: partial(_curve, name) for name in CLASSIFICATION},
+    report=_report,
+    draw=_draw,
+)
