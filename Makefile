@@ -5,6 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt src/unswayed/_core/_selection.cpp
+# An editable install knows the modules by name: a new or moved one wants a new install.
+MODULES := build/modules.txt
+$(shell mkdir -p build; find src -name '*.py' | sort > $(MODULES).new; \
+	cmp -s $(MODULES).new $(MODULES) || cp $(MODULES).new $(MODULES))
 
 .PHONY: help install demo test bench lint format clean
 .DEFAULT_GOAL := help
@@ -14,7 +18,7 @@ help:  ## show this list
 
 install: $(STAMP)  ## set up .venv and build the kernel
 
-$(STAMP): $(SOURCES)
+$(STAMP): $(SOURCES) $(MODULES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a minute or two the first time) ..."
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet \
@@ -22,8 +26,8 @@ $(STAMP): $(SOURCES)
 	@$(BIN)/python -m unswayed._core.selection
 	@touch $@
 
-demo: install  ## certify an embedded data set and print what was found
-	@$(BIN)/python -m unswayed.demo
+demo: install  ## certify an embedded story and write unswayed-report.html
+	@$(BIN)/unswayed demo
 
 test: install  ## run the tests
 	$(BIN)/python -m pytest -n auto --quiet

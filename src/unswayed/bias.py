@@ -244,7 +244,9 @@ class LabelBias:
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:
             return np.ones(n_rows, dtype=bool)
-        mask = np.asarray(self.where(X, labels) if callable(self.where) else self.where)
+        where = self.where(X, labels) if callable(self.where) else self.where
+        _check_index(where, X)
+        mask = np.asarray(where)
         if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask.flat):
             mask = mask.astype(bool)
         if mask.dtype != np.bool_:
@@ -276,6 +278,17 @@ class LabelBias:
             where = f", where=<{np.count_nonzero(mask)} of {mask.size} rows>"
         direction = f", direction={self.direction!r}" if self.direction else ""
         return f"LabelBias.{self.kind}({first}budget={self.budget!r}{where}{direction})"
+
+
+def _check_index(where: Any, X: Any) -> None:
+    """Raise if two pandas objects do not line up: masks are taken by position."""
+    mine: Any = getattr(where, "index", None)
+    theirs: Any = getattr(X, "index", None)
+    if hasattr(mine, "equals") and hasattr(theirs, "equals") and not mine.equals(theirs):
+        raise BiasError(
+            "where and X have different indexes, so that flags and rows would be mixed up; "
+            "build the mask from X itself, for example where=X['gender'] == 'female'"
+        )
 
 
 def _flip_offsets(

@@ -111,8 +111,8 @@ class CertificateSource(Protocol):
         """Least number of wrong labels that overturns each row."""
         ...
 
-    def witness(self, row: int) -> Witness:
-        """Smallest set of label changes that overturns a row that is not robust."""
+    def witness(self, row: int, budget: int) -> Witness:
+        """Smallest set of label changes, `budget` at most, that overturns a row."""
         ...
 
     def frame(self, columns: dict[str, Any]) -> Any:
@@ -216,7 +216,7 @@ class CertificateSet:
         row %= len(self)
         if self.verdict[row] != Verdict.NOT_ROBUST:
             return None
-        return self._model().witness(row)
+        return self._model().witness(row, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns by name: names (of coefficients), score, low, high, verdict, minimum budget."""
@@ -244,7 +244,8 @@ class CertificateSet:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in self._counts().items() if n)
-        what = "rows" if self.names is None else "coefficients"
+        what = "row" if self.names is None else "coefficient"
+        what += "" if len(self) == 1 else "s"
         return f"<CertificateSet: {len(self)} {what}, {self.question}: {counts}>"
 
     def _repr_html_(self) -> str:

@@ -39,6 +39,11 @@ def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
     least = np.asarray(minimum_budget, dtype=np.float64)
     if least.ndim != 1 or not least.size:
         raise InputError("minimum_budget must hold one number per row, for at least one row")
+    if np.isnan(least).any():
+        raise InputError(
+            "minimum_budget holds NaN: rows that are undecided have no place on a curve; leave "
+            "them out, and say so"
+        )
     budgets = np.unique(np.concatenate(([0.0], least[np.isfinite(least)])))
     ranked = np.sort(least)
     rate = 1.0 - np.searchsorted(ranked, budgets, side="right") / len(ranked)

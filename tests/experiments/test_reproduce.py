@@ -5,10 +5,10 @@ import json
 import pytest
 
 from unswayed import InputError
+from unswayed.cli import main
 from unswayed.datasets import DatasetError
 from unswayed.experiments import catalogue, store
 from unswayed.experiments import reproduce as module
-from unswayed.experiments.__main__ import main
 from unswayed.experiments.experiment import Experiment
 from unswayed.experiments.record import Claim, Comparison, Record
 from unswayed.experiments.reproduce import reproduce
@@ -99,7 +99,7 @@ def test_missing_data_stop_their_experiment_and_no_other(monkeypatch, tmp_path, 
     experiments = {made.name: made.experiment() for made in (lacking, whole)}
     monkeypatch.setattr(catalogue, "EXPERIMENTS", experiments)
     monkeypatch.setattr(module, "EXPERIMENTS", experiments)
-    assert main(["--out", str(tmp_path)]) == 1
+    assert main(["reproduce", "--out", str(tmp_path)]) == 2
     printed = capsys.readouterr()
     assert "lacking could not run: there is no file" in printed.err
     assert "Counted: 1 of 1 claims hold" in printed.out

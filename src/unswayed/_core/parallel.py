@@ -32,9 +32,36 @@ def block_starts(n_rows: int, row_bytes: int) -> range:
     return range(0, n_rows, max(1, min(64, share, 2**28 // max(1, row_bytes))))
 
 
+class _OneBlasThread:
+    """BLAS at one thread while anyone is inside.
+
+    The limit is one number for the whole process: the first in sets it, the last out restores
+    it. Callers that came and went on their own would restore each other's limit.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit = _blas().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+
+
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray], None]) -> None:
@@ -65,9 +92,9 @@ def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray],
     if workers <= 1:
         drain()
         return
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(drain) for _ in range(workers)]
+    with _one_blas_thread, ThreadPoolExecutor(workers) as pool:
         try:
+            jobs = [pool.submit(drain) for _ in range(workers)]
             wait(jobs)
         finally:
             stopped.set()  # Ctrl-C lands in wait(): let the workers finish their block and go

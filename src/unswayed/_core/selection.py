@@ -76,5 +76,6 @@ if __name__ == "__main__":
     print(
         "kernel: compiled"
         if kernel_name() == "compiled"
-        else "kernel: NumPy twin (no C++ compiler was found; same results, slower)"
+        else "kernel: not built (no working C++ compiler?), so the NumPy twin answers: the same "
+        "results, slower; `make clean install` tries again"
     )

@@ -65,10 +65,10 @@ def make_demographic(
         )
     rng = np.random.default_rng(random_state)
     clouds, majority, target = [], [], []
-    for (in_majority, label), mean in _MEANS.items():
-        size = per_class - few if in_majority else few
+    for (of_majority, label), mean in _MEANS.items():
+        size = per_class - few if of_majority else few
         clouds.append(rng.multivariate_normal(mean, _COVARIANCE, size))
-        majority.append(np.full(size, in_majority))
+        majority.append(np.full(size, of_majority))
         target.append(np.full(size, label))
     points, marks = np.vstack(clouds), np.concatenate(majority)
     frame = pandas().DataFrame({"x1": points[:, 0], "x2": points[:, 1], "majority": marks})

@@ -13,7 +13,11 @@ from unswayed._core.parallel import block_starts, run_blocks
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import ResolvedBias
 from unswayed.engines.margins import Margins
+from unswayed.exceptions import InputError
 from unswayed.learners.protocol import Learner
+
+# Relative residual of a solve above which its digits mean nothing.
+RELIABLE = 1e-6
 
 
 class ExactEngine:
@@ -99,24 +103,41 @@ class ExactEngine:
         self._run(weights, work)
         return out
 
+    @property
+    def reliable(self) -> bool:
+        """Whether the learner's equations were solved well enough for any verdict."""
+        return self.learner.residual <= RELIABLE
+
+    def _needed(self, z: FloatArray, margins: Margins, budget: int) -> tuple[float, int]:
+        """Direction in which the fewest labels overturn a row, and how many these are.
+
+        A product of one row may differ in the last bit from the block the verdict came from. On
+        a tie that can hide the answer, which then lies within rounding of the margin.
+        """
+        never = np.array([np.inf])
+        for slack in (0.0, 1e-12, 1e-9):
+            needed = {
+                sign: selection.minimum_budget(z, self.influence.entries, up, down)[0]
+                for sign, up, down in (
+                    (+1.0, margins.up * (1 - slack), never),
+                    (-1.0, never, margins.down * (1 - slack)),
+                )
+            }
+            sign = min(needed, key=lambda s: needed[s])
+            if needed[sign] <= budget:
+                return sign, int(needed[sign])
+        raise InputError("no set of label changes within the budget overturns this row")
+
     def changes(
-        self, weights: WeightRows, row: int, margins: Margins
+        self, weights: WeightRows, row: int, margins: Margins, budget: int
     ) -> tuple[IntArray, FloatArray, float]:
-        """Smallest set of label changes that overturns a row.
+        """Smallest set of at most `budget` label changes that overturns a row.
 
         Returns the training rows, ascending, what is added to their labels, and how far that
         moves the score. Of equally strong labels those with the lowest row numbers are taken.
         """
-        entries = self.influence.entries
         z = self.influence(weights.block(row, row + 1))
-        never = np.array([np.inf])
-        here = margins[row : row + 1]
-        needed = {
-            +1.0: selection.minimum_budget(z, entries, here.up, never)[0],
-            -1.0: selection.minimum_budget(z, entries, never, here.down)[0],
-        }
-        sign = min(needed, key=lambda s: needed[s])
-        count = int(needed[sign])
+        sign, count = self._needed(z, margins[row : row + 1], budget)
         strength, offset = self._labels(sign * z[0])
         # lexsort's last key leads: strongest first, then lowest row number.
         chosen = np.lexsort((np.arange(len(strength)), -strength))[:count]

@@ -10,7 +10,7 @@ from unswayed._core.box import Box
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
 from unswayed.engines.exact import ExactEngine
-from unswayed.engines.rows import unit_rows
+from unswayed.engines.rows import UnitRows
 from unswayed.learners.protocol import LinearLearner
 
 # A box is a sum over all parameters: rounding in it is far below this.
@@ -47,7 +47,7 @@ class ParameterBox:
     ) -> "ParameterBox":
         """Run the exact engine on unit vectors."""
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
-        up, down = engine.reach(unit_rows(learner, learner.n_parameters), budget)
+        up, down = engine.reach(UnitRows(learner, learner.n_parameters), budget)
         return cls(
             names, value, value - down, value + up, budget, engine.fingerprint, Box(up, down)
         )

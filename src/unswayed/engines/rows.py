@@ -42,6 +42,18 @@ class DirectionRows:
         return self.learner.direction_weights(self.directions[start:stop])
 
 
-def unit_rows(learner: LinearLearner, count: int) -> DirectionRows:
-    """The first `count` parameters themselves."""
-    return DirectionRows(learner, np.eye(learner.n_parameters)[:count])
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitRows:
+    """The first `count` parameters themselves; never a whole identity, which may be huge."""
+
+    learner: LinearLearner
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def block(self, start: int, stop: int) -> FloatArray:
+        """Weights of parameters start to stop."""
+        units = np.zeros((stop - start, self.learner.n_parameters))
+        units[np.arange(stop - start), np.arange(start, stop)] = 1.0
+        return self.learner.direction_weights(units)

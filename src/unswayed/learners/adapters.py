@@ -126,11 +126,24 @@ def as_matrix(X: Any) -> Matrix:
     return found
 
 
-def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
-    """Raise if a transformer that is not known to be blind gives other features without labels.
+def _transformed(steps: list[tuple[str, Any]], X: Any, y: Any, *, at_once: bool) -> Matrix:
+    """Features that fresh copies of the steps make of X; `at_once` as a pipeline trains them."""
+    for _, step in steps:
+        if step is None or isinstance(step, str):
+            continue
+        fresh = clone(step)
+        if at_once and hasattr(fresh, "fit_transform"):
+            X = fresh.fit_transform(X, y)
+        else:
+            X = fresh.fit(X, y).transform(X)
+    return as_matrix(X)
 
-    The certificate is about the features fitted with no labels at all; this makes sure that
-    those are the ones the user's own pipeline computes.
+
+def check_blind(estimator: Any, X: Any, labels: Any, features: Matrix) -> None:
+    """Raise if a transformer that is not known to be blind makes other features of other labels.
+
+    It is tried without labels, with the given ones and with these in reverse. That is a test and
+    no proof: what reacts to other changes only would pass.
     """
     steps = _steps_before(estimator)
     strangers = [(n, s) for n, s in _transformers(steps) if not is_known_blind(s)]
@@ -138,12 +151,15 @@ def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
         return
     names = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in strangers)
     try:
-        alone = X
-        for _, step in steps:
-            if step is not None and not isinstance(step, str):
-                alone = clone(step).fit(alone).transform(alone)
-        alone = as_matrix(alone)
-        differ = alone.shape != features.shape or abs(alone - features).max() > 0
+        differ = any(
+            found.shape != features.shape or abs(found - features).max() > 0
+            for found in (
+                _transformed(steps, X, None, at_once=False),
+                _transformed(steps, X, None, at_once=True),
+                _transformed(steps, X, labels, at_once=True),
+                _transformed(steps, X, labels[::-1], at_once=True),
+            )
+        )
     except Exception as error:  # a transformer of the user's own may raise anything
         raise LabelPeekError(
             f"step {names} cannot be fitted without labels ({error}), so it may look at them and "
@@ -152,9 +168,9 @@ def check_blind(estimator: Any, X: Any, features: Matrix) -> None:
         ) from error
     if differ:
         raise LabelPeekError(
-            f"step {names} gives other features when fitted without labels, so it looks at them "
-            "(or is random: then set its random_state) and the certificate would be false; drop "
-            "the step, or fit it on data outside the training set"
+            f"step {names} gives other features when fitted without labels or with others, so it "
+            "looks at them (or is random: then set its random_state) and the certificate would be "
+            "false; drop the step, or fit it on data outside the training set"
         )
 
 

@@ -32,6 +32,7 @@ class KernelLearner:
         matrix = gram * np.outer(self._root, self._root)
         matrix[np.diag_indices_from(matrix)] += alpha
         self._solver = SymmetricSolver(matrix)
+        self.residual = self._solver.residual
 
     def _kernel(self, rows: Matrix) -> FloatArray:
         return np.asarray(self._model._get_kernel(rows, self._model.X_fit_))
@@ -47,4 +48,9 @@ class KernelLearner:
 
     def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
         """Scores of feature rows, given the dual coefficients."""
-        return np.asarray(self._kernel(rows) @ solution)
+        # In blocks: the kernel of all rows with all training rows would be T×n.
+        step = max(1, 2**22 // self.n_rows)
+        parts = [
+            self._kernel(rows[at : at + step]) @ solution for at in range(0, rows.shape[0], step)
+        ]
+        return np.concatenate(parts)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.learners.symmetric import SymmetricSolver
+from unswayed.learners.symmetric import SymmetricSolver, relative_residual
 
 
 def _dense(matrix: Matrix) -> FloatArray:
@@ -87,10 +87,21 @@ class LeastSquares(_Centred):
             self._fit_sparse(features, alpha, rank)
         else:
             self._fit_dense(features, alpha, rank)
+        probe = np.cos(np.arange(1.0, self.n_features + 1.0))
+        self.residual = relative_residual(
+            lambda v: self._normal(v) + alpha * v, lambda v: self._inverse @ v, probe
+        )
+
+    def _normal(self, slope: FloatArray) -> FloatArray:
+        """The normal matrix times a vector, straight from the rows."""
+        constant = slope @ self._mean if self._sparse else 0.0
+        weighted = self._weight * (self.design[:, : self.n_features] @ slope - constant)
+        product = self.design[:, : self.n_features].T @ weighted
+        return np.asarray(product - weighted.sum() * self._mean if self._sparse else product)
 
     def _fit_dense(self, features: FloatArray, alpha: float, rank: int | None) -> None:
-        # Without an intercept and weights nothing is copied: features may be gigabytes.
-        centred = features - self._mean if self._fit_intercept else features
+        # A copy either way: the caller may change the features later.
+        centred = features - self._mean if self._fit_intercept else features.copy()
         scaled = centred
         if self.row_scale is not None:
             scaled = centred * np.sqrt(self._weight)[:, None]
@@ -100,7 +111,8 @@ class LeastSquares(_Centred):
                 cutoff = max(scaled.shape) * np.finfo(np.float64).eps * size.max(initial=0.0)
                 rank = int(np.sum(size > cutoff))
             basis = right[:rank].T / size[:rank]
-            self._inverse = basis @ basis.T
+            with np.errstate(over="ignore"):  # the residual below tells
+                self._inverse = basis @ basis.T
         else:
             self._inverse = self._invert(scaled.T @ scaled, alpha, rank)
         self.design: Matrix = centred
@@ -187,6 +199,7 @@ class WideLeastSquares(_Centred):
         gram = self._inner(features) * np.outer(self._root, self._root)
         gram[np.diag_indices_from(gram)] += alpha
         self._solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
+        self.residual = self._solver.residual
 
     def _centred(self, rows: Matrix) -> Matrix:
         return rows if self._sparse else _dense(rows) - self._mean

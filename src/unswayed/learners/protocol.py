@@ -13,6 +13,7 @@ class Learner(Protocol):
     """
 
     n_rows: int
+    residual: float  # relative, of its equations on a probe: how well they were solved
 
     @property
     def design(self) -> Matrix | None:

@@ -88,6 +88,7 @@ class SmootherLearner:
     """A fitted `LinearSmoother` as the engine sees it."""
 
     design = None
+    residual = 0.0  # the influence is given, nothing is solved
     row_scale = None
 
     def __init__(self, smoother: LinearSmoother) -> None:

@@ -1,11 +1,27 @@
 """Solving with a symmetric matrix, through the pseudo-inverse where it is singular."""
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
 
 from unswayed._typing import FloatArray
+
+
+def relative_residual(
+    apply: Callable[[FloatArray], FloatArray],
+    solve: Callable[[FloatArray], FloatArray],
+    probe: FloatArray,
+) -> float:
+    """How far ``apply(solve(b))`` is from b, for the b that the probe solves; inf if undefined."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        right = apply(probe)
+        size = float(np.linalg.norm(right))
+        miss = float(np.linalg.norm(apply(solve(right)) - right))
+    if not (np.isfinite(miss) and np.isfinite(size)):
+        return np.inf
+    return miss / size if size else 0.0
 
 
 class SymmetricSolver:
@@ -36,6 +52,9 @@ class SymmetricSolver:
                 rank = int(np.sum(np.abs(values) > cutoff))
             kept = order[:rank]
             self._vectors, self._values = vectors[:, kept], values[kept]
+
+        probe = np.cos(np.arange(1.0, len(matrix) + 1.0))
+        self.residual = relative_residual(lambda v: matrix @ v, self.solve, probe)
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Solve for every column of `right`."""

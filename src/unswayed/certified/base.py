@@ -1,31 +1,29 @@
-"""CertifiedClassifier and CertifiedRegressor: scikit-learn's manners and one new verb, certify."""
+"""What the certified meta-estimators share: fitting, inputs, and questions."""
 
-import numbers
 import operator
 import warnings
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.linear_model import RidgeClassifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
-from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias, count_budget
-from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.certificates import CertificateSet
+from unswayed.certified.label_code import LabelCode
+from unswayed.certified.question import Question
 from unswayed.engines.answer import Answer
 from unswayed.engines.auto import AutoEngine
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.margins import Margins, radius_margins, sign_margins, threshold_margins
+from unswayed.engines.exact import RELIABLE, ExactEngine
+from unswayed.engines.margins import Margins, sign_margins
 from unswayed.engines.parameter_box import BOX_TOLERANCE, ParameterBox
-from unswayed.engines.rows import FeatureRows, unit_rows
+from unswayed.engines.rows import FeatureRows, UnitRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.inputs import (
@@ -34,7 +32,7 @@ from unswayed.inputs import (
     as_sample_weight,
     check_numeric_frame,
     for_pipeline,
-    frame_like,
+    rows_of_kind,
 )
 from unswayed.learners.adapters import (
     LinearModel,
@@ -53,61 +51,11 @@ METHODS = ("auto", "exact", "sandwich", "box")
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9
 
+_CHECKED = 1000  # rows on which that is checked
 _TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Question:
-    """Rows put to a fitted model, equal ones once. What a CertificateSet asks for more."""
-
-    model: "_Certified"
-    weights: WeightRows
-    group: IntArray  # the distinct row of each row
-    score: FloatArray  # of the distinct rows, like everything below
-    margins: Margins
-    origin: Any  # the user's rows: a frame of their library is given back
-
-    def certificates(
-        self,
-        answer: Answer,
-        budget: int,
-        question: str,
-        names: tuple[str, ...] | None = None,
-    ) -> CertificateSet:
-        group, bounds = self.group, answer.bounds
-        verdict = np.where(np.isfinite(self.score), answer.verdict, Verdict.UNDECIDED)
-        return CertificateSet(
-            score=self.score[group],
-            low=(self.score - bounds.outer_down)[group],
-            high=(self.score + bounds.outer_up)[group],
-            inner_low=(self.score - bounds.inner_down)[group],
-            inner_high=(self.score + bounds.inner_up)[group],
-            verdict=verdict[group],
-            budget=budget,
-            question=question,
-            method_=answer.method[group],
-            names=names,
-            source=self,
-        )
-
-    def exact(self, budget: int) -> Answer:
-        reach = self.model.engine_.reach(self.weights, budget)
-        return Answer.exact(Bounds.exact(*reach), self.margins)
-
-    def minimum_budget(self) -> FloatArray:
-        return self.model.engine_.minimum_budget(self.weights, self.margins)[self.group]
-
-    def witness(self, row: int) -> Witness:
-        at = int(self.group[row])
-        rows, added, shift = self.model.engine_.changes(self.weights, at, self.margins)
-        labels = self.model._label_values(self.model.targets_[rows] + added)
-        return Witness(rows, labels, float(self.score[at] + shift))
-
-    def frame(self, columns: dict[str, Any]) -> Any:
-        return frame_like(self.origin, columns)
-
-
-class _Certified(MetaEstimatorMixin, BaseEstimator):
+class Certified(MetaEstimatorMixin, BaseEstimator):
     """What classification and regression share: fitting, inputs, and the engine."""
 
     estimator: Any
@@ -125,8 +73,8 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
     def _flip_between(self) -> tuple[float, float] | None:
         return None
 
-    def _label_values(self, targets: FloatArray) -> NDArray[Any]:
-        return targets
+    def _code(self) -> LabelCode:
+        return LabelCode()
 
     def _margins(self, score: FloatArray) -> Margins:
         raise NotImplementedError
@@ -179,9 +127,10 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         final = final_estimator(self.estimator_)
         seen = before_final(self.estimator_, rows)
         features = as_matrix(seen)
-        check_blind(self.estimator_, rows, features)
+        check_blind(self.estimator_, rows, self._labels_to_fit(labels), features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
         self._warned = False
+        self._label_size = float(np.abs(self.targets_).max())
         self.solution_ = self.model_.learner.solve(self.targets_)
         self._check_precision(seen, self.model_.learner.scores(features, self.solution_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
@@ -219,30 +168,43 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
             rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if reset:
             self.schema_ = Schema.of(X)
+            self._training_kind = rows_of_kind(X)
         return rows
 
     def _check_precision(self, seen: Any, score: FloatArray) -> None:
-        """Warn, once per fit, if the final estimator scores the rows it sees differently."""
+        """Warn, once per fit, if the wrapped estimator and the certificates do not agree.
+
+        A thousand rows show it; all of them would hold a kernel of every pair.
+        """
         if self._warned:
             return
-        raw = self._raw(final_estimator(self.estimator_), seen)
+        score = score[:_CHECKED]
+        raw = self._raw(final_estimator(self.estimator_), seen[: len(score)])
         # Against the labels too: a score that is 0 in theory has no size of its own.
-        scale = max(float(np.abs(raw).max()), float(np.abs(self.targets_).max())) or 1.0
+        scale = max(float(np.abs(raw).max()), self._label_size) or 1.0
         gap = float(np.abs(score - raw).max()) / scale
-        if gap > _PRECISION:
-            self._warned = True
-            warnings.warn(
-                f"{type(final_estimator(self.estimator_)).__name__} stopped {gap:.1e} (relative) "
-                "away from the solution its definition asks for; certificates are about that "
-                "solution. An iterative solver wants a smaller tol; a singular problem wants "
-                "alpha > 0",
-                SolverPrecisionWarning,
-                stacklevel=4,
-            )
+        if gap <= _PRECISION and self.model_.learner.residual <= RELIABLE:
+            return
+        self._warned = True
+        kind = type(final_estimator(self.estimator_)).__name__
+        consequence = (
+            "certificates are about that solution. An iterative solver wants a smaller tol, a "
+            "singular problem alpha > 0"
+            if self.model_.learner.residual <= RELIABLE
+            else "the problem is too close to singular, or too far from scale 1, to be solved in "
+            "double precision, so that every verdict is UNDECIDED: scale the features, or pass "
+            "alpha > 0"
+        )
+        warnings.warn(
+            f"{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its "
+            f"definition asks for; {consequence}",
+            SolverPrecisionWarning,
+            stacklevel=4,
+        )
 
     # --- questions ------------------------------------------------------------------------
 
-    def _question(self, X: Any) -> _Question:
+    def _question(self, X: Any) -> Question:
         rows = self._validated(X, reset=False)
         seen = before_final(self.estimator_, rows)
         features = as_matrix(seen)
@@ -251,7 +213,19 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         score = self.model_.learner.scores(distinct, self.solution_)
         self._check_precision(seen, score[group])
         weights = FeatureRows(self.model_.learner, distinct)
-        return _Question(self, weights, group, score, self._margins(score), X)
+        return self._put(weights, group, score, self._margins(score), X)
+
+    def _put(
+        self,
+        weights: WeightRows,
+        group: IntArray,
+        score: FloatArray,
+        margins: Margins,
+        origin: Any,
+    ) -> Question:
+        return Question(
+            self.engine_, self.targets_, self._code(), weights, group, score, margins, origin
+        )
 
     def _budget(self, budget: float | None) -> int:
         if budget is None:
@@ -288,7 +262,7 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         return question.certificates(answer, count, self._in_words(count))
 
     def _answer(
-        self, question: _Question, budget: int, method: str | ParameterBox | Sandwich
+        self, question: Question, budget: int, method: str | ParameterBox | Sandwich
     ) -> Answer:
         if method == "exact":
             return question.exact(budget)
@@ -375,13 +349,9 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         """Prove, for every coefficient, that its sign stays or that it can be lost."""
         learner = self._linear_learner()
         value = self.solution_[: learner.n_features]
-        question = _Question(
-            self,
-            unit_rows(learner, learner.n_features),
-            np.arange(len(value)),
-            value,
-            sign_margins(value),
-            None,
+        rows = UnitRows(learner, learner.n_features)
+        question = self._put(
+            rows, np.arange(len(value)), value, sign_margins(value), self._training_kind
         )
         count = self._budget(budget)
         names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
@@ -402,182 +372,3 @@ class _Certified(MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.estimator, BaseEstimator):
             tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
-
-
-class CertifiedClassifier(ClassifierMixin, _Certified):
-    """A binary classifier whose predictions come with proofs.
-
-    Parameters
-    ----------
-    estimator : LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother, or a \
-Pipeline that ends in one
-        Regressors are trained on labels 0 and 1 and decide at 0.5, as in the paper;
-        RidgeClassifier on -1 and 1, deciding at 0.
-    bias : LabelBias
-        Which labels may be wrong. Offsets of `shifts` and `intervals` are in the numbers above.
-
-    Attributes
-    ----------
-    classes_ : array
-        The two labels; the second is the positive one.
-    estimator_ : the fitted estimator
-    threshold_ : float
-        The decision is ``score > threshold_``.
-
-    Examples
-    --------
-    Four labels, of which one may be wrong. The first row is decided by two of them.
-
-    >>> from sklearn.linear_model import LinearRegression
-    >>> X = [[1, 0], [1, 0], [0, 1], [0, 1]]
-    >>> model = CertifiedClassifier(
-    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
-    ... ).fit(X, ["yes", "yes", "no", "yes"])
-    >>> certs = model.certify([[1, 0], [0, 1]])
-    >>> certs
-    <CertificateSet: 2 rows, same class if up to 1 label is wrong: 2 not-robust>
-    >>> str(certs.witness(0)), certs.witness(0).labels.tolist()
-    ('1 label change moves the score to 0.5', ['no'])
-    """
-
-    def __init__(self, estimator: Any, *, bias: LabelBias | None = None) -> None:
-        self.estimator = estimator
-        self.bias = bias
-
-    def _encode(self, labels: NDArray[Any]) -> FloatArray:
-        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-            # The wording is scikit-learn's: its own checks look for it.
-            raise InputError(
-                "Unknown label type: continuous. A classifier needs two classes; for real-valued "
-                "labels use CertifiedRegressor"
-            )
-        classes = np.unique(labels)
-        if len(classes) != 2:
-            what = "one class" if len(classes) == 1 else f"{len(classes)} classes"
-            raise InputError(
-                f"y has {what}. Only binary classification is supported: the labels must take "
-                "exactly two values"
-            )
-        self.classes_ = classes
-        signed = isinstance(final_estimator(self.estimator), RidgeClassifier)
-        self.threshold_ = 0.0 if signed else 0.5
-        positive = labels == classes[1]
-        return np.where(positive, 1.0, -1.0 if signed else 0.0)
-
-    def _signed(self) -> bool:
-        return self.threshold_ == 0.0
-
-    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
-        return labels if self._signed() else self.targets_
-
-    def _flip_between(self) -> tuple[float, float]:
-        return (-1.0, 1.0) if self._signed() else (0.0, 1.0)
-
-    def _label_values(self, targets: FloatArray) -> NDArray[Any]:
-        negative, positive = self._flip_between()
-        if np.isin(targets, (negative, positive)).all():
-            return np.asarray(self.classes_[(targets == positive).astype(np.intp)])
-        return targets
-
-    def _margins(self, score: FloatArray) -> Margins:
-        return threshold_margins(score, self.threshold_)
-
-    def _raw(self, estimator: Any, X: Any) -> FloatArray:
-        if self._signed():
-            return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()
-        return super()._raw(estimator, X)
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Score minus threshold: positive for the second class."""
-        rows = self._validated(X, reset=False)
-        return self._raw(self.estimator_, rows) - self.threshold_
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row, exactly the wrapped estimator's."""
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
-
-    def _in_words(self, budget: int) -> str:
-        return f"same class if {self._wrong(budget)}"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-class CertifiedRegressor(RegressorMixin, _Certified):
-    """A regressor whose predictions come with proofs.
-
-    Parameters
-    ----------
-    estimator : LinearRegression, Ridge, KernelRidge, LinearSmoother, or a Pipeline that ends \
-in one
-    bias : LabelBias
-        Which labels may be wrong.
-    radius : float
-        How far a prediction may move, either way, and still count as the same.
-
-    Attributes
-    ----------
-    estimator_ : the fitted estimator
-
-    Examples
-    --------
-    The paper's worked example, with its influence row z = (-1, 2) made by two orthogonal rows.
-
-    >>> from sklearn.linear_model import LinearRegression
-    >>> model = CertifiedRegressor(
-    ...     LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=1), radius=3
-    ... ).fit([[1, 0], [0, 1]], [3, 4])
-    >>> model.certify([[-1, 2]])
-    <CertificateSet: 1 rows, within 3 if up to 1 label is wrong: 1 robust>
-    """
-
-    def __init__(
-        self, estimator: Any, *, bias: LabelBias | None = None, radius: float | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.bias = bias
-        self.radius = radius
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._check_radius()
-
-    def _check_radius(self) -> None:
-        radius: Any = self.radius
-        number = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
-        if radius is not None and not (number and 0 <= radius < np.inf):
-            raise InputError(
-                f"radius must be a finite number and not negative, got {radius!r}; it is how "
-                "far a prediction may move and still count as the same"
-            )
-
-    def _encode(self, labels: NDArray[Any]) -> FloatArray:
-        if not (labels.dtype.kind in "biuf" or all(isinstance(y, numbers.Number) for y in labels)):
-            raise InputError(
-                f"y holds {labels.dtype} values but a regressor needs numbers; "
-                "for classes use CertifiedClassifier"
-            )
-        return labels.astype(np.float64)
-
-    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
-        return self.targets_
-
-    def _margins(self, score: FloatArray) -> Margins:
-        if self.radius is None:
-            raise InputError(
-                "radius is not set: say how far a prediction may move and still count as the "
-                "same, for example CertifiedRegressor(..., radius=2000)"
-            )
-        self._check_radius()
-        return radius_margins(len(score), float(self.radius))
-
-    def predict(self, X: Any) -> FloatArray:
-        """Prediction of each row, exactly the wrapped estimator's."""
-        rows = self._validated(X, reset=False)
-        return self._raw(self.estimator_, rows)
-
-    def _in_words(self, budget: int) -> str:
-        return f"within {self.radius:g} if {self._wrong(budget)}"

@@ -1,0 +1,13 @@
+"""From a file and a question to certificates: what the command line and the report share.
+
+`request`     the question, as options in words and numbers
+`files`       CSV and Parquet in, typed, refused with the line or the column that is wrong
+`expression`  the safe language of ``--only``
+`columns`     which columns are numbers and which are categories, and their matrix
+`target`      the label column: two classes or real numbers
+`penalty`     the choice of alpha on rows outside the training set
+`study`       all of it together: a fitted model, its test rows and their certificates
+`tradeoff`    the same over many alphas
+`words`       names, numbers and sentences as people read them
+`progress`    who is told how far the work is
+"""

@@ -1,0 +1,155 @@
+"""Columns: which are numbers, which are categories, and the matrix they make."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.audit.words import shorten, show
+from unswayed.exceptions import InputError
+
+# More categories than this, and than half the rows: a name or a number of a file, not a feature.
+_MANY = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One feature column as the training rows have it."""
+
+    name: str
+    categories: pa.Array | None  # None for a number; sorted, a null last where rows miss it
+
+    @classmethod
+    def of(cls, name: str, values: pa.ChunkedArray, *, as_category: bool) -> "Column":
+        """Look at a column of the training rows and decide what it is."""
+        kind = values.type
+        if pa.types.is_dictionary(kind):
+            values, kind = values.cast(kind.value_type), kind.value_type
+        if pa.types.is_null(kind):
+            raise InputError(f"column {shorten(name)!r} is empty; leave it out with --ignore")
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        number = is_number(kind) or pa.types.is_boolean(kind)
+        if not text and not number:
+            raise InputError(
+                f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts; turn "
+                "it into one of them (a date into a year, say) or leave it out with --ignore"
+            )
+        if number and not as_category:
+            return cls(name, None)
+        found = pc.unique(values.combine_chunks())
+        if not as_category and len(found) > max(_MANY, values.length() // 2):
+            raise InputError(
+                f"column {shorten(name)!r} has {len(found):,} different texts in "
+                f"{values.length():,} rows, so it says who a row is and not what it is like; "
+                "leave it out with --ignore, or keep it with --categorical"
+            )
+        return cls(name, found.take(pc.sort_indices(found)))
+
+    def encode(self, values: pa.ChunkedArray) -> FloatArray:
+        """Numbers as they are (missing: NaN), categories by position (unseen: one past the end)."""
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if self.categories is None:
+            numbers = values.cast(pa.float64(), safe=False)
+            return np.asarray(pc.fill_null(numbers, np.nan), dtype=np.float64)
+        position = pc.index_in(values.cast(self.categories.type), value_set=self.categories)
+        return np.asarray(pc.fill_null(position, len(self.categories)), dtype=np.float64)
+
+    @property
+    def n_categories(self) -> int:
+        """How many categories there are; 0 for a number."""
+        return 0 if self.categories is None else len(self.categories)
+
+    def names(self) -> list[str]:
+        """Names of the features this column becomes."""
+        name = shorten(self.name)
+        if self.categories is None:
+            return [name]
+        return [f"{name} = {show(value)}" for value in self.categories.to_pylist()]
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The features of a file, categories first, as the training rows have them."""
+
+    categories: tuple[Column, ...]
+    numbers: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, table: pa.Table, names: list[str], categorical: tuple[str, ...]) -> "Columns":
+        """Look at the feature columns `names` of the training rows."""
+        found = [
+            Column.of(name, table.column(name), as_category=name in categorical) for name in names
+        ]
+        if not found:
+            raise InputError("no feature column is left beside the label; ignore fewer columns")
+        return cls(
+            tuple(column for column in found if column.categories is not None),
+            tuple(column for column in found if column.categories is None),
+        )
+
+    def __iter__(self) -> Any:
+        return iter((*self.categories, *self.numbers))
+
+    def matrix(self, table: pa.Table) -> FloatArray:
+        """One column of numbers per column of the file."""
+        out = np.empty((table.num_rows, len(self.categories) + len(self.numbers)))
+        for at, column in enumerate(self):
+            try:
+                out[:, at] = column.encode(table.column(column.name))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                kind = "numbers" if column.categories is None else str(column.categories.type)
+                raise InputError(
+                    f"column {shorten(column.name)!r} held {kind} in the training file but "
+                    f"{table.column(column.name).type} values here; give both the same kind"
+                ) from None
+        return out
+
+    def unseen(self, matrix: FloatArray) -> dict[str, BoolArray]:
+        """Rows of a matrix whose category no training row has, by column."""
+        flags = {
+            column.name: np.asarray(matrix[:, at] == column.n_categories)
+            for at, column in enumerate(self.categories)
+        }
+        return {name: rows for name, rows in flags.items() if rows.any()}
+
+    def feature_names(self) -> list[str]:
+        """Names of the model's features, in its order."""
+        return [name for column in self for name in column.names()]
+
+    def transformer(self, missing: Literal["refuse", "drop", "impute"]) -> Any:
+        """One-hot categories and scaled numbers; nothing of it looks at the labels."""
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+        split = len(self.categories)
+        known = [np.arange(float(column.n_categories)) for column in self.categories]
+        one_hot = OneHotEncoder(categories=known, handle_unknown="ignore")
+        scale: Any = StandardScaler()
+        if missing == "impute":
+            # keep_empty_features: every column of the file stays a feature, in its place.
+            scale = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), scale)
+        return ColumnTransformer(
+            [
+                ("category", one_hot, list(range(split))),
+                ("number", scale, list(range(split, split + len(self.numbers)))),
+            ]
+        )
+
+    def pipeline(self, final: Any, missing: Literal["refuse", "drop", "impute"]) -> Any:
+        """Put the transformer before a final estimator."""
+        from sklearn.pipeline import Pipeline
+
+        return Pipeline([("features", self.transformer(missing)), ("model", final)])

@@ -1,0 +1,139 @@
+"""Request: what is asked of a file, checked before the file is opened."""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from unswayed.bias import LabelBias, count_budget
+from unswayed.exceptions import InputError
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many labels may be wrong at once: as it was written and as a number."""
+
+    text: str
+    value: float  # an int is a count, a float a share of the training rows
+
+    def count(self, n_rows: int) -> int:
+        """How many of `n_rows` labels that is."""
+        return count_budget(self.value, n_rows)
+
+
+def parse_budget(text: str) -> Budget:
+    """Read a budget: a count, or a share with a percent sign.
+
+    Examples
+    --------
+    >>> parse_budget("1%"), parse_budget("25")
+    (Budget(text='1%', value=0.01), Budget(text='25', value=25))
+    """
+    match = _NUMBER.fullmatch(text)
+    if match is not None:
+        number, percent = float(match[1]), match[2]
+        if percent and 0 <= number < 100:
+            # Rounded: 0.29 / 100 in floats is not the share that was written.
+            return Budget(text.strip(), float(f"{number / 100:.15g}"))
+        if not percent and number >= 0 and number == math.floor(number):
+            return Budget(text.strip(), int(number))
+    raise InputError(
+        f"--budget {text!r} is not a number of labels; write a count such as 25, or a share of "
+        "the training rows below 100 % such as 1%"
+    )
+
+
+def parse_shift(text: str) -> tuple[float, float]:
+    """Read how far labels may be off: ``2000`` is ±2000, ``0:2000`` only upwards.
+
+    Examples
+    --------
+    >>> parse_shift("2000"), parse_shift("0:2000")
+    ((-2000.0, 2000.0), (0.0, 2000.0))
+    """
+    ends = text.split(":")
+    try:
+        numbers = [float(end) for end in ends]
+    except ValueError:
+        numbers = []
+    if len(numbers) == 1 and 0 <= numbers[0] < math.inf:
+        return -numbers[0], numbers[0]
+    if len(numbers) == 2 and -math.inf < numbers[0] <= 0 <= numbers[1] < math.inf:
+        return numbers[0], numbers[1]
+    raise InputError(
+        f"--shift {text!r} is not a range of label errors; write 2000 for up to 2000 either way, "
+        "or 0:2000 for labels that may be up to 2000 too low (LOW:HIGH with LOW <= 0 <= HIGH)"
+    )
+
+
+def parse_share(text: str, option: str) -> float:
+    """Read a share such as ``80%`` or ``0.8``."""
+    match = _NUMBER.fullmatch(text)
+    if match is not None:
+        share = float(match[1]) / (100 if match[2] else 1)
+        if 0 <= share <= 1:
+            return share
+    raise InputError(f"{option} {text!r} is not a share; write 80% or 0.8")
+
+
+def parse_alpha(text: str) -> float | None:
+    """Read a ridge penalty; None for ``auto``."""
+    if text.strip().lower() == "auto":
+        return None
+    try:
+        alpha = float(text)
+    except ValueError:
+        alpha = math.nan
+    if not 0 <= alpha < math.inf:
+        raise InputError(f"--alpha {text!r} is not a penalty; write a number, 0 or more, or auto")
+    return alpha
+
+
+def parse_holdout(text: str) -> float:
+    """Read how many rows to hold out: a count, or a share with a percent sign."""
+    budget = parse_budget(text).value if _NUMBER.fullmatch(text) else 0
+    if budget <= 0:
+        raise InputError(
+            f"--holdout {text!r} leaves no row to certify; write a share such as 10% or a count"
+        )
+    return budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked: which file, which label, which of its labels may be wrong, and how."""
+
+    train: Path
+    label: str
+    test: Path | None = None
+    task: Literal["classification", "regression"] | None = None
+    categorical: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    missing: Literal["refuse", "drop", "impute"] = "refuse"
+    unseen: Literal["refuse", "ignore"] = "refuse"
+    holdout: float = 0.1
+    seed: int = 0
+    budgets: tuple[Budget, ...] = (Budget("1%", 0.01),)
+    shift: tuple[float, float] | None = None
+    only: str | None = None
+    direction: Literal["up", "down"] | None = None
+    radius: float | None = None
+    alpha: float | None = 1.0
+    give_up: float = 0.0
+    groups: tuple[str, ...] = ()
+    method: str = "auto"
+
+    @property
+    def budget(self) -> Budget:
+        """The main budget: the first one given."""
+        return self.budgets[0]
+
+    def bias(self, where: object) -> LabelBias:
+        """Return the bias model, limited to the training rows of the mask `where`."""
+        value = self.budget.value
+        if self.shift is None:
+            return LabelBias.flips(budget=value, where=where, direction=self.direction)  # type: ignore[arg-type]
+        return LabelBias.shifts(self.shift, budget=value, where=where, direction=self.direction)  # type: ignore[arg-type]

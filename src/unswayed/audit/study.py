@@ -1,0 +1,441 @@
+"""Study: a file and a question, answered by a fitted model."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.audit.columns import Columns, is_number
+from unswayed.audit.expression import select
+from unswayed.audit.files import read_table
+from unswayed.audit.penalty import choose_alpha, quality, ridge, split_rows
+from unswayed.audit.progress import Progress, Silent
+from unswayed.audit.request import Budget, Request
+from unswayed.audit.target import Target
+from unswayed.audit.words import shorten, show, suggest
+from unswayed.certificates import Verdict, Witness
+from unswayed.exceptions import InputError, SolverPrecisionWarning
+
+MOST_HELD_OUT = 10_000
+"""Rows held out at most where the share is not asked for: more say little more."""
+MOST_GROUPS = 40
+_VALIDATION = 1 / 9  # of the training rows, as in the paper
+_CHUNK = 1024  # rows certified between two steps of the progress bar
+_EXACT = ("auto", "exact")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of a file: their cells, their numbers in the file (from 1), their features."""
+
+    table: pa.Table
+    numbers: IntArray
+    features: FloatArray
+    labels: FloatArray | None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, at: IntArray) -> "Rows":
+        """Some of the rows."""
+        labels = None if self.labels is None else self.labels[at]
+        return Rows(self.table.take(pa.array(at)), self.numbers[at], self.features[at], labels)
+
+    def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
+        """Cells of some rows as texts, one list per row."""
+        if not len(at):
+            return []
+        some = self.table.select(names).take(pa.array(at))
+        columns = [[show(value, length) for value in each.to_pylist()] for each in some.columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What was proven of every test row."""
+
+    score: FloatArray
+    low: FloatArray
+    high: FloatArray
+    verdict: Any  # object array of Verdict, at the main budget
+    minimum_budget: FloatArray
+
+
+def _need(names: tuple[str, ...], table: pa.Table, option: str) -> None:
+    for name in names:
+        if name not in table.column_names:
+            raise InputError(
+                f"{option}: there is no column {shorten(name)!r}; "
+                f"{suggest(name, table.column_names)}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A request, the rows it is about, and the model that answers it."""
+
+    request: Request
+    target: Target
+    columns: Columns
+    train: Rows
+    test: Rows
+    model: Any
+    alpha: float
+    movable: BoolArray  # training rows whose label may be wrong
+    n_validation: int = 0
+    notes: list[str] = field(default_factory=list)
+    progress: Progress = field(default_factory=Silent)
+
+    # --- what was asked ------------------------------------------------------------------
+
+    @property
+    def n_train(self) -> int:
+        """How many training rows there are."""
+        return len(self.train)
+
+    def count(self, budget: Budget) -> int:
+        """Return a budget as a number of training labels."""
+        return budget.count(self.n_train)
+
+    @property
+    def feature_columns(self) -> list[str]:
+        """Columns of the file that are features, in the file's order."""
+        used = {column.name for column in self.columns}
+        return [name for name in self.train.table.column_names if name in used]
+
+    def bias_in_words(self) -> str:
+        """Say which labels may be wrong and how."""
+        request = self.request
+        what = self._flips_in_words() if request.shift is None else self._shifts_in_words()
+        if request.only is None:
+            return what
+        count = int(self.movable.sum())
+        return (
+            f"{what}, in the {count:,} training rows where {request.only}; "
+            "every other label is taken to be right"
+        )
+
+    def _flips_in_words(self) -> str:
+        negative, positive = self.target.class_names
+        match self.request.direction:
+            case "up":
+                return f"a label {negative!r} may really be {positive!r}"
+            case "down":
+                return f"a label {positive!r} may really be {negative!r}"
+        return "any label may really be the other class"
+
+    def _shifts_in_words(self) -> str:
+        low, high = self.request.shift or (0.0, 0.0)
+        if self.request.direction == "up" or low == 0:
+            return f"any label may be up to {high:g} too low"
+        if self.request.direction == "down" or high == 0:
+            return f"any label may be up to {-low:g} too high"
+        if low == -high:
+            return f"any label may be off by up to {high:g} either way"
+        return f"any label may be up to {-low:g} too high or up to {high:g} too low"
+
+    def keeps(self) -> str:
+        """Say what a robust row keeps."""
+        if self.target.task == "classification":
+            return "keep their prediction"
+        return f"stay within {self.request.radius:g} of their prediction"
+
+    # --- what was found ------------------------------------------------------------------
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Certificates of every test row at the main budget, and their minimum budgets."""
+        n_rows = len(self.test)
+        empty = np.empty((4, n_rows))
+        out = Answers(empty[0], empty[1], empty[2], np.empty(n_rows, object), empty[3])
+        starts = range(0, n_rows, _CHUNK)
+        for start in self.progress.track(starts, "certifying", len(starts)):
+            here = slice(start, start + _CHUNK)
+            certs = self.model.certify(
+                self.test.features[here],
+                budget=self.count(self.request.budget),
+                method=self.request.method,
+            )
+            out.score[here], out.low[here], out.high[here] = certs.score, certs.low, certs.high
+            out.verdict[here] = certs.verdict
+            out.minimum_budget[here] = certs.minimum_budget
+        return out
+
+    def robust(self, budget: Budget) -> BoolArray:
+        """Test rows proven robust at a budget, by the method asked for."""
+        if budget == self.request.budget:
+            return np.asarray(self.answers.verdict == Verdict.ROBUST, dtype=bool)
+        if self.request.method in _EXACT:
+            return self.answers.minimum_budget > self.count(budget)
+        certs = self.model.certify(
+            self.test.features, budget=self.count(budget), method=self.request.method
+        )
+        return np.asarray(certs.robust)
+
+    def quality(self) -> float | None:
+        """Accuracy (R² for regression) on the test rows; None where they have no labels."""
+        if self.test.labels is None:
+            return None
+        return quality(self.target.task, self.answers.score, self.test.labels)
+
+    def prediction(self, at: int) -> str:
+        """Write the prediction of a test row."""
+        score = float(self.answers.score[at])
+        return self.target.show(score > 0.5 if self.target.classes else score)
+
+    def groups(self, name: str) -> list[str]:
+        """Group of every test row, by a column."""
+        return [show(value) for value in self.test.table.column(name).to_pylist()]
+
+    def witnesses(self, at: IntArray) -> list[Witness | None]:
+        """Smallest label changes that overturn each of some test rows; None where none do."""
+        if not len(at):
+            return []
+        certs = self.model.certify(self.test.features[at], budget=self.n_train)
+        tracked = self.progress.track(range(len(at)), "finding witnesses", len(at))
+        return [certs.witness(row) for row in tracked]
+
+
+# --- making one ---------------------------------------------------------------------------
+
+
+def open_study(
+    request: Request, progress: Progress | None = None, *, need_test: bool = True
+) -> Study:
+    """Read the files, split the rows, fit the model.
+
+    Parameters
+    ----------
+    request : Request
+    progress : Progress, optional
+    need_test : bool
+        Without, every row is a training row and there are no test rows (for coefficients).
+    """
+    progress = progress or Silent()
+    return _Opening(request, progress, need_test).study()
+
+
+class _Opening:
+    """The steps from files to a fitted model."""
+
+    def __init__(self, request: Request, progress: Progress, need_test: bool) -> None:
+        self.request = request
+        self.progress = progress
+        self.need_test = need_test
+        self.notes: list[str] = []
+
+    def study(self) -> Study:
+        request = self.request
+        train, train_numbers = self._load(request.train)
+        names = self._feature_names(train)
+        if request.test is not None and self.need_test:
+            test, test_numbers = self._load(request.test, test_of=names)
+        else:
+            stay, out = self._split(train.num_rows)
+            test, test_numbers = train.take(pa.array(out)), train_numbers[out]
+            train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
+        validation = None
+        if request.alpha is None:
+            stay, out = split_rows(
+                train.num_rows, max(1, round(_VALIDATION * train.num_rows)), request.seed + 1
+            )
+            validation = train.take(pa.array(out))
+            train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
+        target = Target.of(request.label, train.column(request.label), request.task)
+        self._check_bias(target)
+        columns = Columns.of(train, names, request.categorical)
+        training = Rows(
+            train, train_numbers, columns.matrix(train), target.encode(train.column(request.label))
+        )
+        testing = self._test_rows(columns, target, test, test_numbers)
+        movable = self._movable(train)
+        alpha = self._alpha(target, columns, training, validation)
+        model = self._fit(target, columns, training, movable, alpha)
+        return Study(
+            request, target, columns, training, testing, model, alpha, movable,
+            n_validation=0 if validation is None else validation.num_rows,
+            notes=self.notes, progress=self.progress,
+        )  # fmt: skip
+
+    def _load(self, path: Any, test_of: list[str] | None = None) -> tuple[pa.Table, IntArray]:
+        """Read a file and see to its missing values; returns row numbers from 1 too."""
+        request = self.request
+        table = read_table(path)
+        if test_of is None:
+            _need((request.label,), table, "--label")
+            _need(request.categorical, table, "--categorical")
+            _need(request.ignore, table, "--ignore")
+            used = [*self._feature_names(table), request.label]
+        else:
+            missing = [name for name in test_of if name not in table.column_names]
+            if missing:
+                raise InputError(
+                    f"{path} lacks the column {shorten(missing[0])!r} that the model was trained "
+                    f"on; {suggest(missing[0], table.column_names)}"
+                )
+            used = [*test_of, *({request.label} & set(table.column_names))]
+        if self.need_test and (test_of is not None or request.test is None):
+            _need(request.groups, table, "--groups")
+        return self._without_missing(path, table, used)
+
+    def _without_missing(
+        self, path: Any, table: pa.Table, used: list[str]
+    ) -> tuple[pa.Table, IntArray]:
+        request, keep = self.request, np.ones(table.num_rows, dtype=bool)
+        for name in used:
+            column = table.column(name)
+            empty = np.asarray(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)))
+            if pa.types.is_floating(column.type) and np.asarray(pc.is_inf(column)).any():
+                raise InputError(
+                    f"{path}: column {shorten(name)!r} holds infinity; replace it by a number"
+                )
+            if not empty.any():
+                continue
+            impute = request.missing == "impute" and name != request.label
+            if request.missing == "refuse" or (request.missing == "impute" and not impute):
+                first = int(np.flatnonzero(empty)[0]) + 1
+                way = "" if name == request.label else ", --missing impute to fill them in"
+                raise InputError(
+                    f"{path}: column {shorten(name)!r} misses {int(empty.sum()):,} values (first "
+                    f"in row {first:,}); pass --missing drop to leave those rows out{way}"
+                )
+            if request.missing == "drop":
+                keep &= ~empty
+        if not keep.any():
+            raise InputError(f"{path}: every row misses a value; nothing is left to certify")
+        if not keep.all():
+            self.notes.append(f"{int((~keep).sum()):,} rows of {path} miss values and are left out")
+            return table.filter(pa.array(keep)), np.flatnonzero(keep) + 1
+        return table, np.arange(table.num_rows) + 1
+
+    def _feature_names(self, table: pa.Table) -> list[str]:
+        out = {self.request.label, *self.request.ignore}
+        return [name for name in table.column_names if name not in out]
+
+    def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
+        if not self.need_test:
+            return np.arange(n_rows), np.arange(0)
+        wanted = self.request.holdout
+        n_out = int(wanted) if wanted >= 1 else max(1, round(wanted * n_rows))
+        if wanted == Request.__dataclass_fields__["holdout"].default:
+            n_out = min(n_out, MOST_HELD_OUT)
+        if n_out > n_rows - 2:
+            raise InputError(
+                f"holding out {n_out:,} of {n_rows:,} rows leaves too few to train on; pass a "
+                "smaller --holdout, or test rows with --test"
+            )
+        return split_rows(n_rows, n_out, self.request.seed)
+
+    def _check_bias(self, target: Target) -> None:
+        request = self.request
+        if target.task == "regression":
+            if request.shift is None:
+                raise InputError(
+                    f"the label {shorten(target.label)!r} is a number, so say how far it may be "
+                    "off: pass --shift 2000, or --shift 0:2000 for labels that are too low"
+                )
+            if request.radius is None and self.need_test:
+                raise InputError(
+                    "a predicted number always moves a little, so say how far is too far: pass "
+                    "--radius, for example --radius 2000"
+                )
+        elif request.shift is not None or request.radius is not None:
+            option = "--shift" if request.shift is not None else "--radius"
+            raise InputError(
+                f"{option} is for labels that are numbers, but {shorten(target.label)!r} has the "
+                f"two classes {' and '.join(map(repr, target.class_names))}, which are flipped; "
+                f"leave {option} out, or pass --task regression"
+            )
+
+    def _test_rows(
+        self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
+    ) -> Rows:
+        request, features = self.request, columns.matrix(test)
+        for name, rows in columns.unseen(features).items():
+            first = int(np.flatnonzero(rows)[0])
+            value = show(test.column(name)[first].as_py())
+            where = f"{int(rows.sum()):,} test rows (first {value!r} in row {numbers[first]:,})"
+            if request.test is not None and request.unseen == "refuse":
+                raise InputError(
+                    f"column {shorten(name)!r} has categories in {where} that no training row "
+                    "has; correct them, or pass --unseen ignore to predict from the other columns"
+                )
+            self.notes.append(
+                f"column {shorten(name)!r}: {where} with a category that no training row has are "
+                "predicted from their other columns"
+            )
+        if request.missing != "impute" and np.isnan(features).any():
+            raise InputError("a test row holds NaN; pass --missing drop or --missing impute")
+        has_label = target.label in test.column_names
+        labels = target.encode(test.column(target.label)) if has_label else None
+        for name in request.groups:
+            kinds = pc.count_distinct(test.column(name), mode="all").as_py() if len(numbers) else 0
+            if kinds > MOST_GROUPS:
+                sort = "numbers" if is_number(test.column(name).type) else "values"
+                raise InputError(
+                    f"--groups: column {shorten(name)!r} has {kinds:,} different {sort}, too many "
+                    f"to compare; name a column with at most {MOST_GROUPS}"
+                )
+        return Rows(test, numbers, features, labels)
+
+    def _movable(self, train: pa.Table) -> BoolArray:
+        if self.request.only is None:
+            return np.ones(train.num_rows, dtype=bool)
+        mask = select(self.request.only, train)
+        if not mask.any():
+            raise InputError(
+                f"--only {shorten(self.request.only)!r} selects no training row, so no label "
+                "could be wrong and everything would be robust; check the values it compares with"
+            )
+        return mask
+
+    def _alpha(
+        self, target: Target, columns: Columns, training: Rows, validation: pa.Table | None
+    ) -> float:
+        if self.request.alpha is not None:
+            return self.request.alpha
+        labels = target.encode(validation.column(target.label))  # type: ignore[union-attr]
+        assert training.labels is not None  # noqa: S101
+        return choose_alpha(
+            self.request,
+            target.task,
+            columns,
+            training=(training.features, training.labels),
+            validation=(columns.matrix(validation), labels),
+            progress=self.progress,
+        )
+
+    def _fit(
+        self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
+    ) -> Any:
+        from unswayed.certified import METHODS, CertifiedClassifier, CertifiedRegressor
+
+        if self.request.method not in METHODS:
+            raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
+        bias = self.request.bias(None if movable.all() else movable)
+        pipeline = columns.pipeline(ridge(alpha), self.request.missing)
+        model: Any
+        if target.task == "classification":
+            model = CertifiedClassifier(pipeline, bias=bias)
+        else:
+            radius = self.request.radius
+            model = CertifiedRegressor(pipeline, bias=bias, radius=radius)
+        with self._noting():
+            return model.fit(training.features, training.labels)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Turn warnings about precision into notes; others are for developers."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for each in caught:
+            if issubclass(each.category, SolverPrecisionWarning):
+                self.notes.append(str(each.message))

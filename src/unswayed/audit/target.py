@@ -1,0 +1,85 @@
+"""Target: the label column, two classes or real numbers."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed._typing import FloatArray
+from unswayed.audit.columns import is_number
+from unswayed.audit.words import shorten, show
+from unswayed.exceptions import InputError
+
+Task = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is predicted. Classes are ordered: the second is the positive one."""
+
+    label: str
+    task: Task
+    classes: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, label: str, values: pa.ChunkedArray, task: Task | None) -> "Target":
+        """Recognise the task from the labels of the training rows."""
+        name = shorten(label)
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        number = is_number(values.type)
+        distinct = sorted(pc.unique(values.combine_chunks()).to_pylist())
+        if len(distinct) < 2:
+            raise InputError(
+                f"the label {name!r} is {show(distinct[0])!r} in every training row; there is "
+                "nothing to predict, so choose another label or more rows"
+            )
+        if task is None:
+            task = "regression" if number and len(distinct) > 2 else "classification"
+        if task == "regression":
+            if not number:
+                raise InputError(
+                    f"the label {name!r} holds texts, but regression needs numbers; leave --task "
+                    "out or choose another label"
+                )
+            return cls(label, "regression")
+        if len(distinct) > 2:
+            shown = ", ".join(repr(show(value, 20)) for value in distinct[:4])
+            raise InputError(
+                f"the label {name!r} has {len(distinct):,} values ({shown}, …), but classes can "
+                "only be certified where there are two; make it a yes/no column"
+                + (" or pass --task regression" if number else "")
+            )
+        return cls(label, "classification", tuple(distinct))
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes as people read them."""
+        return tuple(show(value) for value in self.classes)
+
+    def encode(self, values: pa.ChunkedArray) -> FloatArray:
+        """Labels as numbers: 0 and 1 for the classes."""
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        try:
+            if self.task == "regression":
+                return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
+            known = pa.array(self.classes, type=values.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            raise InputError(
+                f"the label {shorten(self.label)!r} holds {values.type} values here but other "
+                "ones in the training file; give both the same kind"
+            ) from None
+        position = pc.index_in(values, value_set=known)
+        if position.null_count:
+            raise InputError(
+                f"the label {shorten(self.label)!r} has a value here that the training file does "
+                f"not have; it must be one of {', '.join(map(repr, self.class_names))}"
+            )
+        return np.asarray(position, dtype=np.float64)
+
+    def show(self, value: float) -> str:
+        """Write a label given as a number."""
+        return self.class_names[int(value)] if self.classes else show(float(value))

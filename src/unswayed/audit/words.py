@@ -1,0 +1,82 @@
+"""Names, numbers and sentences as people read them."""
+
+import difflib
+import math
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Cut a text that is too long to show."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def suggest(name: str, known: list[str]) -> str:
+    """Say which known name is nearest, or which names there are.
+
+    Examples
+    --------
+    >>> suggest("salry", ["gender", "salary"])
+    "did you mean 'salary'?"
+    """
+    folded = {each.casefold(): each for each in reversed(known)}
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {shorten(folded[near[0]])!r}?"
+    some = ", ".join(repr(shorten(each)) for each in known[:8])
+    return f"the columns are {some}{', …' if len(known) > 8 else ''}"
+
+
+def show(value: Any, length: int = 60) -> str:
+    """Write a cell: whole floats as integers, long texts cut.
+
+    Examples
+    --------
+    >>> show(3603.0), show(0.123456789), show(None), show("a" * 70, 5)
+    ('3603', '0.123457', 'missing', 'aaaa…')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "missing"
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return f"{number:.15g}" if number.is_integer() else f"{number:.6g}"
+    return shorten(str(value), length)
+
+
+def points(share: float, step: str = "0.1") -> str:
+    """Write a share in hundredths, ties rounded up as browsers do: page and terminal must agree.
+
+    Examples
+    --------
+    >>> points(0.0625), points(0.019966, "0.01")
+    ('6.3', '2.00')
+    """
+    return str(Decimal(100 * share).quantize(Decimal(step), ROUND_HALF_UP))
+
+
+def percent(rate: float) -> str:
+    """Write a share.
+
+    Examples
+    --------
+    >>> percent(0.8287), percent(1.0)
+    ('82.9 %', '100.0 %')
+    """
+    return f"{points(rate)} %"
+
+
+def labels(count: float) -> str:
+    """Write a number of labels.
+
+    Examples
+    --------
+    >>> labels(1), labels(2943), labels(math.inf)
+    ('1 label', '2,943 labels', 'never')
+    """
+    if math.isinf(count):
+        return "never"
+    return "1 label" if count == 1 else f"{int(count):,} labels"

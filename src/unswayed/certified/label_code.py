@@ -1,0 +1,23 @@
+"""How labels are written: the user's classes, and the numbers that stand for them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCode:
+    """Numbers for labels; with `classes`, back again."""
+
+    classes: NDArray[Any] | None = None  # (negative, positive), as the user writes them
+    positive: float = 1.0  # the number that stands for the positive class
+
+    def decode(self, targets: FloatArray) -> NDArray[Any]:
+        """Labels as the user writes them; numbers where no classes are known."""
+        if self.classes is None:
+            return targets
+        return np.asarray(self.classes[(targets == self.positive).astype(np.intp)])

@@ -1,0 +1,65 @@
+"""The command line: one file per command.
+
+This door is opened for every ``--help`` and ``--version``, so it imports nothing but the
+standard library; `program` brings in the parser, and each command its own tools.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from unswayed import __version__
+
+SUMMARY = "Would this prediction survive if some of the training labels were wrong?"
+
+COMMANDS = {
+    "certify": "Prove which predictions survive wrong labels, and which do not.",
+    "witness": "Show which labels overturn one prediction.",
+    "coefficients": "Prove which coefficients keep their sign.",
+    "tradeoff": "Weigh accuracy against robustness over alpha.",
+    "reproduce": "Compute every table and figure of the paper again.",
+    "demo": "Run an embedded story end to end and write its report.",
+}
+
+_OVERVIEW = """\
+Usage: unswayed COMMAND [OPTIONS]
+
+{summary}
+
+Commands:
+{commands}
+
+Options:
+  --help                Show this page; after a command, show its options.
+  --version             Show the version.
+  --install-completion  Complete commands and options with the tab key in your shell.
+
+Example:
+  unswayed certify people.csv --label hired --budget 1% --groups gender --report report.html
+
+Exit codes: 0 fine, 1 a rate below --fail-under, 2 bad input.
+"""
+
+
+def overview() -> str:
+    """Return the page that ``unswayed --help`` shows."""
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    return _OVERVIEW.format(summary=SUMMARY, commands=commands)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given in ([], ["--help"], ["-h"]):
+        sys.stdout.write(overview())
+        return 0
+    if given == ["--version"]:
+        sys.stdout.write(f"unswayed {__version__}\n")
+        return 0
+    try:
+        from unswayed.cli.program import run
+    except ModuleNotFoundError as error:
+        from unswayed.cli.extras import complain
+
+        return complain(error)
+    return run(given)

@@ -1,0 +1,175 @@
+"""``unswayed certify``: which predictions survive wrong labels, and which do not."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from unswayed.audit.request import parse_share
+from unswayed.audit.study import Study, open_study
+from unswayed.audit.tradeoff import Point, tradeoff
+from unswayed.audit.words import labels, percent, points
+from unswayed.cli.command import command_line
+from unswayed.cli.options import (
+    MODEL,
+    OUTPUT,
+    BiasOptions,
+    DataOptions,
+    Flag,
+    ModelOptions,
+    Names,
+    OutputOptions,
+    RowOptions,
+    Train,
+    make_request,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.report.summarise import headline
+
+
+def certify(
+    train: Train,
+    /,
+    *,
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    output: OutputOptions | None = None,
+    radius: Annotated[float | None, MODEL] = None,
+    groups: Annotated[Names, OUTPUT] = (),
+    out: Annotated[Path | None, OUTPUT] = None,
+    report: Annotated[Path | None, OUTPUT] = None,
+    with_tradeoff: Annotated[Flag, OUTPUT] = False,
+    fail_under: Annotated[str | None, OUTPUT] = None,
+) -> int:
+    """Prove which predictions survive wrong labels, and which do not.
+
+    Example: unswayed certify people.csv --label hired --budget 1% --groups gender
+    --report report.html
+
+    Parameters
+    ----------
+    radius
+        How far a predicted number may move and still count as the same.
+    groups
+        Columns to compare groups by. COL,COL,… or repeated.
+    out
+        Table of the test rows: FILE.csv, .parquet or .json.
+    report
+        Page with charts for people: FILE.html, readable offline.
+    with_tradeoff
+        Put accuracy against robustness into the report.
+    fail_under
+        Exit with 1 if the rate at the main budget is below this share, such as 80%.
+    """
+    terminal = Terminal(output)
+    request = make_request(train, data, bias, model, test, radius=radius, groups=groups)
+    least = None if fail_under is None else parse_share(fail_under, "--fail-under")
+    check_output(out, "--out", TABLES, train, request.test)
+    check_output(report, "--report", (".html", ".htm"), train, request.test, out)
+    study = open_study(request, terminal)
+    facts = headline(study)
+    page = None
+    if report is not None:
+        points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
+        page = _page(study, points)
+    if out is not None:
+        write_table(out, answer_table(study))
+    if report is not None and page is not None:
+        write_text(report, page)
+    for note in study.notes:
+        terminal.note(note)
+    _show(terminal, study, facts)
+    for path in (out, report):
+        if path is not None:
+            terminal.say(f"wrote {path}")
+    rate = facts["budgets"][0]["rate"]
+    passed = least is None or rate >= least
+    if not passed:
+        terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
+    terminal.answer(facts | {"passed": passed})
+    return 0 if passed else 1
+
+
+def _page(study: Study, points: list[Point] | None) -> str:
+    # The charts' libraries take a second: only those who want a page pay for them.
+    from unswayed.report.render import render
+    from unswayed.report.summarise import summarise
+
+    return render(summarise(study, command=command_line(), tradeoff=points))
+
+
+def answer_table(study: Study) -> dict[str, Any]:
+    """Columns of ``--out``: one row per test row."""
+    answers, numbers = study.answers, study.test.numbers
+    columns: dict[str, Any] = {
+        "row": numbers,
+        "prediction": [study.prediction(at) for at in range(len(numbers))],
+    }
+    if study.test.labels is not None:
+        columns["label"] = [study.target.show(label) for label in study.test.labels.tolist()]
+    columns |= {
+        "score": answers.score,
+        "low": answers.low,
+        "high": answers.high,
+        "verdict": [str(verdict) for verdict in answers.verdict],
+        "minimum_budget": answers.minimum_budget,
+    }
+    return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
+
+
+def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
+    """Say what the answer is about."""
+    what = facts["task"]
+    if facts["classes"]:
+        what += f", positive: {facts['classes'][1]}"
+    held = " (held out)" if facts["held_out"] else ""
+    alpha = "" if facts["alpha"] is None else f"; ridge with alpha {facts['alpha']:g}"
+    terminal.say(f"{facts['label']}: {what}{alpha}")
+    rows = f"{facts['train_rows']:,} training rows"
+    if len(study.test):
+        rows += f", {facts['test_rows']:,} test rows{held}"
+    terminal.say(rows)
+    terminal.say(f"assumed: {facts['bias']}")
+
+
+def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
+    describe(terminal, study, facts)
+    if facts["quality"] is not None:
+        name = "accuracy" if facts["classes"] else "variance explained (R²)"
+        terminal.say(f"{name} on the test rows: {percent(facts['quality'])}")
+    terminal.say()
+    terminal.table(
+        ["wrong labels", "", f"test rows that {facts['keeps']}", ""],
+        [
+            [
+                each["budget"],
+                labels(each["labels"]) if "%" in each["budget"] else "",
+                f"{each['robust']:,} of {facts['test_rows']:,}",
+                percent(each["rate"]),
+            ]
+            for each in facts["budgets"]
+        ],
+    )
+    if facts["undecided"]:
+        terminal.say(f"undecided at {facts['budgets'][0]['budget']}: {facts['undecided']:,} rows")
+    for grouping in facts["groups"]:
+        terminal.say()
+        terminal.table(
+            [grouping["column"], "rows", *(each["budget"] for each in facts["budgets"]), ""],
+            [
+                *(
+                    [
+                        each["group"],
+                        f"{each['rows']:,}",
+                        *map(percent, each["rates"]),
+                        "few rows" if each["small"] else "",
+                    ]
+                    for each in grouping["groups"]
+                ),
+                ["gap", "", *(f"{points(gap)} pt" for gap in grouping["gaps"]), ""],
+            ],
+            left=(0, 2 + len(facts["budgets"])),
+        )
+    terminal.say()

@@ -1,0 +1,106 @@
+"""``unswayed coefficients``: which coefficients keep their sign."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from unswayed.audit.study import Study, open_study
+from unswayed.audit.words import labels
+from unswayed.cli.options import (
+    OUTPUT,
+    BiasOptions,
+    DataOptions,
+    ModelOptions,
+    OutputOptions,
+    Train,
+    make_request,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.cli.writing import TABLES, check_output, write_table
+from unswayed.report.details import all_coefficients
+
+_LINES = 40
+
+
+def coefficients(
+    train: Train,
+    /,
+    *,
+    data: DataOptions,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    output: OutputOptions | None = None,
+    out: Annotated[Path | None, OUTPUT] = None,
+) -> int:
+    """Prove which coefficients keep their sign.
+
+    Every row is a training row. Numbers are scaled to unit variance, so coefficients compare.
+
+    Example: unswayed coefficients people.csv --label salary --shift 2000 --budget 2%
+
+    Parameters
+    ----------
+    out
+        Table of all coefficients: FILE.csv, .parquet or .json.
+    """
+    terminal = Terminal(output)
+    request = make_request(train, data, bias, model)
+    check_output(out, "--out", TABLES, train)
+    study = open_study(request, terminal, need_test=False)
+    found = all_coefficients(study)
+    if out is not None:
+        write_table(out, {head: [each[head] for each in found] for head in found[0]})
+    for note in study.notes:
+        terminal.note(note)
+    _show(terminal, study, found)
+    if out is not None:
+        terminal.say(f"wrote {out}")
+    terminal.answer(
+        {
+            "label": study.target.label,
+            "bias": study.bias_in_words(),
+            "labels": study.count(request.budget),
+            "train_rows": study.n_train,
+            "alpha": study.alpha,
+            "coefficients": found,
+        }
+    )
+    return 0
+
+
+def _sign(coefficient: dict[str, Any]) -> str:
+    if coefficient["verdict"] == "undecided":
+        return "undecided"
+    if not coefficient["keeps_sign"]:
+        return "can be lost"
+    return "stays positive" if coefficient["value"] > 0 else "stays negative"
+
+
+def _show(terminal: Terminal, study: Study, found: list[dict[str, Any]]) -> None:
+    count = study.count(study.request.budget)
+    terminal.say(f"{study.target.label}: {study.target.task}; ridge with alpha {study.alpha:g}")
+    terminal.say(f"{study.n_train:,} training rows; assumed: {study.bias_in_words()}")
+    kept = sum(each["keeps_sign"] for each in found)
+    terminal.say(
+        f"{kept:,} of {len(found):,} coefficients keep their sign if up to {labels(count)} "
+        f"({study.request.budget.text}) {'is' if count == 1 else 'are'} wrong",
+        style="bold",
+    )
+    terminal.say()
+    terminal.table(
+        ["coefficient", "value", "low", "high", "sign", "flipped by"],
+        [
+            [
+                each["name"],
+                f"{each['value']:.4g}",
+                f"{each['low']:.4g}",
+                f"{each['high']:.4g}",
+                _sign(each),
+                labels(each["minimum_budget"]),
+            ]
+            for each in found[:_LINES]
+        ],
+        left=(0, 4),
+    )
+    if len(found) > _LINES:
+        terminal.say(f"… and {len(found) - _LINES:,} smaller ones: --out FILE.csv has them all")
+    terminal.say()

@@ -1,0 +1,27 @@
+"""What to install when a part that only some commands need is missing."""
+
+import sys
+
+_EXTRAS = {
+    "cyclopts": "cli",
+    "rich": "cli",
+    "pyarrow": "cli",
+    "altair": "report",
+    "jinja2": "report",
+    "matplotlib": "experiments",
+    "pandas": "frames",
+    "pooch": "datasets",
+    "vl_convert": "report",
+}
+
+
+def complain(error: ModuleNotFoundError) -> int:
+    """Say which extra to install and return exit code 2; any other missing module is a bug."""
+    missing = (error.name or "").split(".")[0]
+    if missing not in _EXTRAS:
+        raise error
+    sys.stderr.write(
+        f"unswayed: error: this command needs {missing}, which is not installed; "
+        f"pip install 'unswayed[{_EXTRAS[missing]}]'\n"
+    )
+    return 2

@@ -1,0 +1,159 @@
+"""Options that commands share, and the request they make together."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from unswayed.audit.request import (
+    Request,
+    parse_alpha,
+    parse_budget,
+    parse_holdout,
+    parse_shift,
+)
+from unswayed.exceptions import InputError
+
+_DATA = Group("Data", sort_key=1)
+_BIAS = Group("Which labels may be wrong", sort_key=2)
+_MODEL = Group("Model", sort_key=3)
+_OUTPUT = Group("Output", sort_key=4)
+
+MODEL = Parameter(group=_MODEL)
+OUTPUT = Parameter(group=_OUTPUT)
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+Names = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
+Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a Parquet file.")]
+
+
+@Parameter(name="*", group=_DATA)
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """What is learned from what."""
+
+    label: str
+    """Column to predict: two classes, or numbers."""
+    task: Literal["classification", "regression"] | None = None
+    """Instead of what the label looks like."""
+    categorical: Names = ()
+    """Columns of numbers that are categories, such as codes. COL,COL,… or repeated."""
+    ignore: Names = ()
+    """Columns to leave out of the model, such as names. COL,COL,… or repeated."""
+    missing: Literal["refuse", "drop", "impute"] = "refuse"
+    """Rows with missing values: refuse the file, drop them, or fill the values in."""
+
+
+@Parameter(name="*", group=_DATA)
+@dataclass(frozen=True, kw_only=True)
+class RowOptions:
+    """What is tested."""
+
+    test: Path | None = None
+    """Rows to certify, with the same columns; without, some training rows are held out."""
+    holdout: str = "10%"
+    """How many rows to hold out: a share or a count. By default 10 %, at most 10,000."""
+    seed: int = 0
+    """Which rows are held out."""
+    unseen: Literal["refuse", "ignore"] = "refuse"
+    """Test rows with a category that no training row has: refuse them, or predict from the rest."""
+
+
+@Parameter(name="*", group=_BIAS)
+@dataclass(frozen=True, kw_only=True)
+class BiasOptions:
+    """The bias model."""
+
+    budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    """How many labels at once: a count, or a share such as 1% (the default). May be repeated;
+    the first is the main one."""
+    shift: str | None = None
+    """How far numbers may be off: 2000 either way, or 0:2000 too low only."""
+    only: str | None = None
+    """Only labels of rows like these, for example "sex == 'female' and age < 30"."""
+    direction: Literal["up", "down"] | None = None
+    """Only labels that should be higher (the second class in sorted order), or lower."""
+
+
+@Parameter(name="*", group=_MODEL)
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Ridge regression and how it is certified."""
+
+    alpha: str = "1"
+    """Ridge penalty: a number, or auto to choose it on rows kept apart from the training rows."""
+    give_up: float | None = None
+    """Points of accuracy to trade for robustness; takes the largest alpha within that loss."""
+    method: str = "auto"
+    """How to prove it; auto is exact."""
+
+
+@Parameter(name="*", group=_OUTPUT)
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What is shown where."""
+
+    quiet: Flag = False
+    """Print nothing but errors."""
+    json: Flag = False
+    """Print one JSON object instead of tables."""
+
+
+_ANY_ROWS = RowOptions()
+_NO_MODEL = ModelOptions()
+
+
+def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Column names from ``a,b`` or repeated options; quotes keep a comma inside a name.
+
+    Examples
+    --------
+    >>> split_names(("race,sex", '"a, b"'))
+    ('race', 'sex', 'a, b')
+    """
+    return tuple(
+        dict.fromkeys(name.strip() for text in texts for name in next(csv.reader([text]), []))
+    )
+
+
+def make_request(
+    train: Path,
+    data: DataOptions,
+    bias: BiasOptions | None,
+    model: ModelOptions | None,
+    test: RowOptions | None = None,
+    *,
+    radius: float | None = None,
+    groups: tuple[str, ...] = (),
+) -> Request:
+    """Put the options of a command together."""
+    bias, model, test = bias or BiasOptions(), model or _NO_MODEL, test or _ANY_ROWS
+    alpha = parse_alpha("auto" if model.give_up is not None and model.alpha == "1" else model.alpha)
+    if model.give_up is not None and not model.give_up >= 0:
+        raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")
+    if model.give_up is not None and alpha is not None:
+        raise InputError("--give-up chooses alpha, so pass either --alpha or --give-up")
+    if radius is not None and not 0 <= radius < float("inf"):
+        raise InputError(f"--radius {radius:g} is not a distance; pass a number, 0 or more")
+    return Request(
+        train=train,
+        label=data.label,
+        test=test.test,
+        task=data.task,
+        categorical=split_names(data.categorical),
+        ignore=split_names(data.ignore),
+        missing=data.missing,
+        unseen=test.unseen,
+        holdout=parse_holdout(test.holdout),
+        seed=test.seed,
+        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget or ("1%",)))),
+        shift=None if bias.shift is None else parse_shift(bias.shift),
+        only=bias.only,
+        direction=bias.direction,
+        radius=radius,
+        alpha=alpha,
+        give_up=model.give_up or 0.0,
+        groups=split_names(groups),
+        method=model.method,
+    )

@@ -1,0 +1,86 @@
+"""The program: finds the command, runs it, and turns what goes wrong into one line."""
+
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from cyclopts import App, CycloptsError
+
+from unswayed import __version__
+from unswayed.cli import COMMANDS, SUMMARY
+from unswayed.cli.command import given
+from unswayed.cli.extras import complain
+from unswayed.exceptions import UnswayedError
+
+
+def build() -> App:
+    """Make the parser; commands are imported when they are called."""
+    app = App(
+        name="unswayed", help=SUMMARY, version=f"unswayed {__version__}", help_format="plaintext"
+    )
+    for name in COMMANDS:
+        app.command(f"unswayed.cli.{name}:{name}", name=name)
+    app.register_install_completion_command(add_to_startup=False)
+    return app
+
+
+class _Stopped(BaseException):
+    """SIGTERM, raised so that half-written files are removed on the way out."""
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise _Stopped
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def fail(message: object) -> int:
+    """Write one line to stderr; exit code 2."""
+    line = " ".join(str(message).split())
+    sys.stderr.write(f"unswayed: error: {line}\n")
+    return 2
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line and return its exit code."""
+    app = build()
+    given.set(arguments)
+    try:
+        with _stoppable():
+            result = app(
+                arguments, exit_on_error=False, print_error=False, result_action="return_value"
+            )
+            sys.stdout.flush()
+        return int(result or 0)
+    except CycloptsError as error:
+        return fail(f"{error} (unswayed {_command(arguments)}--help shows what there is)")
+    except ModuleNotFoundError as error:
+        return complain(error)
+    except OSError as error:
+        return _system(error)
+    except (UnswayedError, ImportError, MemoryError) as error:
+        return fail(str(error) or "not enough memory; certify fewer rows or columns at a time")
+    except (KeyboardInterrupt, _Stopped) as stop:
+        sys.stderr.write("unswayed: interrupted; no file was left half-written\n")
+        return 143 if isinstance(stop, _Stopped) else 130
+
+
+def _system(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):
+        # The reader (head, say) has seen enough; the interpreter must not flush into the pipe.
+        sys.stdout = None
+        return 0
+    where = f"{error.filename}: " if error.filename else ""
+    return fail(f"{where}{error.strerror or error}")
+
+
+def _command(arguments: list[str]) -> str:
+    return f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""

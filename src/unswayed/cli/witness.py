@@ -1,0 +1,157 @@
+"""``unswayed witness``: which labels overturn one prediction."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from unswayed.audit.study import Study, open_study
+from unswayed.audit.words import labels
+from unswayed.certificates import Witness
+from unswayed.cli.options import (
+    MODEL,
+    OUTPUT,
+    BiasOptions,
+    DataOptions,
+    ModelOptions,
+    OutputOptions,
+    RowOptions,
+    Train,
+    make_request,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
+from unswayed.exceptions import InputError
+
+_COLUMNS = 6  # feature columns that fit beside the labels on a terminal
+_LINES = 40
+
+
+def witness(
+    train: Train,
+    /,
+    *,
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    output: OutputOptions | None = None,
+    row: int,
+    radius: Annotated[float | None, MODEL] = None,
+    out: Annotated[Path | None, OUTPUT] = None,
+) -> int:
+    """Show which labels overturn one prediction.
+
+    Example: unswayed witness people.csv --label hired --row 17
+
+    Parameters
+    ----------
+    row
+        Number of the test row in its file, counted from 1 below the header, as certify --out
+        has it.
+    radius
+        How far a predicted number may move and still count as the same.
+    out
+        Table of the labels to change: FILE.csv, .parquet or .json.
+    """
+    terminal = Terminal(output)
+    request = make_request(train, data, bias, model, test, radius=radius)
+    check_output(out, "--out", TABLES, train, request.test)
+    study = open_study(request, terminal)
+    at = _position(study, row)
+    found = study.witnesses(np.array([at]))[0]
+    for note in study.notes:
+        terminal.note(note)
+    facts = _facts(study, at, found)
+    if found is not None:
+        columns = _columns(study, found)
+        if out is not None:
+            write_table(out, columns)
+        facts["changes"] = as_rows(columns)
+    _show(terminal, study, facts)
+    terminal.answer(facts)
+    return 0
+
+
+def _position(study: Study, row: int) -> int:
+    found = np.flatnonzero(study.test.numbers == row)
+    if len(found):
+        return int(found[0])
+    if study.request.test is None:
+        some = ", ".join(str(number) for number in study.test.numbers[:5])
+        raise InputError(
+            f"--row {row} is not held out, so the model was trained on it; held out are {some}, … "
+            "(the same --seed and --holdout as certify, please), or pass the row with --test"
+        )
+    raise InputError(
+        f"--row {row} is not in {study.request.test}; its rows are 1 to {study.test.numbers[-1]}"
+    )
+
+
+def _refitted(study: Study, at: int, found: Witness) -> float:
+    """Train anew on the changed labels: the proof that anyone can repeat."""
+    from sklearn.base import clone
+
+    changed = np.array(study.train.labels)
+    changed[found.indices] = found.labels
+    fitted = clone(study.model.estimator).fit(study.train.features, changed)
+    return float(fitted.predict(study.test.features[at : at + 1])[0])
+
+
+def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
+    score = float(study.model.certify(study.test.features[at : at + 1], budget=0).score[0])
+    after = None if found is None else _refitted(study, at, found)
+    return {
+        "row": int(study.test.numbers[at]),
+        "bias": study.bias_in_words(),
+        "prediction": _decided(study, score),
+        "score": score,
+        "overturned": found is not None,
+        "labels": None if found is None else len(found),
+        "new_prediction": None if after is None else _decided(study, after),
+        "new_score": after,
+    }
+
+
+def _decided(study: Study, score: float) -> str:
+    return study.target.show(score > 0.5 if study.target.classes else score)
+
+
+def _columns(study: Study, found: Witness) -> dict[str, Any]:
+    """Training rows of a witness: number, label, new label, features."""
+    names = study.feature_columns
+    cells = study.train.cells(found.indices, names)
+    old = np.asarray(study.train.labels)[found.indices]
+    return {
+        "row": study.train.numbers[found.indices].tolist(),
+        "label": [study.target.show(label) for label in old.tolist()],
+        "new label": [study.target.show(label) for label in found.labels.tolist()],
+        **{name: [row[at] for row in cells] for at, name in enumerate(names)},
+    }
+
+
+def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
+    terminal.say(
+        f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})"
+    )
+    terminal.say(f"assumed: {facts['bias']}")
+    if not facts["overturned"]:
+        terminal.say("No label changes of that kind overturn it, however many.", style="bold")
+        return
+    changes = facts["changes"]
+    verb = "overturns" if len(changes) == 1 else "overturn"
+    terminal.say(f"{labels(len(changes))} {verb} it:", style="bold")
+    terminal.say()
+    heads = ["row", "label", "new label", *study.feature_columns[:_COLUMNS]]
+    terminal.table(
+        heads,
+        [[str(change[head]) for head in heads] for change in changes[:_LINES]],
+        left=range(1, len(heads)),
+    )
+    if len(changes) > _LINES:
+        terminal.say(f"… and {len(changes) - _LINES} more: --out FILE.csv has them all")
+    terminal.say()
+    terminal.say(
+        f"refitted on these labels, the model says {facts['new_prediction']} "
+        f"(score {facts['new_score']:.6g})"
+    )

@@ -1,0 +1,92 @@
+"""Output files: whole or not at all."""
+
+import contextlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unswayed.exceptions import InputError
+
+TABLES = (".csv", ".parquet", ".json")
+
+
+def check_output(
+    path: Path | None, option: str, suffixes: tuple[str, ...], *inputs: Path | None
+) -> None:
+    """Raise, before any work is done, if `path` cannot become an output file."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{option} {path}: the name must end in {' or '.join(suffixes)}")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{option} {path}: there is no folder {folder}; make it first")
+    if path.is_dir():
+        raise InputError(f"{option} {path} is a folder; name a file in it")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{option} {path}: nothing may be written to {folder}")
+    if any(each is not None and each.resolve() == path.resolve() for each in inputs):
+        raise InputError(f"{option} {path} would overwrite the input; choose another name")
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a file beside `path` to write to; it takes the name only once it is complete."""
+    path = path.resolve()
+    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
+    try:
+        yield beside
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with whole_file(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+
+
+def to_json(value: Any, *, indent: int | None = 2) -> str:
+    """JSON that every reader accepts: infinity and NaN become null."""
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Turn columns into one dict per row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def write_table(path: Path, columns: dict[str, Any]) -> None:
+    """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending."""
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        rows = as_rows(_plain(columns))
+        write_text(path, to_json(rows, indent=None).replace("}, {", "},\n{") + "\n")
+        return
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pq
+
+    table = pa.table(columns)
+    with whole_file(path) as beside:
+        if suffix == ".csv":
+            pa_csv.write_csv(table, beside)
+        else:
+            pq.write_table(table, beside)

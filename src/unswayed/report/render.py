@@ -1,0 +1,101 @@
+"""A dict to one HTML file that needs no network and runs nothing it was not written with.
+
+Whatever a cell of a file holds is text here: the template escapes it, the data stands in a JSON
+block whose angle brackets are escaped too, and the script only ever sets text. On top of that
+the page's policy allows its own scripts by their hash and nothing else, no requests at all.
+"""
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+import jinja2
+import vl_convert
+
+from unswayed.audit.words import labels, percent, points
+from unswayed.report.charts import coefficient_chart, curve_chart, tradeoff_chart
+
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_CHARTED = 24  # coefficients drawn; more become a wall
+
+
+def render(facts: dict[str, Any]) -> str:
+    """Return the page of a summary."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("unswayed.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "points": points,
+        "labels": labels,
+        "number": _number,
+    }
+    template = environment.get_template("report.html")
+    library = _inert(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # it has a default
+    script = _source(environment, "report.js")
+    return template.render(
+        facts=facts,
+        data=_json(_for_script(facts)),
+        library=library,
+        script=script,
+        style=_source(environment, "report.css"),
+        policy=_policy(library, script),
+    )
+
+
+def _source(environment: jinja2.Environment, name: str) -> str:
+    loader = environment.loader
+    assert loader is not None  # noqa: S101
+    return loader.get_source(environment, name)[0].strip()
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _inert(script: str) -> str:
+    """Keep a script from closing its own tag, without changing what it does."""
+    return script.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _json(value: Any) -> str:
+    """JSON that may stand between script tags."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).translate(
+        _ESCAPES
+    )
+
+
+def _policy(*scripts: str) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'"
+        for each in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
+    """What the page's script works with: no more than it needs."""
+    columns = [each["column"] for each in facts["groups"]]
+    keys = "train_rows test_rows top main small_group minimum_budget group_codes rows".split()
+    charts = {
+        f"curve-{at}": curve_chart(curve, columns[at] if columns else None, facts["main"])
+        for at, curve in enumerate(facts["curves"])
+    }
+    if facts["coefficients"]["rows"]:
+        charts["coefficients"] = coefficient_chart(facts["coefficients"]["rows"][:_CHARTED])
+    if facts["tradeoff"]:
+        charts["tradeoff"] = tradeoff_chart(
+            facts["tradeoff"]["points"],
+            facts["tradeoff"]["budgets"],
+            "accuracy" if facts["classes"] else "r2",
+        )
+    sizes = [[each["rows"] for each in group["groups"]] for group in facts["groups"]]
+    return {key: facts[key] for key in keys} | {"charts": charts, "group_sizes": sizes}

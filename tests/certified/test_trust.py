@@ -1,0 +1,182 @@
+"""Certificates stay what they were, and doubt is said: refits, changed arrays, threads, scales."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_info
+
+from unswayed import (
+    BiasError,
+    CertifiedClassifier,
+    CertifiedRegressor,
+    InputError,
+    LabelBias,
+    LabelPeekError,
+    SolverPrecisionWarning,
+    Verdict,
+    robustness_curve,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] + 0.5 * RNG.normal(size=60) > 0
+TESTS = RNG.normal(size=(20, 3))
+FLIPS = LabelBias.flips(budget=5)
+
+
+def test_certificates_keep_their_answers_when_the_model_is_fitted_anew():
+    model = CertifiedClassifier(Ridge(), bias=FLIPS).fit(X, Y)
+    certs = model.certify(TESTS)
+    least = model.minimum_budget(TESTS)
+    row = int(np.flatnonzero(~certs.robust)[0])
+    before = certs.witness(row)
+    model.fit(RNG.normal(size=(40, 5)), RNG.random(40) > 0.5)
+    np.testing.assert_array_equal(certs.minimum_budget, least)
+    np.testing.assert_array_equal(certs.witness(row).indices, before.indices)
+
+
+def test_changing_the_training_array_later_changes_no_certificate():
+    mine = X.copy()
+    model = CertifiedRegressor(
+        Ridge(fit_intercept=False), bias=LabelBias.shifts(1, budget=5), radius=0.5
+    ).fit(mine, X @ [1.0, 2.0, 3.0])
+    before = model.certify(TESTS).high
+    mine *= 10
+    np.testing.assert_array_equal(model.certify(TESTS).high, before)
+
+
+def test_threads_leave_the_number_of_blas_threads_as_it_was():
+    def blas():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    model = CertifiedClassifier(Ridge(), bias=FLIPS).fit(X, Y)
+    rows = RNG.normal(size=(3000, 3))
+    before = blas()
+    threads = [threading.Thread(target=model.minimum_budget, args=(rows,)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blas() == before
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of the overflow itself
+@pytest.mark.parametrize("scale", [1e200, 1e-170])
+def test_a_scale_that_doubles_cannot_square_is_undecided_and_never_robust(scale):
+    model = CertifiedRegressor(
+        LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=3), radius=0.01
+    )
+    rows = X * scale
+    with pytest.warns(SolverPrecisionWarning, match="every verdict is UNDECIDED"):
+        model.fit(rows, np.zeros(60))
+    certs = model.certify(rows[:3])
+    assert set(certs.verdict) == {Verdict.UNDECIDED}
+    assert np.isnan(certs.minimum_budget).all()
+
+
+def test_undecided_rows_have_no_place_on_a_curve():
+    with pytest.raises(InputError, match="NaN"):
+        robustness_curve([1.0, np.nan])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_on_ties_a_witness_stays_within_the_budget_and_overturns_the_score(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 20))
+    features = rng.integers(-2, 3, size=(n, 2)).astype(float)
+    tests = np.unique(rng.integers(-2, 3, size=(12, 2)).astype(float), axis=0)
+    model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=n), radius=1.0)
+    model.fit(features, rng.integers(0, 2, n))
+    at = model.certify(tests, budget=2)
+    row = int(rng.integers(len(tests)))
+    model.radius = float(at.high[row] - at.score[row])  # to the last bit
+    for budget in (1, 2, n):
+        certs = model.certify(tests, budget=budget)
+        for i in np.flatnonzero(certs.verdict == Verdict.NOT_ROBUST):
+            witness = certs.witness(int(i))
+            assert len(witness) <= budget
+            assert abs(witness.score - certs.score[i]) >= model.radius * (1 - 1e-9)
+
+
+def test_a_classifier_in_a_regressor_is_refused():
+    with pytest.raises(InputError, match="RidgeClassifier predicts classes"):
+        CertifiedRegressor(RidgeClassifier(), bias=FLIPS, radius=1).fit(X, Y)
+
+
+class PeeksWhileTraining(TransformerMixin, BaseEstimator):
+    """Blind in fit and transform; a pipeline trains on fit_transform."""
+
+    def fit(self, X, y=None):
+        self.n_ = 1
+        return self
+
+    def transform(self, X):
+        return X
+
+    def fit_transform(self, X, y=None):
+        self.fit(X)
+        return X if y is None else X + 0.1 * np.asarray(y, dtype=float)[:, None]
+
+
+def test_a_transformer_that_peeks_only_while_training_is_refused():
+    model = CertifiedClassifier(make_pipeline(PeeksWhileTraining(), Ridge()), bias=FLIPS)
+    with pytest.raises(LabelPeekError, match="PeeksWhileTraining"):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("columns", [[2, 1, 0], [7, 8, 9], [0, 1]])
+def test_columns_that_are_numbers_are_compared_too(columns):
+    model = CertifiedClassifier(Ridge(), bias=FLIPS).fit(pd.DataFrame(X), Y)
+    other = pd.DataFrame(X[:, : len(columns)])
+    other.columns = columns
+    with pytest.raises(InputError, match="feature names should match"):
+        model.predict(other)
+
+
+def test_a_mask_whose_index_is_not_that_of_the_rows_is_refused():
+    frame = pd.DataFrame(X, columns=list("abc"))
+    shuffled = frame.sample(frac=1, random_state=0)
+    bias = LabelBias.flips(budget=5, where=frame["a"] > 0)
+    with pytest.raises(BiasError, match="different indexes"):
+        CertifiedClassifier(Ridge(), bias=bias).fit(shuffled, Y)
+    assert CertifiedClassifier(Ridge(), bias=bias).fit(frame, Y)
+
+
+def test_shifted_class_labels_are_always_numbers():
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.shifts(1, budget=30)).fit(
+        X, np.where(Y, "yes", "no")
+    )
+    certs = model.certify(TESTS)
+    for row in np.flatnonzero(~certs.robust):
+        assert certs.witness(int(row)).labels.dtype == np.float64
+
+
+def test_coefficients_of_very_many_features_need_no_identity_matrix():
+    wide = RNG.normal(size=(10, 4000))
+    model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=2), radius=1)
+    certs = model.fit(wide, RNG.normal(size=10)).certify_coefficients()
+    np.testing.assert_allclose(certs.score, model.estimator_.coef_, rtol=1e-9)
+
+
+def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
+    model = CertifiedRegressor(
+        KernelRidge(kernel="rbf"), bias=LabelBias.shifts(1, budget=2), radius=0.3
+    ).fit(X, Y.astype(float))
+    rows = RNG.normal(size=(200_000, 3))
+    asked = []
+    kernel = model.model_.learner._kernel
+
+    def watched(block):
+        asked.append(len(block))
+        return kernel(block)
+
+    monkeypatch.setattr(model.model_.learner, "_kernel", watched)
+    scores = model.model_.learner.scores(rows, model.solution_)
+    assert len(scores) == len(rows)
+    assert max(asked) * len(X) <= 2**22

@@ -1,0 +1,113 @@
+"""Bad input: one line that says what is wrong and what to do, exit 2, no file left behind."""
+
+import pytest
+
+from tests.commands import CLASSES, people, unswayed
+
+GOOD = people(60)
+
+
+def csv(frame):
+    return frame.to_csv(index=False).encode()
+
+
+CASES = {
+    "a missing file": (None, CLASSES, ["no file", "bad.csv"]),
+    "an empty file": (b"", CLASSES, ["is empty", "header"]),
+    "a header only": (csv(GOOD[:0]), CLASSES, ["header but no rows"]),
+    "a label that is not there": (csv(GOOD), ("--label", "hird"), ["did you mean 'hired'?"]),
+    "duplicate columns": (b"a,b,a\n1,2,3\n4,5,6\n", ("--label", "b"), ["two columns named 'a'"]),
+    "a constant label": (
+        csv(GOOD.assign(hired="yes")), CLASSES, ["'yes' in every training row", "another label"],
+    ),
+    "a ragged row": (b"a,b\n1,2\n3,4,5\n6,7\n", ("--label", "b"), ["line 3", "3 cells"]),
+    "a wrong encoding": (
+        csv(GOOD).decode().encode("latin-1"), CLASSES, ["encoding", "UTF-8", "iconv"],
+    ),
+    "UTF-16": (csv(GOOD).decode().encode("utf-16"), CLASSES, ["UTF-16", "iconv"]),
+    "semicolons": (b"a;b\n1;2\n", ("--label", "b"), ["semicolons", "commas"]),
+    "missing values": (
+        csv(GOOD.assign(city=GOOD["city"].where(GOOD.index != 6))), CLASSES,
+        ["'city' misses 1 values", "row 7", "--missing drop"],
+    ),
+    "infinity": (csv(GOOD.assign(education=float("inf"))), CLASSES, ["'education'", "infinity"]),
+    "dates": (
+        csv(GOOD.assign(born="2001-02-03")), CLASSES, ["'born'", "neither numbers nor texts"],
+    ),
+    "names": (
+        csv(people(400).assign(who=[f"p{i}" for i in range(400)])), CLASSES,
+        ["'who'", "--ignore"],
+    ),
+    "three classes": (
+        csv(GOOD), ("--label", "city"), ["3 values", "only be certified where there are two"],
+    ),
+    "a number without a shift": (csv(GOOD), ("--label", "salary"), ["--shift"]),
+    "a number without a radius": (
+        csv(GOOD), ("--label", "salary", "--shift", "9"), ["--radius"],
+    ),
+    "a shift for classes": (csv(GOOD), (*CLASSES, "--shift", "1"), ["two classes", "leave"]),
+    "an unknown column in only": (
+        csv(GOOD), (*CLASSES, "--only", "gendr == 'female'"), ["'gendr'", "'gender'?"],
+    ),
+    "a call in only": (
+        csv(GOOD), (*CLASSES, "--only", "__import__('os').system('touch pwned')"), ["call"],
+    ),
+    "only without rows": (
+        csv(GOOD), (*CLASSES, "--only", "gender == 'x'"), ["selects no training row"],
+    ),
+    "a budget that is none": (csv(GOOD), (*CLASSES, "--budget", "lots"), ["'lots'", "1%"]),
+    "a group that is not there": (csv(GOOD), (*CLASSES, "--groups", "race"), ["'race'"]),
+    "an unknown method": (csv(GOOD), (*CLASSES, "--method", "guess"), ["'guess'", "exact"]),
+    "an unknown option": (csv(GOOD), (*CLASSES, "--bugdet", "1"), ["--bugdet"]),
+    "an output of no known kind": (csv(GOOD), (*CLASSES, "--out", "x.xlsx"), [".csv"]),
+    "an output in no folder": (csv(GOOD), (*CLASSES, "--out", "no/x.csv"), ["no folder"]),
+    "an output onto the input": (csv(GOOD), (*CLASSES, "--out", "bad.csv"), ["overwrite"]),
+    "a broken Parquet file": (b"PAR1 and then nonsense", CLASSES, ["Parquet"]),
+}  # fmt: skip
+
+
+def refused(done, folder, files):
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("unswayed: error: ")
+    assert {path.name for path in folder.iterdir()} == files
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_one_line_and_exit_2(tmp_path, case):
+    content, options, fragments = CASES[case]
+    if content is not None:
+        (tmp_path / "bad.csv").write_bytes(content)
+    before = {path.name for path in tmp_path.iterdir()}
+    outputs = () if "--out" in options else ("--out", "out.csv", "--report", "report.html")
+    done = unswayed("certify", "bad.csv", *options, *outputs, cwd=tmp_path)
+    refused(done, tmp_path, before)
+    for fragment in fragments:
+        assert fragment in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "fragments"),
+    [
+        (lambda frame: frame.assign(city="Derry"), ["'city'", "'Derry'", "--unseen ignore"]),
+        (lambda frame: frame.drop(columns="education"), ["lacks the column 'education'"]),
+        (lambda frame: frame.assign(education="twelve"), ["'education'", "same kind"]),
+        (lambda frame: frame.assign(hired="perhaps"), ["'hired'", "one of 'no', 'yes'"]),
+    ],
+    ids=["unseen categories", "a missing column", "another kind", "another label"],
+)
+def test_a_test_file_that_does_not_fit_is_refused(tmp_path, change, fragments):
+    (tmp_path / "bad.csv").write_bytes(csv(GOOD))
+    (tmp_path / "test.csv").write_bytes(csv(change(GOOD)))
+    done = unswayed("certify", "bad.csv", *CLASSES, "--test", "test.csv", cwd=tmp_path)
+    refused(done, tmp_path, {"bad.csv", "test.csv"})
+    for fragment in fragments:
+        assert fragment in done.stderr
+
+
+def test_a_row_that_was_trained_on_is_refused(tmp_path):
+    (tmp_path / "bad.csv").write_bytes(csv(GOOD))
+    done = unswayed("witness", "bad.csv", *CLASSES, "--row", "9999", cwd=tmp_path)
+    refused(done, tmp_path, {"bad.csv"})
+    assert "not held out" in done.stderr

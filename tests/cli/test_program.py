@@ -1,0 +1,109 @@
+"""The program itself: help, version, missing parts, interruption, whole files."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.commands import CLASSES, unswayed
+from unswayed import __version__
+from unswayed.cli import COMMANDS, overview
+from unswayed.cli.program import build
+from unswayed.cli.writing import whole_file
+
+
+def python(code, *arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=cwd, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_help_and_version_cost_no_parser_and_no_numerics(tmp_path):
+    heavy = "('cyclopts', 'rich', 'numpy', 'sklearn', 'pyarrow')"
+    for flag, expected in (("--help", overview()), ("--version", f"unswayed {__version__}\n")):
+        code = (
+            "import sys; from unswayed.cli import main; code = main(sys.argv[1:]); "
+            f"assert not [m for m in {heavy} if m in sys.modules]; sys.exit(code)"
+        )
+        done = python(code, flag, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+
+
+def test_the_script_and_the_module_are_the_same_program(tmp_path):
+    script = os.path.join(os.path.dirname(sys.executable), "unswayed")
+    done = subprocess.run([script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == unswayed(cwd=tmp_path).stdout == overview()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_opens_with_its_summary_and_shows_an_example(name):
+    app = build()[name]
+    assert app.help.splitlines()[0] == COMMANDS[name]
+    assert f"Example: unswayed {name}" in app.help
+
+
+def test_completion_scripts_know_the_commands_and_their_options():
+    script = build().generate_completion(shell="bash")
+    for word in (*COMMANDS, "--fail-under"):
+        assert word in script
+
+
+def test_a_missing_part_is_named_with_the_extra_that_brings_it(tmp_path):
+    code = (
+        "import sys; sys.modules[sys.argv[1]] = None; from unswayed.cli import main; "
+        "sys.exit(main(sys.argv[2:]))"
+    )
+    done = python(code, "cyclopts", "demo", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "pip install 'unswayed[cli]'" in done.stderr
+    done = python(code, "altair", "demo", "--quiet", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "unswayed: error: this command needs altair, which is not installed; "
+        "pip install 'unswayed[report]'"
+    ]
+    assert not (tmp_path / "unswayed-report.html").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_leaves_no_file_and_no_traceback(folder, number, code):
+    alphas = ",".join(map(str, range(1, 2000)))
+    command = ["tradeoff", "people.csv", *CLASSES, "--alphas", alphas, "--out", "out.csv"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "unswayed", *command],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        time.sleep(4)
+        assert running.poll() is None
+        for _ in range(20):
+            # Again, as a person would: a library that is being imported may swallow the first.
+            running.send_signal(number)
+            try:
+                _, error = running.communicate(timeout=2)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        else:
+            running.kill()
+    assert running.returncode == code
+    assert "Traceback" not in error
+    assert [path.name for path in folder.iterdir()] == ["people.csv"]
+
+
+def test_a_file_that_could_not_be_finished_never_gets_its_name(tmp_path):
+    target = tmp_path / "out.txt"
+    target.write_text("before")
+
+    def interrupted():
+        with whole_file(target) as beside:
+            beside.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    assert target.read_text() == "before"
