@@ -23,6 +23,7 @@ _SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 _PERCENTS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0)
 _DRAWS = {"Income": 2, "COMPAS": 10}
 _READINGS = {"share": "the same share of wrong labels", "count": "the same number of wrong labels"}
+_SHORT = {"share": "share", "count": "number"}
 _HALF = _PERCENTS.index(0.5)
 
 
@@ -125,7 +126,7 @@ def _draw(results: Results, folder: Path) -> None:
                 for share, rates in zip(_SHARES, results[name][reading], strict=True)
             }
             figures.lines(axis, _PERCENTS, series)
-            axis.set(title=f"{name}, same {reading}", ylim=(0, 101))
+            axis.set(title=f"{name}, same {_SHORT[reading]}", ylim=(0, 101))
         row[0].set_ylabel("rows proven robust (%)")
     for axis in axes[-1]:
         axis.set_xlabel("labels wrong (%)")

@@ -22,15 +22,17 @@ def _pyplot() -> Any:
     return plt
 
 
-def panels(n_columns: int, n_rows: int = 1, *, height: float = 2.9) -> tuple[Any, Any]:
-    """Return a figure and its grid of axes, which share their scales."""
+def panels(
+    n_columns: int, n_rows: int = 1, *, height: float = 2.9, alike: bool = True
+) -> tuple[Any, Any]:
+    """Return a figure and its grid of axes; `alike` ones share their vertical scale."""
     plt = _pyplot()
     figure, axes = plt.subplots(
         n_rows,
         n_columns,
         figsize=(min(3.1 * n_columns, 11.0), height * n_rows),
         sharex=True,
-        sharey=True,
+        sharey=alike,
         squeeze=False,
         layout="constrained",
     )
@@ -69,5 +71,5 @@ def save(figure: Any, folder: Path, stem: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with plt.rc_context({"svg.hashsalt": stem, "svg.fonttype": "none"}):
         figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
-    figure.savefig(folder / f"{stem}.png", dpi=110)
+    figure.savefig(folder / f"{stem}.png", dpi=85)
     plt.close(figure)

@@ -112,12 +112,12 @@ def _report(results: Results) -> Record:
 
 
 def _draw(results: Results, folder: Path) -> None:
-    figure, axes = figures.panels(2)
+    figure, axes = figures.panels(2, alike=False)
     left, right = axes[0]
     figures.lines(left, SHARES, {group: _series(results, "rates", group) for group in GROUPS})
     figures.lines(right, SHARES, {group: _series(results, "spread", group) for group in GROUPS})
     left.set(ylabel="rows proven robust (%)", ylim=(0, 101))
-    right.set(ylabel="standard deviation over folds (points)")
+    right.set(ylabel="spread over folds (points)", ylim=(0, None))
     for axis in (left, right):
         axis.set_xlabel("minority's share (%)")
     left.legend(frameon=False, fontsize="small")
