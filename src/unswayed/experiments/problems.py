@@ -113,6 +113,13 @@ def counted(minimum_budget: FloatArray, budgets: Iterable[int]) -> list[float]:
     return [100 * float(np.mean(minimum_budget > budget)) for budget in budgets]
 
 
+@lru_cache(maxsize=256)
+def _minimum_budget(problem: Problem, alpha: float, fold: int) -> FloatArray:
+    """Minimum budgets of a fold's test rows: several tables ask for the same ones."""
+    train, test = problem.splits[fold]
+    return fitted(problem, train, alpha).minimum_budget(problem.rows[test])
+
+
 def mean_rates(
     problem: Problem,
     alpha: float,
@@ -123,8 +130,11 @@ def mean_rates(
 ) -> dict[str, list[float]]:
     """Robustness rates, the mean over the folds; under "all", or one entry per group of race."""
     found: dict[str, list[list[float]]] = {}
-    for train, test in problem.splits:
-        minimum = fitted(problem, train, alpha, where).minimum_budget(problem.rows[test])
+    for fold, (train, test) in enumerate(problem.splits):
+        if where is None:
+            minimum = _minimum_budget(problem, alpha, fold)
+        else:
+            minimum = fitted(problem, train, alpha, where).minimum_budget(problem.rows[test])
         for group, members in _members(problem, test, groups).items():
             rates = percentages(minimum[members], len(train), percents)
             found.setdefault(group, []).append(rates)
