@@ -98,6 +98,7 @@ def _growth_table(rows: list[dict[str, Any]]) -> str:
 
 def _picture(rows: list[dict[str, Any]]) -> None:
     mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "unswayed"  # the same figures give the same file
     figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
     # Okabe and Ito's colours, told apart by marker as well.
     for key, label, colour, marker in (
