@@ -19,15 +19,15 @@ interval arithmetic. `unswayed` has that box and a tighter pair of bounds, the *
 open exactly, so that every verdict is the exact one.
 
 ```python
-box = model.parameter_box(budget=0.01)            # paper, algorithm 5
-model.certify(X_test, budget=0.01, method=box)    # robust or undecided
+box = model.parameter_box(budget=0.01)  # paper, algorithm 5
+model.certify(X_test, budget=0.01, method=box)  # robust or undecided
 
-sandwich = model.sandwich(budget=0.01)            # at most 512 anchors, chosen from training rows
+sandwich = model.sandwich(budget=0.01)  # at most 512 anchors, chosen from training rows
 certs = model.certify(X_test, budget=0.01, method=sandwich)
-certs.low, certs.inner_low                        # outer and inner bounds of the range
-certs.method_counts                               # how many rows by anchor, box, cutting plane
+certs.low, certs.inner_low  # outer and inner bounds of the range
+certs.method_counts  # how many rows by anchor, box, cutting plane
 
-model.certify(X_test, budget=0.01)                # auto: exact verdicts
+model.certify(X_test, budget=0.01)  # auto: exact verdicts
 ```
 
 ## How it works
@@ -98,6 +98,7 @@ def _growth_table(rows: list[dict[str, Any]]) -> str:
 
 def _picture(rows: list[dict[str, Any]]) -> None:
     mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "unswayed"  # the same figures give the same file
     figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
     # Okabe and Ito's colours, told apart by marker as well.
     for key, label, colour, marker in (

@@ -268,6 +268,16 @@ def test_auto_goes_exact_where_that_is_cheaper():
     np.testing.assert_array_equal(certs.low, certs.inner_low)
 
 
+def test_a_sandwich_that_does_not_pay_is_given_up_for_good(eager_auto, monkeypatch):
+    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda self, seconds, n_rows: False)
+    model, tests = gaussian_model()
+    exact = model.certify(tests, method="exact").verdict.tolist()
+    assert model.certify(tests).verdict.tolist() == exact
+    again = model.certify(tests)
+    assert again.verdict.tolist() == exact
+    assert again.method_counts == {"exact": len(tests)}
+
+
 def test_auto_is_exact_for_models_without_parameters(eager_auto):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), rng.normal(size=30)

@@ -25,6 +25,7 @@ _FIRST = 64  # rows timed exactly before anything is decided
 _CHUNK = 256  # rows of the first chunk: early anchors help all later rows; chunks then double
 _LARGEST_CHUNK = 8192  # what is left open is evaluated together: products of many rows are cheap
 _LOT = 64  # open rows evaluated before the others are looked at again
+_ANCHOR_COST = 3  # exact rows that an anchor takes: the labels of both directions are listed too
 _EXPECTED_OPEN = 0.1  # share of rows a new sandwich is expected to leave open
 _KEPT = 4  # sandwiches kept warm, one per budget
 
@@ -56,6 +57,7 @@ class AutoEngine:
     def __init__(self, exact: ExactEngine) -> None:
         self._exact = exact
         self._warm: dict[int, Sandwich] = {}
+        self._useless: set[int] = set()  # budgets at which a sandwich left too much open
         self._row_seconds = np.inf  # of one exact row, the fastest seen
 
     def answer(self, rows: FeatureRows, margins: Margins, budget: int) -> Answer:
@@ -66,14 +68,17 @@ class AutoEngine:
         if sandwich is None:
             start = min(_FIRST, len(rows))
             self._exactly(rows, margins, budget, np.arange(start), answer)
-            if self._worth_building(len(rows) - start):
+            if budget not in self._useless and self._worth_building(len(rows) - start):
                 sandwich = self._build(rows, budget, start)
-        chunk = _CHUNK if start else _LARGEST_CHUNK
+        learning = start > 0  # a new sandwich is given one chunk to find its anchors
+        chunk = _CHUNK if learning else _LARGEST_CHUNK
         while sandwich is not None and start < len(rows):
-            stop = min(start + chunk, len(rows))
-            if not self._by_sandwich(sandwich, rows, margins, slice(start, stop), answer):
+            here = slice(start, min(start + chunk, len(rows)))
+            if not self._by_sandwich(sandwich, rows, margins, here, answer, learning=learning):
+                self._warm.pop(budget, None)
+                self._useless.add(budget)
                 sandwich = None
-            start, chunk = stop, min(2 * chunk, _LARGEST_CHUNK)
+            start, chunk, learning = here.stop, min(2 * chunk, _LARGEST_CHUNK), False
         self._exactly(rows, margins, budget, np.arange(start, len(rows)), answer)
         return answer
 
@@ -83,9 +88,8 @@ class AutoEngine:
             return False
         q = learner.n_parameters  # type: ignore[attr-defined]
         exact = self._row_seconds
-        # An anchor takes about three exact rows: both directions' labels are looked up too.
-        build = (2 * q + 3 * _FIRST) * exact
-        per_row = _bound_seconds(q) + 3 * _EXPECTED_OPEN * exact
+        build = (2 * q + _ANCHOR_COST * _FIRST) * exact
+        per_row = _bound_seconds(q) + _ANCHOR_COST * _EXPECTED_OPEN * exact
         return bool(build + n_rows * per_row < n_rows * exact)
 
     def _build(self, rows: FeatureRows, budget: int, first: int) -> Sandwich:
@@ -121,14 +125,22 @@ class AutoEngine:
         margins: Margins,
         here: slice,
         answer: Answer,
+        *,
+        learning: bool,
     ) -> bool:
-        """Decide a chunk; return whether that was cheaper than exact alone."""
+        """Decide a chunk; return whether that is cheaper than exact alone."""
         started = time.perf_counter()
         learner: LinearLearner = rows.learner  # type: ignore[assignment]
         directions = learner.directions(rows.rows[here])
         asked = margins[here]
         found = sandwich.answer(directions, asked, sharp=False)
         open_rows = np.flatnonzero(found.verdict == Verdict.UNDECIDED)
+        spent = time.perf_counter() - started
+        expected = spent + _ANCHOR_COST * len(open_rows) * self._row_seconds
+        if not learning and not self._pays(expected, len(directions)):
+            answer.put(here, found)
+            self._exactly(rows, margins, sandwich.budget, here.start + open_rows, answer)
+            return False
         while len(open_rows):
             lot, open_rows = open_rows[:_LOT], open_rows[_LOT:]
             found.put(lot, Answer.exact(sandwich.add(directions[lot]), asked[lot]))
@@ -137,7 +149,7 @@ class AutoEngine:
                 found.put(open_rows, again)
                 open_rows = open_rows[again.verdict == Verdict.UNDECIDED]
         answer.put(here, found)
-        return self._pays(time.perf_counter() - started, len(directions))
+        return True
 
     def _pays(self, seconds: float, n_rows: int) -> bool:
         """Whether a chunk took less than exact alone; a short one says nothing."""
