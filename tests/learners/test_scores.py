@@ -30,6 +30,7 @@ from unswayed import (
     LinearSmoother,
     SolverPrecisionWarning,
 )
+from unswayed.learners.adapters import as_matrix, before_final
 
 N_ROWS, N_TESTS = 24, 9
 PRECISION = 1e-9
@@ -65,7 +66,7 @@ def weight(rng):
 def influence(model, X):
     """Influence rows of a fitted model as the engine computes them."""
     learner = model.model_.learner
-    weights = learner.weights(model.model_.features(X))
+    weights = learner.weights(as_matrix(before_final(model.estimator_, X)))
     if learner.design is None:
         return weights
     rows = np.asarray((learner.design @ weights.T).T)
@@ -460,7 +461,7 @@ def test_a_model_of_dense_rows_answers_for_sparse_ones(n_columns, rng, y):
 def test_a_sparse_design_stays_sparse_through_the_engine(rng, y):
     X = sparse.csr_array(one_hot_like(rng, (N_ROWS, 6)))
     model = regress(Ridge(**TIGHT), X, y)
-    assert sparse.issparse(model.model_.features(X))
+    assert sparse.issparse(as_matrix(before_final(model.estimator_, X)))
     assert sparse.issparse(model.model_.learner.design)
     assert sparse.issparse(model.engine_.influence._design)
 

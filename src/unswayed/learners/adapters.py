@@ -89,17 +89,10 @@ def check_certifiable(estimator: Any) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """A fitted estimator seen as linear in its labels.
-
-    `features` turns the user's rows into the learner's; it was fitted without labels.
-    """
+    """A fitted estimator seen as linear in its labels."""
 
     estimator: Any
     learner: Learner
-
-    def features(self, X: Any) -> Matrix:
-        """Rows as the learner takes them."""
-        return as_matrix(before_final(self.estimator, X))
 
     def feature_names(self, names: Any) -> tuple[str, ...]:
         """Names of the final estimator's features, given those of the input."""
