@@ -170,13 +170,13 @@ def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
     ).fit(X, Y.astype(float))
     rows = RNG.normal(size=(200_000, 3))
     asked = []
-    kernel = model.model_.learner._kernel
+    kernel = model.model_.learner.inputs
 
     def watched(block):
         asked.append(len(block))
         return kernel(block)
 
-    monkeypatch.setattr(model.model_.learner, "_kernel", watched)
+    monkeypatch.setattr(model.model_.learner, "inputs", watched)
     scores = model.model_.learner.scores(rows, model.solution_)
     assert len(scores) == len(rows)
     assert max(asked) * len(X) <= 2**22

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.learners.definition import Definition
 from unswayed.learners.symmetric import SymmetricSolver, relative_residual
 
 
@@ -28,6 +29,10 @@ class _Centred:
     def n_parameters(self) -> int:
         """Coefficients, and the mean prediction where there is an intercept."""
         return self.n_features + int(self._fit_intercept)
+
+    def inputs(self, rows: Matrix) -> Matrix:
+        """Feature rows themselves."""
+        return rows
 
     def directions(self, rows: Matrix) -> FloatArray:
         """Rows as the parameters see them: centred, with a constant for the mean prediction."""
@@ -75,6 +80,13 @@ class LeastSquares(_Centred):
         rank: int | None = None,
     ) -> None:
         self.n_rows, self.n_features = (int(size) for size in features.shape)
+        self.definition = Definition(
+            "ridge",
+            features,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+        )
         self.row_scale = sample_weight
         self._sparse = hasattr(features, "indptr")
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
@@ -187,6 +199,13 @@ class WideLeastSquares(_Centred):
         rank: int | None = None,
     ) -> None:
         self.n_rows, self.n_features = (int(size) for size in features.shape)
+        self.definition = Definition(
+            "ridge",
+            features,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+        )
         weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._fit_intercept = fit_intercept
         self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)

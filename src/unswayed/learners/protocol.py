@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.definition import Definition
 
 
 class Learner(Protocol):
@@ -13,6 +14,7 @@ class Learner(Protocol):
     """
 
     n_rows: int
+    definition: Definition
     residual: float  # relative, of its equations on a probe: how well they were solved
 
     @property
@@ -27,6 +29,10 @@ class Learner(Protocol):
 
     def weights(self, rows: Matrix) -> FloatArray:
         """Weight vectors of feature rows, one row each."""
+        ...
+
+    def inputs(self, rows: Matrix) -> Matrix:
+        """Feature rows as the definition sees them: features, kernel rows or influence rows."""
         ...
 
     def solve(self, labels: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
+from unswayed.learners.definition import Definition
 
 
 class LinearSmoother(RegressorMixin, BaseEstimator):
@@ -93,11 +94,14 @@ class SmootherLearner:
 
     def __init__(self, smoother: LinearSmoother) -> None:
         self.n_rows = len(smoother.y_fit_)
+        self.definition = Definition("smoother")
         self._smoother = smoother
 
-    def weights(self, rows: Matrix) -> FloatArray:
-        """Whole influence rows."""
+    def inputs(self, rows: Matrix) -> FloatArray:
+        """Influence rows."""
         return self._smoother.influence_rows(rows)
+
+    weights = inputs
 
     def solve(self, labels: FloatArray) -> FloatArray:
         """The labels themselves."""
