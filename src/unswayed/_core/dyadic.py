@@ -86,12 +86,10 @@ def enclose(value: Fraction) -> tuple[float, float]:
     try:
         nearest = float(value)
     except OverflowError:
-        nearest = math.copysign(math.inf, value)
-    if math.isinf(nearest) or nearest != value:
-        if nearest > value:
-            return math.nextafter(nearest, -math.inf), nearest
-        return nearest, math.nextafter(nearest, math.inf)
-    return nearest, nearest
+        nearest = math.inf if value > 0 else -math.inf
+    if nearest > value:
+        return math.nextafter(nearest, -math.inf), nearest
+    return nearest, nearest if nearest == value else math.nextafter(nearest, math.inf)
 
 
 def whole_sums(values: Sequence[int], group: IntArray, n_groups: int) -> list[int]:
