@@ -35,7 +35,10 @@ def _whole(row):
 
 
 def solve(matrix, right):
-    """A solution of matrix · x = right, for every column of `right`; unknowns left free are 0."""
+    """Solutions of matrix · x = right, one per column of `right`, and the rank of the matrix.
+
+    Unknowns that are left free are 0.
+    """
     width = len(matrix[0])
     rows = [_whole([*left, *ends]) for left, ends in zip(matrix, right, strict=True)]
     pivots, last = [], 1
@@ -53,22 +56,28 @@ def solve(matrix, right):
                 rows[i] = [(head * a - lead * b) // last for a, b in zip(row, top, strict=True)]
         pivots.append(column)
         last = head
-    assert not any(any(row) for row in rows[len(pivots) :]), "the equations contradict each other"
     solution = [[ZERO] * len(right[0]) for _ in range(width)]
+    if any(any(row[width:]) for row in rows[len(pivots) :]):
+        return None, len(pivots)
     for at, column in enumerate(pivots):
         solution[column] = [Fraction(end, rows[at][column]) for end in rows[at][width:]]
-    return solution
+    return solution, len(pivots)
 
 
 def least_solution(normal, right, sizes):
-    """Of all solutions of normal · x = right the one of least Σ size·x², by its multipliers."""
+    """Of all solutions of normal · x = right the one of least Σ size·x²."""
     width = len(normal)
-    blank = [ZERO] * width
-    system = [[*row, *blank] for row in normal]
+    plain, rank = solve(normal, right)
+    if rank == width:
+        return plain
+    # Not unique: the least one is Σ multiplier·equation, divided by the sizes.
+    system = [[*row, *[ZERO] * width] for row in normal]
     for j, size in enumerate(sizes):
-        system.append([size if i == j else ZERO for i in range(width)] + [-a for a in normal[j]])
+        unit = [size if i == j else ZERO for i in range(width)]
+        system.append([*unit, *(-row[j] for row in normal)])
     ends = [*right, *([ZERO] * len(right[0]) for _ in range(width))]
-    return solve(system, ends)[:width]
+    found, _ = solve(system, ends)
+    return found[:width]
 
 
 def ridge_map(X, alpha, fit_intercept, weight):
@@ -77,24 +86,27 @@ def ridge_map(X, alpha, fit_intercept, weight):
     n_rows, size = len(rows), len(rows[0])
     weighted = [[s * a for a in row] for s, row in zip(weight, rows, strict=True)]
     normal = product(list(zip(*weighted, strict=True)), rows)
-    alpha = Fraction(alpha)
+    if not fit_intercept:  # an equation 0 = 0: say that the intercept is 0
+        normal[0][0] = Fraction(1)
     for j in range(1, size):
-        normal[j][j] += alpha
+        normal[j][j] += Fraction(alpha)
     right = [[weighted[i][j] for i in range(n_rows)] for j in range(size)]
     return least_solution(normal, right, [ZERO, *[Fraction(1)] * (size - 1)])
 
 
 def kernel_map(K, alpha, weight):
     """Dual coefficients as combinations of the labels: √S (√S K √S + alpha I)⁺ √S."""
-    n_rows = len(weight)
-    kept = [i for i in range(n_rows) if weight[i]]
+    kept = [i for i, s in enumerate(weight) if s]
     q = [[Fraction(K[i][j]) for j in kept] for i in kept]
     for at, i in enumerate(kept):
         q[at][at] += Fraction(alpha) / weight[i]
-    weighted = [[weight[i] * a for a in q[at]] for at, i in enumerate(kept)]
-    turned = [list(column) for column in zip(*weighted, strict=True)]
-    found = least_solution(product(turned, q), turned, [1 / weight[i] for i in kept])
-    full = [[ZERO] * n_rows for _ in range(n_rows)]
+    identity = [[Fraction(int(i == j)) for j in kept] for i in kept]
+    found, rank = solve(q, identity)
+    if rank < len(kept):
+        weighted = [[weight[i] * a for a in q[at]] for at, i in enumerate(kept)]
+        turned = [list(column) for column in zip(*weighted, strict=True)]
+        found = least_solution(product(turned, q), turned, [1 / weight[i] for i in kept])
+    full = [[ZERO] * len(weight) for _ in weight]
     for at, i in enumerate(kept):
         for other, j in enumerate(kept):
             full[i][j] = found[at][other]
