@@ -1,0 +1,170 @@
+"""What a certified model says of a problem, compared with the truth; every lie is one line."""
+
+import contextlib
+import math
+import warnings
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import clone
+
+from tests.soundness.truth import Fraction
+from unswayed.certificates import Verdict
+from unswayed.exceptions import SolverPrecisionWarning
+
+
+@contextlib.contextmanager
+def ill_conditioned():
+    """Problems here are hard on purpose: the solvers of others may say so."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", SolverPrecisionWarning)
+        warnings.simplefilter("ignore", LinAlgWarning)
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn|scipy|numpy")
+        yield
+
+
+def can_be_fitted(problem):
+    """Whether scikit-learn itself gets through: at extreme scales it may refuse its own sums."""
+    given = {} if problem.weight is None else {"sample_weight": problem.weight}
+    try:
+        with ill_conditioned():
+            clone(problem.estimator).fit(problem.matrix(problem.X), problem.targets, **given)
+    except (ValueError, np.linalg.LinAlgError):
+        return False
+    return True
+
+
+def true_rows(problem, model):
+    """Truth about the test rows as the model computed their features."""
+    learner = model.model_.learner
+    if problem.kind != "kernel-ridge":
+        return problem.true_rows(problem.influence(problem.tests))
+    inputs = learner.inputs(problem.matrix(problem.tests))
+    return problem.true_rows(problem.influence(inputs, learner.definition.matrix))
+
+
+def methods(problem):
+    """Methods that exist for a problem's model."""
+    found = ["auto", "exact"]
+    if problem.kind == "ridge":
+        found.append("box")
+        if len(problem.X) >= problem.X.shape[1]:
+            found.append("sandwich")
+    return found
+
+
+def false_verdicts(certs, true):
+    for i, row in enumerate(true):
+        verdict, overturned = certs.verdict[i], row.overturned(certs.budget)
+        if verdict == (Verdict.ROBUST if overturned else Verdict.NOT_ROBUST):
+            yield (
+                f"row {i}: {verdict} at budget {certs.budget}, but {row.minimum_budget} label "
+                f"changes overturn it (score {float(row.score)!r})"
+            )
+
+
+def false_ranges(certs, true):
+    for i, row in enumerate(true):
+        if certs.error[i] == math.inf:  # it says that it knows nothing
+            continue
+        up, down = row.reach(certs.budget)
+        low, high = row.score - down, row.score + up
+        if not (certs.low[i] <= low and high <= certs.high[i]):
+            yield f"row {i}: true range {_pair(low, high)} outside {certs.low[i], certs.high[i]}"
+        if not (low <= certs.inner_low[i] and certs.inner_high[i] <= high):
+            inner = certs.inner_low[i], certs.inner_high[i]
+            yield f"row {i}: inner range {inner} outside the true one {_pair(low, high)}"
+        if not abs(row.score - Fraction(float(certs.score[i]))) <= certs.error[i]:
+            yield (
+                f"row {i}: score {certs.score[i]!r} ± {certs.error[i]!r} misses the true one, "
+                f"{float(row.score)!r}"
+            )
+
+
+def _pair(low, high):
+    return tuple(float(end) if abs(end) < 1e308 else end for end in (low, high))
+
+
+def false_budgets(budgets, proven, true):
+    for i, row in enumerate(true):
+        said, least = budgets[i], row.minimum_budget
+        if proven[i] and said != least:
+            yield f"row {i}: minimum budget {said} is called proven, but it is {least}"
+        if not proven[i] and said > least:
+            yield f"row {i}: minimum budget is called at least {said}, but it is {least}"
+
+
+def unresolved(certs, problem, true):
+    """What is wrong with certificates that exact arithmetic has settled."""
+    yield from false_verdicts(certs, true)
+    yield from false_ranges(certs, true)
+    for i, row in enumerate(true):
+        if certs.verdict[i] == Verdict.UNDECIDED:
+            yield f"row {i}: undecided after exact arithmetic"
+        if certs.minimum_budget[i] != row.minimum_budget:
+            yield f"row {i}: minimum budget {certs.minimum_budget[i]}, but it is exactly " + str(
+                row.minimum_budget
+            )
+        witness = certs.witness(i)
+        if row.overturned(certs.budget) and not _overturns(witness, problem, row):
+            yield f"row {i}: {witness} is no smallest set of label changes that overturns it"
+
+
+def _overturns(witness, problem, row):
+    """Whether a witness is as small as can be, and its labels change the prediction, exactly.
+
+    Labels are doubles: what was added to them is the end of the interval that rounds to them.
+    """
+    if witness is None or len(witness) != row.minimum_budget:
+        return False
+    rows = witness.indices.tolist()
+    ends = []
+    for i, label in zip(rows, witness.labels.tolist(), strict=True):
+        both = problem.lower[i], problem.upper[i]
+        ends.append([end for end in both if problem.targets[i] + end == label])
+    if not all(ends):
+        return False
+    for sign in (1, -1):
+        offsets = [
+            max(each, key=lambda end, i=i: sign * row.z[i] * Fraction(end))
+            for i, each in zip(rows, ends, strict=True)
+        ]
+        if not rows or row.overturned_by(rows, offsets):
+            return True
+    return False
+
+
+def lies(problem):
+    """Everything that is false in what the package says of a problem, and how many cases it has."""
+    with ill_conditioned():
+        model = problem.fitted()
+        tests = problem.matrix(problem.tests)
+        true = true_rows(problem, model)
+        found, n_cases = [], len(true)
+
+        def note(what, complaints):
+            found.extend(f"{what}, {complaint}" for complaint in complaints)
+
+        for method in methods(problem):
+            certs = model.certify(tests, method=method)
+            note(f"method={method!r}", false_verdicts(certs, true))
+            note(f"method={method!r}", false_ranges(certs, true))
+        budgets = model.minimum_budget(tests, return_proven=True)
+        note("minimum_budget", false_budgets(*budgets, true))
+        note("certificates", false_budgets(certs.minimum_budget, certs.minimum_budget_proven, true))
+        note("resolve='exact'", unresolved(model.certify(tests, resolve="exact"), problem, true))
+        budgets = model.minimum_budget(tests, resolve="exact")
+        note("minimum_budget, resolve='exact'", false_budgets(budgets, [True] * len(true), true))
+        if problem.kind == "ridge":
+            true = problem.true_coefficients()
+            n_cases += len(true)
+            certs = model.certify_coefficients()
+            note("coefficients", false_verdicts(certs, true))
+            note("coefficients", false_ranges(certs, true))
+            note(
+                "coefficients",
+                false_budgets(certs.minimum_budget, certs.minimum_budget_proven, true),
+            )
+            certs = model.certify_coefficients(resolve="exact")
+            note("coefficients, resolve='exact'", unresolved(certs, problem, true))
+    return found, n_cases
