@@ -59,6 +59,8 @@ class Problem:
     def bias(self):
         if self.flips is not None:
             return LabelBias.flips(budget=self.budget, **self.flips)
+        if len({*self.lower}) == len({*self.upper}) == 1:
+            return LabelBias.shifts((self.lower[0], self.upper[0]), budget=self.budget)
         return LabelBias.intervals(self.lower, self.upper, budget=self.budget)
 
     def matrix(self, rows):
@@ -87,6 +89,7 @@ class Problem:
         if self.kind == "smoother":
             return rows
         if self.kind == "kernel-ridge":
+            kernel_matrix = self.X if kernel_matrix is None else kernel_matrix
             return truth.product(rows, truth.kernel_map(kernel_matrix, self.alpha, self.weights))
         constant = truth.Fraction(int(self.fit_intercept))
         return truth.product([[constant, *row] for row in rows], self.ridge_map)
@@ -187,7 +190,7 @@ def _with_question(rng, family, seed, X, tests, **known):
 def _at_a_tie(rng, problem):
     """The same problem with the question moved to within a few ulps of its answer."""
     if problem.radius is None:
-        return _rows_at_threshold(rng, problem)
+        return _rows_at_the_edge(rng, problem, 0)
     row = problem.true_rows(problem.influence(problem.tests[:1]))[0]
     reach = row.reach(problem.budget)[rng.integers(2)]
     try:
@@ -199,19 +202,21 @@ def _at_a_tie(rng, problem):
     return dataclasses.replace(problem, radius=float(min(radius, np.finfo(float).max)))
 
 
-def _rows_at_threshold(rng, problem):
-    """Test rows between two others, where the range just touches the threshold."""
+def _rows_at_the_edge(rng, problem, first):
+    """Test rows between two others, where the range just touches the threshold or radius."""
     influence = np.array([[float(a) for a in row] for row in problem.ridge_map])
     constant = float(problem.fit_intercept)
     side = rng.choice([-1.0, 1.0])
+    kind, value = problem.question
 
     def excess(row):
         z = np.concatenate(([constant], row)) @ influence
         gains = np.sort(np.maximum(side * z * problem.lower, side * z * problem.upper))[::-1]
-        return z @ problem.targets + side * gains[: problem.budget].sum() - problem.question[1]
+        moved = gains[: problem.budget].sum() - (value if kind == "radius" else 0.0)
+        return moved if kind == "radius" else z @ problem.targets + side * moved - value
 
     tests = problem.tests.copy()
-    for at in range(len(tests)):
+    for at in range(first, len(tests)):
         for _ in range(5):
             start, stop = tests[at], tests[at] + rng.normal(size=tests.shape[1]) * 10
             if excess(start) * excess(stop) < 0:
@@ -242,7 +247,7 @@ def near_ties(rng, family, seed):
     if rng.random() < 0.3:
         X = np.round(X * 4) / 4
     problem = _with_question(rng, family, seed, X, rng.normal(size=(3, n_columns)))
-    return _at_a_tie(rng, problem)
+    return _rows_at_the_edge(rng, _at_a_tie(rng, problem), 1)
 
 
 def integers(rng, family, seed):
@@ -327,6 +332,9 @@ def scales(rng, family, seed):
         columns = columns * 10.0 ** rng.uniform(-3, 3, size=(n_rows, n_columns))
     X = rng.normal(size=(n_rows, n_columns)) * columns
     tests = rng.normal(size=(3, n_columns)) * (columns if columns.ndim == 1 else columns[0])
+    if rng.random() < 0.3:
+        alpha = float(rng.choice([0.0, 1.0, float(columns.flat[0]) ** 2]))
+        return _with_question(rng, family, seed, X, tests, alpha=alpha)
     label = scale()
     known = {"targets": rng.normal(size=n_rows) * label}
     known |= _offsets(rng, n_rows, label * float(10.0 ** rng.uniform(-3, 3)))
@@ -398,7 +406,9 @@ def kernels(rng, family, seed):
             X, tests = np.round(X), np.round(tests)
             known["alpha"] = float(rng.choice([0.0, 1.0]))
         X, tests = X @ X.T, tests @ X.T
-    return _with_question(rng, family, seed, X, tests, **known)
+    problem = _with_question(rng, family, seed, X, tests, **known)
+    tie = kernel == "precomputed" and problem.radius is not None
+    return _at_a_tie(rng, problem) if tie else problem
 
 
 def smoothers(rng, family, seed):

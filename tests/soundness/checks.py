@@ -9,7 +9,9 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 
 from tests.soundness.truth import Fraction
+from unswayed.bias import ResolvedBias
 from unswayed.certificates import Verdict
+from unswayed.engines.rational import ExactLimits, RationalEngine
 from unswayed.exceptions import SolverPrecisionWarning
 
 
@@ -19,6 +21,7 @@ def ill_conditioned():
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", SolverPrecisionWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
+        warnings.filterwarnings("ignore", message="Singular matrix", module="sklearn")
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn|scipy|numpy")
         yield
 
@@ -134,6 +137,29 @@ def _overturns(witness, problem, row):
     return False
 
 
+def wrong_exactly(rows, problem, true):
+    """What the rational engine gets wrong; every row, for certificates ask it about few."""
+    for i, (found, row) in enumerate(zip(rows, true, strict=True)):
+        kind, value = row.question
+        limits = (
+            ExactLimits.radius(value)
+            if kind == "radius"
+            else ExactLimits.sign(found.score)
+            if kind == "sign"
+            else ExactLimits.threshold(found.score, value)
+        )
+        if found.score != row.score or found.reach(problem.budget) != row.reach(problem.budget):
+            yield f"row {i}: the exact range is off"
+        if found.minimum_budget(limits) != row.minimum_budget:
+            yield f"row {i}: the exact minimum budget is off"
+        if row.minimum_budget < math.inf:
+            changed, offsets = found.changes(limits, row.minimum_budget)
+            if len(changed) != row.minimum_budget or (
+                len(changed) and not row.overturned_by(changed.tolist(), offsets.tolist())
+            ):
+                yield f"row {i}: the exact changes do not overturn it"
+
+
 def lies(problem):
     """Everything that is false in what the package says of a problem, and how many cases it has."""
     with ill_conditioned():
@@ -145,6 +171,10 @@ def lies(problem):
         def note(what, complaints):
             found.extend(f"{what}, {complaint}" for complaint in complaints)
 
+        learner = model.model_.learner
+        bias = ResolvedBias(problem.lower, problem.upper, problem.budget)
+        engine = RationalEngine(learner.definition, bias, problem.targets)
+        note("rational", wrong_exactly(engine.rows(learner.inputs(tests)), problem, true))
         for method in methods(problem):
             certs = model.certify(tests, method=method)
             note(f"method={method!r}", false_verdicts(certs, true))
@@ -158,6 +188,7 @@ def lies(problem):
         if problem.kind == "ridge":
             true = problem.true_coefficients()
             n_cases += len(true)
+            note("rational coefficients", wrong_exactly(engine.coefficients(), problem, true))
             certs = model.certify_coefficients()
             note("coefficients", false_verdicts(certs, true))
             note("coefficients", false_ranges(certs, true))
