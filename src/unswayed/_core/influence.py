@@ -1,6 +1,6 @@
 """Influence rows over the entries: z = A·w, block by block, dense or sparse."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -8,12 +8,22 @@ from unswayed._core.compression import Entries, distinct_rows, merge_rows
 from unswayed._typing import FloatArray, IntArray, Matrix
 
 
+_GRAM_BLOCK = 4096  # rows at a time: short sums round less
+
+
+class SizedRows(NamedTuple):
+    """Rows of numbers, and a size per row that bounds on their errors are relative to."""
+
+    values: FloatArray
+    sizes: FloatArray
+
+
 class WeightRows(Protocol):
     """Weight vectors of the rows in question, made on demand: they may be as wide as n."""
 
     def __len__(self) -> int: ...
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> SizedRows:
         """Weights of rows start to stop, one row each."""
         ...
 
@@ -93,15 +103,20 @@ class InfluenceMap:
         return np.asarray(self._design[:, index] @ amount)
 
     def gram(self, factors: FloatArray) -> FloatArray:
-        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e."""
+        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e, in sums of `gram_terms`."""
         if self._design is None:
             raise TypeError("influence rows without a design have no Gram matrix")
         if self._sparse:
             scaled = self._design.multiply(factors[:, None]).tocsr()
             return np.asarray((self._design.T @ scaled).toarray())
         total = np.zeros((self.width, self.width))
-        step = max(1, 2**22 // max(1, self.width))
-        for at in range(0, len(factors), step):
-            part = self._design[:, at : at + step]
-            total += (part * factors[at : at + step]) @ part.T
+        for at in range(0, len(factors), _GRAM_BLOCK):
+            part = self._design[:, at : at + _GRAM_BLOCK]
+            total += (part * factors[at : at + _GRAM_BLOCK]) @ part.T
         return total
+
+    @property
+    def gram_terms(self) -> int:
+        """How many roundings the longest sum of `gram` takes."""
+        n_rows = len(self.entries)
+        return n_rows if self._sparse else min(n_rows, _GRAM_BLOCK) + -(-n_rows // _GRAM_BLOCK)

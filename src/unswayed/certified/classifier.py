@@ -1,5 +1,6 @@
 """CertifiedClassifier: a binary classifier whose predictions come with proofs."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
 from unswayed.certified.label_code import LabelCode
+from unswayed.certified.question import Limits
 from unswayed.engines.margins import Margins, threshold_margins
+from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
+from unswayed.learners.accuracy import Scores
 from unswayed.learners.adapters import final_estimator
 
 
@@ -90,8 +94,11 @@ Pipeline that ends in one
         flips = self.bias is not None and self.bias.kind == "flips"
         return LabelCode(self.classes_ if flips else None)
 
-    def _margins(self, score: FloatArray) -> Margins:
-        return threshold_margins(score, self.threshold_)
+    def _margins(self, scores: Scores) -> Margins:
+        return threshold_margins(scores, self.threshold_)
+
+    def _limits(self) -> Limits:
+        return partial(ExactLimits.threshold, threshold=self.threshold_)
 
     def _raw(self, estimator: Any, X: Any) -> FloatArray:
         if self._signed():

@@ -10,8 +10,11 @@ from sklearn.base import RegressorMixin, is_classifier
 from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
+from unswayed.certified.question import Limits
 from unswayed.engines.margins import Margins, radius_margins
+from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
+from unswayed.learners.accuracy import Scores
 from unswayed.learners.adapters import final_estimator
 
 
@@ -80,14 +83,18 @@ in one
     def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
         return self.targets_
 
-    def _margins(self, score: FloatArray) -> Margins:
+    def _margins(self, scores: Scores) -> Margins:
         if self.radius is None:
             raise InputError(
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
         self._check_radius()
-        return radius_margins(len(score), float(self.radius))
+        return radius_margins(len(scores.value), float(self.radius))
+
+    def _limits(self) -> Limits:
+        radius: Any = self.radius
+        return lambda _: ExactLimits.radius(float(radius))
 
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed._core.influence import SizedRows
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.protocol import Learner, LinearLearner
 
@@ -18,7 +19,7 @@ class FeatureRows:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> SizedRows:
         """Weights of rows start to stop."""
         return self.learner.weights(self.rows[start:stop])
 
@@ -37,7 +38,7 @@ class DirectionRows:
     def __len__(self) -> int:
         return len(self.directions)
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> SizedRows:
         """Weights of directions start to stop."""
         return self.learner.direction_weights(self.directions[start:stop])
 
@@ -52,8 +53,8 @@ class UnitRows:
     def __len__(self) -> int:
         return self.count
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> SizedRows:
         """Weights of parameters start to stop."""
         units = np.zeros((stop - start, self.learner.n_parameters))
-        units[np.arange(stop - start), np.arange(start, stop)] = 1.0
+        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[start:stop]
         return self.learner.direction_weights(units)

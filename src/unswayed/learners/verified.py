@@ -1,0 +1,71 @@
+"""An inverse that comes with a proof of how good it is."""
+
+import math
+
+import numpy as np
+from scipy import linalg
+
+from unswayed._core.rounding import SAFETY, gamma
+from unswayed._typing import FloatArray
+
+_CONVINCING = 0.5  # a defect above this proves nothing worth having
+
+
+class VerifiedInverse:
+    """Approximate inverse G of a symmetric matrix M that is known up to an error.
+
+    If ‖I - M G‖ <= defect < 1, then M is regular and ‖M⁻¹‖ <= ‖G‖ / (1 - defect): no assumption
+    on how G was found. All norms are Euclidean; Frobenius norms bound them.
+
+    Parameters
+    ----------
+    matrix : (m, m) array
+        M as computed.
+    error : float
+        Bound on the norm of what M as computed is off by.
+
+    Attributes
+    ----------
+    inverse : (m, m) array
+        G: by Cholesky, or the pseudo-inverse where that fails (and proves nothing).
+    norm, bound : float
+        At least ‖G‖ and ‖M⁻¹‖; the latter is infinite where nothing is proven.
+    residual : float
+        At least ‖b - M x‖ / ‖b‖ for every b and the computed product x = G b.
+    """
+
+    def __init__(self, matrix: FloatArray, error: float) -> None:
+        size = len(matrix)
+        self.inverse = _invert(matrix)
+        self.norm = float(np.linalg.norm(self.inverse)) * SAFETY
+        with np.errstate(over="ignore", invalid="ignore"):
+            missed = np.eye(size) - matrix @ self.inverse
+        # Rounding of that product, what M is off by, and rounding of products with G later on.
+        spread = float(np.linalg.norm(matrix)) + error
+        rounding = gamma(size + 2) * (spread * self.norm + math.sqrt(size))
+        defect = SAFETY * (float(np.linalg.norm(missed)) + error * self.norm + rounding)
+        self.proven = bool(defect < _CONVINCING)
+        self.bound = self.norm / (1.0 - defect) * SAFETY if self.proven else math.inf
+        self.residual = SAFETY * (defect + rounding) if self.proven else math.inf
+
+    @property
+    def solving(self) -> float:
+        """At least ‖M⁻¹ b - x‖ / ‖b‖ for the computed product x = G b."""
+        return self.bound * self.residual
+
+
+def _invert(matrix: FloatArray) -> FloatArray:
+    size = len(matrix)
+    if not np.isfinite(matrix).all():
+        return np.zeros_like(matrix)  # proves nothing, and says so
+    try:
+        factor = linalg.cho_factor(matrix, lower=True)
+        inverse = linalg.cho_solve(factor, np.eye(size))
+        if not np.isfinite(inverse).all():
+            raise linalg.LinAlgError
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(matrix)
+        kept = np.abs(values) > size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
+        with np.errstate(over="ignore"):
+            inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return np.asarray((inverse + inverse.T) / 2)
