@@ -45,7 +45,7 @@ def assert_same(row, true, budget):
         with pytest.raises(InputError, match="no set"):
             row.changes(limits, len(true.z))
         return
-    rows, offsets = row.changes(limits, len(true.z))
+    rows, offsets, _ = row.changes(limits, len(true.z))
     assert len(rows) == true.minimum_budget
     assert (np.diff(rows) > 0).all()
     assert true.overturned_by(rows.tolist(), offsets.tolist()) or len(rows) == 0
@@ -161,7 +161,7 @@ def test_equal_labels_give_way_to_the_lowest_row_numbers():
     bias = ResolvedBias(np.full(4, -1.0), np.full(4, 1.0), 2)
     engine = RationalEngine(Definition("ridge", X, alpha=1.0), bias, np.zeros(4))
     row = next(engine.rows(np.array([[1.0]])))
-    rows, offsets = row.changes(ExactLimits.radius(0.5), 4)
+    rows, offsets, _ = row.changes(ExactLimits.radius(0.5), 4)
     assert rows.tolist() == [0, 1, 2]
     assert offsets.tolist() == [1.0, 1.0, -1.0]
 

@@ -7,7 +7,6 @@ import numpy as np
 from unswayed._core.compression import Entries, distinct_rows, merge_rows
 from unswayed._typing import FloatArray, IntArray, Matrix
 
-
 _GRAM_BLOCK = 4096  # rows at a time: short sums round less
 
 

@@ -36,14 +36,14 @@ def gamma(terms: float) -> float:
     return lost / (1.0 - lost) * SAFETY if lost < 0.5 else math.inf
 
 
-def power_of_two(size: FloatArray | float) -> FloatArray:
+def binade(size: FloatArray | float) -> FloatArray:
     """Power of two nearest below each size, for scaling without rounding; 1 for a zero.
 
     Kept within 2^±1000, so that scaling by it and its inverse never overflows.
 
     Examples
     --------
-    >>> power_of_two(np.array([0.75, 1.0, 5.0, 0.0])).tolist()
+    >>> binade(np.array([0.75, 1.0, 5.0, 0.0])).tolist()
     [0.5, 1.0, 4.0, 1.0]
     """
     size = np.asarray(size, dtype=np.float64)
@@ -79,9 +79,7 @@ def subtraction_error(a: FloatArray, b: FloatArray | float) -> FloatArray:
         return np.where(np.isfinite(rest), rest, np.inf)
 
 
-def exact_dots(
-    rows: FloatArray, other: FloatArray, times: FloatArray | float = 1.0
-) -> BoolArray:
+def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 1.0) -> BoolArray:
     """Rows whose products with `other`, and all sums of these, are certainly exact.
 
     Entry j may be in a sum `times`_j times.

@@ -148,9 +148,7 @@ class AnchoredBounds:
         inner_down = np.maximum(narrower(-moved.min(axis=1), off), 0.0)
         return Bounds(up, down, inner_up, inner_down, up, down, error)
 
-    def refined(
-        self, directions: FloatArray, sizes: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def refined(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outer bounds through anchors."""
         up, down = np.full(len(directions), np.inf), np.full(len(directions), np.inf)
         if not len(self.anchors):

@@ -83,12 +83,13 @@ def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
 ) -> Crossings:
     """Least number of labels whose reach exceeds a row's margin, in each direction."""
-    out = np.empty((3, len(z), 2))
+    count, before, after = np.empty((3, len(z), 2))
     if _compiled is None:
-        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, *out)
+        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, count, before, after)
     else:
-        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
-    return Crossings(*out, error=4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps))
+        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, count, before, after)
+    error = 4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps)
+    return Crossings(count, before, after, error)
 
 
 if __name__ == "__main__":

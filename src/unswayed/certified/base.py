@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias, count_budget
-from unswayed.certificates import CertificateSet
+from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.label_code import LabelCode
 from unswayed.certified.question import Limits, Question
 from unswayed.engines.answer import Answer
@@ -351,11 +351,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         scale = learner.parameter_scale[:count]
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.solution_.values[:count] * scale
-        units = UnitRows(learner, count)
-        sizes = np.concatenate(
-            [units.directions(at, min(at + 64, count)) for at in range(0, count, 64)]
-        )
-        return self.solution_.scores(values, sizes)
+        return self.solution_.scores(values, UnitRows(learner, count).sizes())
 
     def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
@@ -389,22 +385,29 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             ),
         )
 
-    def minimum_budget(
-        self, X: Any, *, resolve: str | None = None, return_proven: bool = False
-    ) -> FloatArray | tuple[FloatArray, BoolArray]:
+    def minimum_budget(self, X: Any, *, resolve: str | None = None) -> FloatArray:
         """Least number of wrong labels that overturns each row's prediction; inf if none does.
+
+        Fewer are proven not to. Where rounding hides whether as many do, `minimum_budgets` says
+        so; NaN where nothing is known.
 
         Parameters
         ----------
         X : rows, of the same columns as the training rows
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
-        return_proven : bool
-            Return also where the number is proven. Elsewhere rounding hides whether so many
-            suffice or one more is needed; fewer never do. NaN where nothing is known.
         """
-        found = self._question(X, resolve).minimum_budgets()
-        return (found.low, found.proven) if return_proven else found.low
+        return self.minimum_budgets(X, resolve=resolve).low
+
+    def minimum_budgets(self, X: Any, *, resolve: str | None = None) -> MinimumBudgets:
+        """Minimum budgets from `low` to `high`, which differ only where rounding hides them.
+
+        Parameters
+        ----------
+        X, resolve
+            As for `minimum_budget`.
+        """
+        return self._question(X, resolve).minimum_budgets()
 
     def certify_coefficients(
         self, *, budget: float | None = None, resolve: str | None = None

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from unswayed._core.dyadic import enclose
 from unswayed._core.influence import WeightRows
 from unswayed._core.rounding import narrower, wider
 from unswayed._typing import FloatArray, IntArray
@@ -16,7 +17,7 @@ from unswayed.certified.label_code import LabelCode
 from unswayed.engines.answer import RATIONAL, Answer
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.margins import Margins
-from unswayed.engines.rational import ExactLimits, ExactRow, RationalEngine, enclose
+from unswayed.engines.rational import ExactLimits, ExactRow, RationalEngine
 from unswayed.engines.rows import FeatureRows
 from unswayed.inputs import frame_like
 from unswayed.learners.accuracy import Scores
@@ -126,9 +127,8 @@ class Question:
             found = self.engine.changes(self.weights, at, self.margins, budget)
         if found is None:  # rounding hides it
             ((_, exact),) = self._exactly(np.array([at]))
-            limits = self.limits(exact.score)
-            rows, added = exact.changes(limits, budget)
-            score = float(exact.score + exact.shift(rows, added))
+            rows, added, moved = exact.changes(self.limits(exact.score), budget)
+            score = float(exact.score + moved)
         else:
             rows, added, shift = found
             score = float(self.scores.value[at] + shift)

@@ -72,13 +72,9 @@ class ExactEngine:
             up[here], down[here] = selection.reach(z, self.influence.entries, budget)
 
         sizes, exact = self._run(weights, work)
-        return Bounds.around(
-            up, down, self._errors(sizes, exact, budget, np.maximum(up, down))
-        )
+        return Bounds.around(up, down, self._errors(sizes, exact, budget, np.maximum(up, down)))
 
-    def extremes(
-        self, weights: WeightRows, budget: int
-    ) -> tuple[Bounds, FloatArray, FloatArray]:
+    def extremes(self, weights: WeightRows, budget: int) -> tuple[Bounds, FloatArray, FloatArray]:
         """Reach up and down of each row, and what the labels that attain it do to any score.
 
         The last two hold one vector per row: its product with another row's weights is how far
@@ -167,21 +163,18 @@ class ExactEngine:
         """Smallest and largest counts that rounding leaves possible."""
         entries = self.influence.entries
         most = self.precision.errors(sizes, np.inf) + margins.slack
+
+        def least(up: FloatArray, down: FloatArray) -> FloatArray:
+            return selection.minimum_budget(z, entries, up, down).least
+
+        up, down = margins.up, margins.down
+        less, more = 1.0 - 2 * RELATIVE, 1.0 + 2 * RELATIVE
         with np.errstate(invalid="ignore"):
-            low, high = (
-                selection.minimum_budget(
-                    z,
-                    entries,
-                    *(
-                        np.where(np.isposinf(margin), margin, change(margin))
-                        for margin in (margins.up, margins.down)
-                    ),
-                ).least
-                for change in (
-                    lambda m: narrower(m * (1 - 2 * RELATIVE), most),
-                    lambda m: wider(m * (1 + 2 * RELATIVE), most),
-                )
+            low = least(
+                np.where(np.isposinf(up), up, narrower(up * less, most)),
+                np.where(np.isposinf(down), down, narrower(down * less, most)),
             )
+            high = least(wider(up * more, most), wider(down * more, most))
         return np.maximum(low, 1.0), high
 
     # --- witnesses ------------------------------------------------------------------------

@@ -218,11 +218,11 @@ class ExactRow:
         """Whether `budget` labels overturn the prediction."""
         return self.minimum_budget(limits) <= budget
 
-    def changes(self, limits: ExactLimits, budget: float) -> tuple[IntArray, FloatArray]:
+    def changes(self, limits: ExactLimits, budget: float) -> tuple[IntArray, FloatArray, Fraction]:
         """Smallest set of at most `budget` label changes that overturns the prediction.
 
-        Returns the training rows, ascending, and what is added to their labels. Of equally
-        strong labels those with the lowest row numbers are taken.
+        Returns the training rows, ascending, what is added to their labels, and how far that
+        moves the score. Of equally strong labels those with the lowest row numbers are taken.
         """
         needed, against = min(self._directions(limits), default=(math.inf, -1))
         if needed > budget:
@@ -234,7 +234,8 @@ class ExactRow:
                 break
         chosen.sort()
         rows = np.array([row for row, _ in chosen], dtype=np.intp)
-        return rows, np.array([offset for _, offset in chosen], dtype=np.float64)
+        offsets = np.array([offset for _, offset in chosen], dtype=np.float64)
+        return rows, offsets, -against * self._reach(-against, needed)
 
     def _by_strength(self, sign: int) -> Iterator[list[tuple[int, float]]]:
         """Labels of equal strength with their offsets, strongest first, rows ascending."""

@@ -53,8 +53,18 @@ class UnitRows:
     def __len__(self) -> int:
         return self.count
 
+    def sizes(self) -> FloatArray:
+        """Sizes of all of them."""
+        parts = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
+        return np.concatenate([self.learner.direction_sizes(part) for part in parts])
+
+    def _units(self, start: int, stop: int) -> FloatArray:
+        units = np.zeros((stop - start, self.learner.n_parameters))
+        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[
+            start:stop
+        ]
+        return units
+
     def block(self, start: int, stop: int) -> SizedRows:
         """Weights of parameters start to stop."""
-        units = np.zeros((stop - start, self.learner.n_parameters))
-        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[start:stop]
-        return self.learner.direction_weights(units)
+        return self.learner.direction_weights(self._units(start, stop))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._core.influence import SizedRows
-from unswayed._core.rounding import SAFETY, UNIT, gamma, power_of_two
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -39,13 +39,11 @@ class KernelLearner:
         gram = np.tril(np.asarray(model._get_kernel(model.X_fit_), dtype=np.float64))
         gram += np.tril(gram, -1).T  # what a symmetric solver reads; products may round otherwise
         self.n_rows = len(gram)
-        self.definition = Definition(
-            "kernel-ridge", gram, alpha=alpha, sample_weight=sample_weight
-        )
+        self.definition = Definition("kernel-ridge", gram, alpha=alpha, sample_weight=sample_weight)
         self._weight, factor = scaled_weights(sample_weight, self.n_rows)
         self._root = np.sqrt(self._weight)
         largest = max(float(np.abs(gram).max()), alpha / factor)
-        self._scale = float(1.0 / power_of_two(largest))
+        self._scale = float(1.0 / binade(largest))
         penalty = alpha / factor * self._scale
         exact = penalty / self._scale * factor == alpha
         matrix = gram * self._scale * np.outer(self._root, self._root)

@@ -229,7 +229,9 @@ class LeastSquares:
         root, size = math.sqrt(self._trace), float(np.linalg.norm(values))
         # Labels and fitted values, weighted: what the rounding of a residual is relative to.
         fitted = float(np.linalg.norm(np.sqrt(self._weight) * labels)) + size * root
-        penalised = float(np.linalg.norm(self._penalties)) + float(np.linalg.norm(self._filled)) ** 2
+        penalised = (
+            float(np.linalg.norm(self._penalties)) + float(np.linalg.norm(self._filled)) ** 2
+        )
         rounding = (summation(self.n_rows) + gamma(self.n_parameters + 8)) * (
             2 * root * fitted + (penalised + 1.0) * size
         )

@@ -52,7 +52,7 @@ def _whole(vector: FloatArray) -> FloatArray | None:
         tried = vector * (times / smallest)
         whole = np.rint(tried)
         if np.abs(tried - whole).max() < _NEAR and np.abs(whole).max() <= _LARGEST:
-            return whole
+            return np.asarray(whole)
     return None
 
 
@@ -73,9 +73,7 @@ def _reduced(vectors: FloatArray) -> FloatArray:
 
 def are_null_vectors(features: Matrix, vectors: FloatArray, *, up_to_constant: bool) -> bool:
     """Whether features · vector is exactly 0 (or one constant) in every row, for every vector."""
-    return all(
-        _is_flat(features, vector, up_to_constant=up_to_constant) for vector in vectors.T
-    )
+    return all(_is_flat(features, vector, up_to_constant=up_to_constant) for vector in vectors.T)
 
 
 def _is_flat(features: Matrix, vector: FloatArray, *, up_to_constant: bool) -> bool:

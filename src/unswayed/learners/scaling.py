@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from unswayed._core.rounding import NEGLIGIBLE, SAFETY, power_of_two
+from unswayed._core.rounding import NEGLIGIBLE, SAFETY, binade
 from unswayed._typing import FloatArray, Matrix
 
 
@@ -38,7 +38,7 @@ def scaled_weights(sample_weight: FloatArray | None, n_rows: int) -> tuple[Float
     """Sample weights with a largest of about 1, and the power of two they were divided by."""
     if sample_weight is None:
         return np.ones(n_rows), 1.0
-    factor = float(power_of_two(float(sample_weight.max())))
+    factor = float(binade(float(sample_weight.max())))
     return sample_weight / factor, factor
 
 
@@ -48,7 +48,8 @@ def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
     Any shift near the mean will do: the intercept takes it back.
     """
     if hasattr(features, "indptr"):
-        return np.asarray(features.T @ share).ravel()
+        found: FloatArray = np.asarray(features.T @ share).ravel()
+        return found
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.asarray(share @ features)
     low, high = features.min(axis=0), features.max(axis=0)
@@ -57,7 +58,7 @@ def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
 
 def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
     """Powers of two that make the largest entry of each column, or its penalty, about 1."""
-    return 1.0 / power_of_two(np.maximum(columns, math.sqrt(penalty)))
+    return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
 
 
 def column_peaks(features: Matrix) -> FloatArray:

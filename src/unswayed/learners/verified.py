@@ -15,7 +15,7 @@ class VerifiedInverse:
     """Approximate inverse G of a symmetric matrix M that is known up to an error.
 
     If ‖I - M G‖ <= defect < 1, then M is regular and ‖M⁻¹‖ <= ‖G‖ / (1 - defect): no assumption
-    on how G was found. All norms are Euclidean; Frobenius norms bound them.
+    on how G was found.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class VerifiedInverse:
     def __init__(self, matrix: FloatArray, error: float) -> None:
         size = len(matrix)
         self.inverse = _invert(matrix)
-        self.norm = float(np.linalg.norm(self.inverse)) * SAFETY
+        self.norm = _norm(self.inverse)
         with np.errstate(over="ignore", invalid="ignore"):
             missed = np.eye(size) - matrix @ self.inverse
         # Rounding of that product, what M is off by, and rounding of products with G later on.
-        spread = float(np.linalg.norm(matrix)) + error
+        spread = _norm(matrix) + error
         rounding = gamma(size + 2) * (spread * self.norm + math.sqrt(size))
         defect = SAFETY * (float(np.linalg.norm(missed)) + error * self.norm + rounding)
         self.proven = bool(defect < _CONVINCING)
@@ -52,6 +52,12 @@ class VerifiedInverse:
     def solving(self) -> float:
         """At least ‖M⁻¹ b - x‖ / ‖b‖ for the computed product x = G b."""
         return self.bound * self.residual
+
+
+def _norm(matrix: FloatArray) -> float:
+    """At least the Euclidean norm of a symmetric matrix, and that of its absolute values."""
+    rows = float(np.abs(matrix).sum(axis=1).max(initial=0.0))
+    return min(float(np.linalg.norm(matrix)), rows) * SAFETY
 
 
 def _invert(matrix: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from unswayed._core.influence import SizedRows
-from unswayed._core.rounding import SAFETY, UNIT, gamma, power_of_two
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -83,7 +83,7 @@ class WideLeastSquares:
     def _scale_rows(self, features: Matrix, penalty: float) -> None:
         rows = features if self._sparse else features - self._mean
         largest = max(float(column_peaks(rows).max(initial=0.0)), math.sqrt(penalty))
-        self._scale = float(1.0 / power_of_two(largest))
+        self._scale = float(1.0 / binade(largest))
         self.parameter_scale = np.full(self.n_parameters, self._scale)
         self.parameter_scale[self.n_features :] = 1.0
         self._rows = rows * self._scale
@@ -225,9 +225,7 @@ class WideLeastSquares:
             size + total * mean
         )
         dual_size = float(np.linalg.norm(dual)) + missed
-        slope_error = (
-            self._spread * (missed + terms * dual_size) + total * self._off * dual_size
-        )
+        slope_error = self._spread * (missed + terms * dual_size) + total * self._off * dual_size
         slope_size = float(np.linalg.norm(slope)) + slope_error
         error = SAFETY * (
             slope_error + (terms + self._off) * slope_size + terms * (mean + size / total)
