@@ -21,6 +21,12 @@ CHUNKS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    """Problems are tiny: to start threads for them would take longer than to answer."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
 @pytest.mark.parametrize(("family", "start"), CHUNKS)
 def test_nothing_that_is_said_is_false(family, start):
     n_problems = min(CHUNK, FAMILIES[family][1] - start)
