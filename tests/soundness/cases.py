@@ -241,6 +241,16 @@ def ordinary(rng, family, seed):
     return _with_question(rng, family, seed, X, rng.normal(size=(4, n_columns)))
 
 
+def many_rows(rng, family, seed):
+    """Rows enough for anchors to bound other rows, some of them at the edge."""
+    n_rows, n_columns = int(rng.integers(6, 25)), int(rng.integers(1, 5))
+    X = rng.normal(size=(n_rows, n_columns))
+    tests = rng.normal(size=(24, n_columns)) * rng.choice([0.1, 1.0, 3.0])
+    tests[12:] = tests[:12] + 0.1 * rng.normal(size=(12, n_columns))  # near an anchor
+    problem = _with_question(rng, family, seed, X, tests)
+    return _rows_at_the_edge(rng, problem, 18) if rng.random() < 0.5 else problem
+
+
 def near_ties(rng, family, seed):
     n_rows, n_columns = int(rng.integers(3, 12)), int(rng.integers(1, 4))
     X = rng.normal(size=(n_rows, n_columns))
@@ -428,6 +438,7 @@ def smoothers(rng, family, seed):
 
 FAMILIES = {
     "ordinary": (ordinary, 1000),
+    "many-rows": (many_rows, 100),
     "near-ties": (near_ties, 900),
     "integers": (integers, 700),
     "collinear": (collinear, 500),
@@ -447,5 +458,4 @@ FAMILIES = {
 def make(family, seed):
     """Problem number `seed` of a family, always the same."""
     build, _ = FAMILIES[family]
-    number = sorted(FAMILIES).index(family)
-    return build(np.random.default_rng([number, seed]), family, seed)
+    return build(np.random.default_rng([*family.encode(), seed]), family, seed)
