@@ -284,6 +284,29 @@ def integers(rng, family, seed):
     return _with_question(rng, family, seed, X, tests, **known)
 
 
+def decimals(rng, family, seed):
+    """Scores that doubles hold exactly, moved by tenths and hundredths that they do not."""
+    n_rows = int(rng.integers(1, 9))
+    y = rng.integers(-4000, 4000, size=n_rows) / rng.choice([1.0, 4.0])
+    places = float(rng.choice([10, 100, 1000]))
+    lower, upper = (
+        -rng.integers(0, 50, size=n_rows) / places,
+        rng.integers(0, 50, size=n_rows) / places,
+    )
+    known = {"targets": y, "lower": lower + 0.0, "upper": upper, "alpha": 0.0, "weight": None}
+    known["radius"] = float(rng.integers(0, 100) / places)
+    if rng.random() < 0.5:
+        X, tests = np.zeros((n_rows, n_rows)), rng.integers(-3, 4, size=(4, n_rows)) / 2
+        known["kind"] = "smoother"
+    else:  # every row its own group, or two groups: scores are labels or means of them
+        group = np.arange(n_rows) if rng.random() < 0.5 else np.arange(n_rows) % 2
+        X = np.eye(int(group.max()) + 1)[group]
+        tests = rng.integers(-1, 3, size=(4, X.shape[1])) * 1.0
+        known["fit_intercept"] = False
+    problem = _with_question(rng, family, seed, X, tests, **known)
+    return _at_a_tie(rng, problem) if rng.random() < 0.5 else problem
+
+
 def collinear(rng, family, seed):
     """Columns that are nearly dependent, condition numbers up to 1e15 and more."""
     n_columns = int(rng.integers(2, 6))
@@ -441,6 +464,7 @@ FAMILIES = {
     "many-rows": (many_rows, 100),
     "near-ties": (near_ties, 900),
     "integers": (integers, 700),
+    "decimals": (decimals, 300),
     "collinear": (collinear, 500),
     "hilbert": (hilbert, 250),
     "rank-deficient": (rank_deficient, 600),
