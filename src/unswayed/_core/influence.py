@@ -10,11 +10,16 @@ from unswayed._typing import FloatArray, IntArray, Matrix
 _GRAM_BLOCK = 4096  # rows at a time: short sums round less
 
 
-class SizedRows(NamedTuple):
-    """Rows of numbers, and a size per row that bounds on their errors are relative to."""
+class Weights(NamedTuple):
+    """Weight vectors, one row each, and how far the influence made of them may be off.
+
+    That is by e + f, where e_i = √weight_i · v_i with ‖v‖ <= `off`, and |f_i| <= entry_i · `size`,
+    with the weights and entries of the learner's `Accuracy`.
+    """
 
     values: FloatArray
-    sizes: FloatArray
+    off: FloatArray
+    size: FloatArray
 
 
 class WeightRows(Protocol):
@@ -22,7 +27,7 @@ class WeightRows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def block(self, start: int, stop: int) -> SizedRows:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop, one row each."""
         ...
 

@@ -14,8 +14,8 @@ from unswayed._typing import BoolArray, FloatArray
 UNIT = 2.0**-53
 """Largest relative error of one operation."""
 
-TINY = 2.0**-1070
-"""More than an operation can lose to underflow."""
+TINY = 2.0**-1040
+"""More than a row of operations can lose to underflow."""
 
 SAFETY = 1.0 + 1e-6
 

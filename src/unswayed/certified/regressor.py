@@ -1,6 +1,8 @@
 """CertifiedRegressor: a regressor whose predictions come with proofs."""
 
 import numbers
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,8 +95,7 @@ in one
         return radius_margins(len(scores.value), float(self.radius))
 
     def _limits(self) -> Limits:
-        radius: Any = self.radius
-        return lambda _: ExactLimits.radius(float(radius))
+        return partial(_within, float(self.radius))  # type: ignore[arg-type]
 
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""
@@ -103,3 +104,8 @@ in one
 
     def _in_words(self, budget: int) -> str:
         return f"within {self.radius:g} if {self._wrong(budget)}"
+
+
+def _within(radius: float, _: Fraction) -> ExactLimits:
+    """Limits that are the same for every score."""
+    return ExactLimits.radius(radius)

@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from unswayed._core import selection
-from unswayed._core.influence import InfluenceMap, WeightRows
+from unswayed._core.influence import InfluenceMap, WeightRows, Weights
 from unswayed._core.parallel import block_starts, run_blocks
 from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import ResolvedBias
 from unswayed.certificates import MinimumBudgets
 from unswayed.engines.margins import Margins
@@ -35,44 +35,36 @@ class ExactEngine:
         self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
         self.precision = Precision(learner, bias)
 
-    def _run(
-        self, weights: WeightRows, work: Callable[[FloatArray, slice], None]
-    ) -> tuple[FloatArray, BoolArray]:
-        """Call ``work(influence rows, their place)`` for all rows, block by block.
-
-        Returns the sizes of the rows, and which of them involve no rounding.
-        """
-        entries = self.influence.entries
-        sizes, exact = np.empty(len(weights)), np.empty(len(weights), dtype=bool)
-        starts = block_starts(len(weights), 8 * max(self.influence.width, len(entries)))
+    def _run(self, weights: WeightRows, work: Callable[[FloatArray, Weights, slice], None]) -> None:
+        """Call ``work(influence rows, their weights, their place)`` for all rows, in blocks."""
+        entries = len(self.influence.entries)
+        starts = block_starts(len(weights), 8 * max(self.influence.width, entries))
 
         def block(start: int, stop: int, buffer: FloatArray) -> None:
-            here = slice(start, stop)
-            values, sizes[here] = weights.block(start, stop)
-            z = self.influence(values, buffer)
-            exact[here] = self.precision.exact_rows(z, entries)
-            work(z, here)
+            found = weights.block(start, stop)
+            work(self.influence(found.values, buffer), found, slice(start, stop))
 
-        run_blocks(starts, len(entries), block)
-        return sizes, exact
+        run_blocks(starts, entries, block)
 
     def _errors(
-        self, sizes: FloatArray, exact: BoolArray, budget: FloatArray | float, reach: FloatArray
+        self, z: FloatArray, weights: Weights, budget: float, reach: FloatArray
     ) -> FloatArray:
         """Bounds on the errors of reaches."""
+        exact = self.precision.exact_rows(z, self.influence.entries)
         with np.errstate(invalid="ignore"):
-            found = self.precision.errors(sizes, budget) + RELATIVE * reach
-        return np.where(exact | (reach + found == 0), 0.0, np.where(np.isnan(found), np.inf, found))
+            found = self.precision.errors(weights.off, weights.size, budget) + RELATIVE * reach
+        return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def reach(self, weights: WeightRows, budget: int) -> Bounds:
         """How far `budget` labels can raise and lower the score of each row."""
-        up, down = np.empty(len(weights)), np.empty(len(weights))
+        up, down, error = np.empty((3, len(weights)))
 
-        def work(z: FloatArray, here: slice) -> None:
+        def work(z: FloatArray, found: Weights, here: slice) -> None:
             up[here], down[here] = selection.reach(z, self.influence.entries, budget)
+            error[here] = self._errors(z, found, budget, np.maximum(up[here], down[here]))
 
-        sizes, exact = self._run(weights, work)
-        return Bounds.around(up, down, self._errors(sizes, exact, budget, np.maximum(up, down)))
+        self._run(weights, work)
+        return Bounds.around(up, down, error)
 
     def extremes(self, weights: WeightRows, budget: int) -> tuple[Bounds, FloatArray, FloatArray]:
         """Reach up and down of each row, and what the labels that attain it do to any score.
@@ -80,19 +72,19 @@ class ExactEngine:
         The last two hold one vector per row: its product with another row's weights is how far
         the same label changes move that row's score.
         """
-        up, down = np.empty(len(weights)), np.empty(len(weights))
+        up, down, error = np.empty((3, len(weights)))
         moved_up = np.empty((len(weights), self.influence.width))
         moved_down = np.empty_like(moved_up)
 
-        def work(z: FloatArray, here: slice) -> None:
+        def work(z: FloatArray, found: Weights, here: slice) -> None:
             for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
-                found = selection.extremes(z, self.influence.entries, budget, sign)
-                reached[here] = found.reach
-                moved[here] = [self.influence.pull_back(*found.changes(i)) for i in range(len(z))]
+                best = selection.extremes(z, self.influence.entries, budget, sign)
+                reached[here] = best.reach
+                moved[here] = [self.influence.pull_back(*best.changes(i)) for i in range(len(z))]
+            error[here] = self._errors(z, found, budget, np.maximum(up[here], down[here]))
 
-        sizes, exact = self._run(weights, work)
-        errors = self._errors(sizes, exact, budget, np.maximum(up, down))
-        return Bounds.around(up, down, errors), moved_up, moved_down
+        self._run(weights, work)
+        return Bounds.around(up, down, error), moved_up, moved_down
 
     @property
     def has_parameters(self) -> bool:
@@ -118,34 +110,31 @@ class ExactEngine:
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
         """Least number of labels that overturns each row; inf if all of them do not."""
-        low, high = np.empty(len(weights)), np.empty(len(weights))
-        entries = self.influence.entries
+        low, high = np.empty((2, len(weights)))
 
-        def block(start: int, stop: int, buffer: FloatArray) -> None:
-            here = slice(start, stop)
-            values, sizes = weights.block(start, stop)
-            z = self.influence(values, buffer)
-            found = self._crossings(z, sizes, margins[here])
-            low[here], high[here] = found.low, found.high
+        def work(z: FloatArray, found: Weights, here: slice) -> None:
+            budgets = self._crossings(z, found, margins[here])
+            low[here], high[here] = budgets.low, budgets.high
 
-        starts = block_starts(len(weights), 8 * max(self.influence.width, len(entries)))
-        run_blocks(starts, len(entries), block)
+        self._run(weights, work)
         return MinimumBudgets(low, high)
 
-    def _crossings(self, z: FloatArray, sizes: FloatArray, margins: Margins) -> MinimumBudgets:
-        entries, slack = self.influence.entries, margins.slack[:, None]
+    def _crossings(self, z: FloatArray, weights: Weights, margins: Margins) -> MinimumBudgets:
+        entries = self.influence.entries
         found = selection.minimum_budget(z, entries, margins.up, margins.down)
         exact = self.precision.exact_rows(z, entries)[:, None]
         margin = np.stack((margins.up, margins.down), axis=1)
-        relative = RELATIVE + found.error
+        off, size, slack = (each[:, None] for each in (*weights[1:], margins.slack))
 
-        def error(reach: FloatArray) -> FloatArray:
-            most = self.precision.errors(sizes[:, None], found.count) + relative * reach
+        def error(reach: FloatArray, count: FloatArray) -> FloatArray:
+            most = self.precision.errors(off, size, count) + (RELATIVE + found.error) * reach
             return np.where(exact, 0.0, most) + slack
 
+        before, after = found.before, found.after
         with np.errstate(invalid="ignore"):
-            enough = narrower(found.after, error(found.after)) > margin
-            too_few = np.isposinf(margin) | (wider(found.before, error(found.before)) <= margin)
+            enough = narrower(after, error(after, found.count)) > margin
+            too_few = wider(before, error(before, np.maximum(found.count - 1, 0))) <= margin
+            too_few |= np.isposinf(margin)
         least = found.least
         # Overturned by the least count in one direction, by no smaller count in either.
         sure = (enough & (found.count == least[:, None])).any(axis=1) | np.isposinf(least)
@@ -153,16 +142,17 @@ class ExactEngine:
         low, high = least.copy(), least.copy()
         unsure = np.flatnonzero(~sure)
         if len(unsure):
-            low[unsure], high[unsure] = self._between(z[unsure], sizes[unsure], margins[unsure])
+            some = Weights(*(each[unsure] for each in weights))
+            low[unsure], high[unsure] = self._between(z[unsure], some, margins[unsure])
         known = np.isfinite(margins.slack) & self.precision.proven
         return MinimumBudgets(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
     def _between(
-        self, z: FloatArray, sizes: FloatArray, margins: Margins
+        self, z: FloatArray, weights: Weights, margins: Margins
     ) -> tuple[FloatArray, FloatArray]:
         """Smallest and largest counts that rounding leaves possible."""
         entries = self.influence.entries
-        most = self.precision.errors(sizes, np.inf) + margins.slack
+        most = self.precision.errors(weights.off, weights.size, np.inf) + margins.slack
 
         def least(up: FloatArray, down: FloatArray) -> FloatArray:
             return selection.minimum_budget(z, entries, up, down).least
@@ -188,18 +178,18 @@ class ExactEngine:
         moves the score; None if rounding hides it. Of equally strong labels those with the
         lowest row numbers are taken.
         """
-        values, sizes = weights.block(row, row + 1)
-        z, margins = self.influence(values), margins[row : row + 1]
-        needed = self._crossings(z, sizes, margins).high[0]
+        found, margins = weights.block(row, row + 1), margins[row : row + 1]
+        z = self.influence(found.values)
+        needed = self._crossings(z, found, margins).high[0]
         if not needed <= budget:
             return None
-        count, exact = int(needed), self.precision.exact_rows(z, self.influence.entries)
+        count = int(needed)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
             # lexsort's last key leads: strongest first, then lowest row number.
             chosen = np.sort(np.lexsort((np.arange(len(strength)), -strength))[:count])
             reach = np.array([math.fsum(strength[chosen])])
-            error = self._errors(sizes, exact, count, reach) + margins.slack
+            error = self._errors(z, found, count, reach) + margins.slack
             if narrower(reach, error) > margin:
                 return chosen, offset[chosen], sign * float(reach[0])
         return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unswayed._core.influence import SizedRows
+from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.protocol import Learner, LinearLearner
 
@@ -19,7 +19,7 @@ class FeatureRows:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def block(self, start: int, stop: int) -> SizedRows:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop."""
         return self.learner.weights(self.rows[start:stop])
 
@@ -38,7 +38,7 @@ class DirectionRows:
     def __len__(self) -> int:
         return len(self.directions)
 
-    def block(self, start: int, stop: int) -> SizedRows:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of directions start to stop."""
         return self.learner.direction_weights(self.directions[start:stop])
 
@@ -65,6 +65,6 @@ class UnitRows:
         ]
         return units
 
-    def block(self, start: int, stop: int) -> SizedRows:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of parameters start to stop."""
         return self.learner.direction_weights(self._units(start, stop))

@@ -69,8 +69,7 @@ class Sandwich:
         """
         q = self._learner.n_parameters
         factor = (self.budget + 2 * q + 16) / (q + 8) * (1.0 + math.sqrt(q))
-        one = self._engine.precision.errors(np.ones(1), self.budget)[0]
-        return float(factor * one)
+        return factor * self._engine.precision.most(self.budget)
 
     def _reach(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         self.evaluations += len(directions)
@@ -95,7 +94,7 @@ class Sandwich:
         size, norm = float(np.linalg.norm(shifts)), float(np.trace(inner))
         rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + _UNDERFLOW
         error = SAFETY * size * size * rounding
-        return Ellipsoid.of(gram, error, self._engine.precision.root_error, self.budget)
+        return Ellipsoid.of(gram, error, self._engine.precision.most_of_norm, self.budget)
 
     # --- anchors --------------------------------------------------------------------------
 

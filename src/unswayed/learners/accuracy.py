@@ -1,5 +1,6 @@
 """How far what a learner computes may be from its definition."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +10,26 @@ from unswayed._typing import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accuracy:
-    """Proven bounds on the errors of influence rows, per unit of a row's size.
+    """What the errors of influence rows are relative to, label by label; see `Weights`.
 
-    An influence row is off by e + f, where e_i = √weight_i · v_i with ‖v‖ <= `root` · size, and
-    |f_i| <= `entry`_i · size. Infinite where nothing is proven.
+    For any direction of parameters or row, `off` and `size` of its weights are at most
+    `most_off` and `most_size` times its own size. Infinite where nothing is proven.
     """
 
-    root: float
     weight: FloatArray
     entry: FloatArray
+    most_off: float
+    most_size: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether anything is proven at all."""
+        return math.isfinite(self.most_off)
+
+    @classmethod
+    def none(cls, n_rows: int) -> "Accuracy":
+        """Nothing is proven."""
+        return cls(np.ones(n_rows), np.zeros(n_rows), math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

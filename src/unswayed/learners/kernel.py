@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from unswayed._core.influence import SizedRows
+from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
@@ -55,10 +55,10 @@ class KernelLearner:
 
     def _accuracy(self) -> Accuracy:
         solver = self._solver
-        root = SAFETY * (solver.solving + 8 * UNIT * (solver.bound + solver.norm)) + _SMALL
         if not solver.proven:
-            return Accuracy(math.inf, self._weight, np.zeros(self.n_rows))
-        return Accuracy(root, self._weight, np.full(self.n_rows, _SMALL))
+            return Accuracy.none(self.n_rows)
+        off = SAFETY * (solver.bound * (solver.residual + 8 * UNIT) + 8 * UNIT * solver.norm)
+        return Accuracy(self._weight, np.full(self.n_rows, _SMALL), off + _SMALL, 1.0)
 
     def inputs(self, rows: Matrix) -> FloatArray:
         """Kernel rows."""
@@ -69,24 +69,26 @@ class KernelLearner:
         step = max(1, 2**22 // self.n_rows)
         return (self.inputs(rows[at : at + step]) for at in range(0, rows.shape[0], step))
 
-    def _weighted(self, kernel: FloatArray) -> SizedRows:
+    def _weighted(self, kernel: FloatArray) -> tuple[FloatArray, FloatArray]:
         weighted = kernel * self._scale * self._root
-        return SizedRows(weighted, padded(row_norms(weighted)))
+        return weighted, padded(row_norms(weighted))
 
-    def weights(self, rows: Matrix) -> SizedRows:
+    def weights(self, rows: Matrix) -> Weights:
         """Whole influence rows."""
         right, sizes = self._weighted(self.inputs(rows))
+        found, left = self._solver.solve(right, sizes)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = (right @ self._solver.inverse) * self._root
-        return SizedRows(np.ascontiguousarray(found), sizes)
+            off = self._solver.bound * (left + 8 * UNIT * sizes) + 8 * UNIT * row_norms(found)
+            found = found * self._root
+        return Weights(np.ascontiguousarray(found), SAFETY * off + _SMALL * sizes, sizes)
 
     def solve(self, labels: FloatArray) -> Solution:
         """Dual coefficients, in the scale of the weighted kernel."""
         solver, right = self._solver, self._root * labels
         with np.errstate(over="ignore", invalid="ignore"):
-            dual = solver.inverse @ right
-            size = float(np.linalg.norm(right))
-            missed = SAFETY * (solver.solving + 4 * UNIT * solver.bound) * size
+            sizes = row_norms(right[None])
+            (dual,), (left,) = solver.solve(right[None], sizes)
+            missed = SAFETY * solver.bound * (left + 4 * UNIT * sizes[0])
             error = missed + gamma(self.n_rows + 8) * (float(np.linalg.norm(dual)) + missed)
             known = solver.proven and math.isfinite(error)
             return Solution(dual, error * SAFETY + _SMALL if known else math.inf)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from unswayed._core.influence import SizedRows
+from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, UNIT, gamma
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
@@ -29,6 +29,7 @@ from unswayed.learners.scaling import (
 from unswayed.learners.verified import VerifiedInverse
 
 _ENTRY = 2.0**-520  # of an error per unit of size, for underflow: see rounding.NEGLIGIBLE
+_DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
 _UNDERFLOW = 2.0**-900  # in scaled units, where what matters is about 1
 
 
@@ -140,16 +141,12 @@ class LeastSquares:
         return np.vstack((penalised, np.zeros((len(gram) - self.n_features, vectors.shape[1]))))
 
     def _accuracy(self) -> Accuracy:
-        solver, terms = self._solver, self.n_parameters + 8
-        norms = row_norms(self.design)
-        with np.errstate(over="ignore", invalid="ignore"):
-            weight = self._weight + _UNDERFLOW
-            entry = gamma(terms) * weight * norms * solver.norm * SAFETY + _ENTRY
-        # Σ weight_i (d_i·e)² <= eᵀM e, and the error e = M⁻¹r of the weights has ‖r‖ <= ….
-        root = SAFETY * (solver.residual + 8 * UNIT) * math.sqrt(solver.bound)
+        solver, norms = self._solver, row_norms(self.design)
+        entry = gamma(self.n_parameters + 8) * (self._weight + _UNDERFLOW) * norms + _ENTRY
         if not solver.proven or not np.isfinite(entry).all():
-            return Accuracy(math.inf, self._weight, np.zeros(self.n_rows))
-        return Accuracy(root, self._weight, entry)
+            return Accuracy.none(self.n_rows)
+        off = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
+        return Accuracy(self._weight, entry, off, SAFETY * solver.norm + _ENTRY)
 
     # --- rows -----------------------------------------------------------------------------
 
@@ -179,30 +176,35 @@ class LeastSquares:
             sizes = sizes + 2.0 * np.abs(directions[:, -1]) * self._shift_size
         return padded(sizes)
 
-    def _scaled(self, rows: Matrix) -> SizedRows:
-        """Sparse rows in the units of the design."""
-        scaled = rows.multiply(self._scale).tocsr()
+    def _scaled(self, rows: Matrix) -> tuple[Matrix, FloatArray]:
+        """Sparse rows in the units of the design, and their sizes."""
+        scaled = sparse.csr_array(rows).multiply(self._scale).tocsr()
         constant = 1.0 + 2.0 * self._shift_size if self._fit_intercept else 0.0
-        return SizedRows(scaled, padded(row_norms(scaled) + constant))
+        return scaled, padded(row_norms(scaled) + constant)
 
-    def weights(self, rows: Matrix) -> SizedRows:
+    def weights(self, rows: Matrix) -> Weights:
         """Weight vectors of feature rows; the constant's comes last."""
         if not self._sparse:
             return self.direction_weights(self.directions(rows))
         scaled, sizes = self._scaled(rows)
-        found = scaled @ self._solver.inverse[: self.n_features]
-        if self._fit_intercept:
-            found = found + self._solver.inverse[self.n_features]
-        return SizedRows(np.asarray(found), sizes)
+        raw = np.ones((scaled.shape[0], self.n_parameters))
+        raw[:, : self.n_features] = dense(scaled)
+        return self._solved(raw, sizes)
 
-    def direction_weights(self, directions: FloatArray) -> SizedRows:
+    def direction_weights(self, directions: FloatArray) -> Weights:
         """Weight vectors of directions in parameter space."""
         sizes = self.direction_sizes(directions)
         if self._sparse and self._fit_intercept:
             directions = directions.copy()
             directions[:, : self.n_features] += directions[:, -1:] * self._shift
+        return self._solved(directions, sizes)
+
+    def _solved(self, raw: FloatArray, sizes: FloatArray) -> Weights:
+        found, left = self._solver.solve(raw, sizes)
+        # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r what is left.
         with np.errstate(over="ignore", invalid="ignore"):
-            return SizedRows(directions @ self._solver.inverse, sizes)
+            off = SAFETY * math.sqrt(self._solver.bound) * (left + _DIRECTION * sizes)
+        return Weights(found, off, np.where(sizes == 0, 0.0, padded(row_norms(found))))
 
     # --- labels ---------------------------------------------------------------------------
 

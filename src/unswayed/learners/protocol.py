@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from unswayed._core.influence import SizedRows
+from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -13,8 +13,7 @@ class Learner(Protocol):
 
     The influence of the n training labels on the score at a row x is
     ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None: as
-    computed, which `accuracy` compares with the definition. Bounds on errors are relative to a
-    row's size, a norm that the learner chooses.
+    computed, which `accuracy` compares with the definition.
     """
 
     n_rows: int
@@ -31,8 +30,8 @@ class Learner(Protocol):
         """Nonnegative factors of the influence of each row."""
         ...
 
-    def weights(self, rows: Matrix) -> SizedRows:
-        """Weight vectors of feature rows, one row each, and the sizes of the rows."""
+    def weights(self, rows: Matrix) -> Weights:
+        """Weight vectors of feature rows."""
         ...
 
     def inputs(self, rows: Matrix) -> Matrix:
@@ -75,6 +74,6 @@ class LinearLearner(Learner, Protocol):
         """Sizes of directions, rounded up."""
         ...
 
-    def direction_weights(self, directions: FloatArray) -> SizedRows:
-        """Weight vectors of directions, linear in them, and the sizes of the directions."""
+    def direction_weights(self, directions: FloatArray) -> Weights:
+        """Weight vectors of directions: linear in them, up to rounding."""
         ...

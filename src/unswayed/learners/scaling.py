@@ -51,9 +51,9 @@ def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
         found: FloatArray = np.asarray(features.T @ share).ravel()
         return found
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.asarray(share @ features)
+        mean: FloatArray = np.asarray(share @ features)
     low, high = features.min(axis=0), features.max(axis=0)
-    return np.where(low == high, low, np.clip(mean, low, high))
+    return np.asarray(np.where(low == high, low, np.clip(mean, low, high)))
 
 
 def column_scale(columns: FloatArray, penalty: float) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from unswayed._core.influence import SizedRows
+from unswayed._core.influence import Weights
 from unswayed._core.rounding import TINY, exact_dots, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
@@ -98,17 +98,17 @@ class SmootherLearner:
         self.n_rows = len(smoother.y_fit_)
         self.definition = Definition("smoother")
         # The influence is given, nothing is solved.
-        self.accuracy = Accuracy(0.0, np.ones(self.n_rows), np.zeros(self.n_rows))
+        self.accuracy = Accuracy(np.ones(self.n_rows), np.zeros(self.n_rows), 0.0, 1.0)
         self._smoother = smoother
 
     def inputs(self, rows: Matrix) -> FloatArray:
         """Influence rows."""
         return self._smoother.influence_rows(rows)
 
-    def weights(self, rows: Matrix) -> SizedRows:
-        """Influence rows, with their largest entries."""
+    def weights(self, rows: Matrix) -> Weights:
+        """Influence rows: given, so that they are what they are."""
         z = self.inputs(rows)
-        return SizedRows(z, np.abs(z).max(axis=1, initial=0.0))
+        return Weights(z, np.zeros(len(z)), np.abs(z).max(axis=1, initial=0.0))
 
     def _blocks(self, rows: Matrix) -> Iterator[FloatArray]:
         step = max(1, 2**22 // max(1, self.n_rows))

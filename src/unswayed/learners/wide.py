@@ -7,12 +7,14 @@ nothing is centred and the last term is missing. Everything is scaled by one pow
 import math
 
 import numpy as np
+from scipy import sparse
 
-from unswayed._core.influence import SizedRows
+from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
+from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
 from unswayed.learners.scaling import (
     column_peaks,
     dense,
@@ -70,7 +72,7 @@ class WideLeastSquares:
         self._penalty = alpha / factor * self._scale * self._scale
         exact = self._penalty / self._scale / self._scale * factor == alpha
         self._measure_centring()
-        self._solver = self._invert(proven=exact)
+        self._solver = self._invert(features, proven=exact)
         self.accuracy = self._accuracy()
 
     @property
@@ -101,23 +103,42 @@ class WideLeastSquares:
             rounding = gamma(self.n_rows + 8) * self._spread / math.sqrt(self._total)
             self._off = SAFETY * (float(np.linalg.norm(left)) + rounding)
 
-    def _invert(self, *, proven: bool) -> VerifiedInverse:
+    def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
         root = self._root
         matrix = self._inner(self._rows) * np.outer(root, root)
         matrix[np.diag_indices_from(matrix)] += self._penalty
         filled = 0.0
-        if self._fit_intercept and self._penalty == 0:
-            # Centred rows add up to 0: fill that direction in; it is no row's influence.
-            fill = root * ((self._spread or 1.0) / self._total)
-            matrix += np.outer(fill, fill)
+        if self._penalty == 0 and np.isfinite(matrix).all():
+            fill = self._filling(features, matrix)
+            matrix += fill @ fill.T
             filled = float(np.linalg.norm(fill)) ** 2
         total = math.sqrt(self._total)
         error = SAFETY * (
-            gamma(self.n_features + 16) * (self._spread**2 + self._penalty * self.n_rows + filled)
+            gamma(self.n_features + self.n_rows + 16)
+            * (self._spread**2 + self._penalty * self.n_rows + filled)
             + 2.0 * total * self._off * self._spread
             + (total * self._off) ** 2
         )
         return VerifiedInverse(matrix, error if proven else math.inf)
+
+    def _filling(self, features: Matrix, matrix: FloatArray) -> FloatArray:
+        """Directions that no row's influence has, where training rows depend on one another."""
+        root, size = self._root, self._spread / math.sqrt(self.n_rows) or 1.0
+        still = np.eye(self.n_rows)[:, root == 0] * size
+        ones = np.zeros((self.n_rows, 0))
+        if self._fit_intercept:  # centred rows add up to 0
+            ones = root[:, None] * (size / float(np.linalg.norm(root)))
+        known = np.hstack((still, ones))
+        vectors = suggested_null_vectors(matrix + known @ known.T, root)
+        rows = features.T
+        if self._fit_intercept:
+            above = np.ones((1, self.n_rows))
+            rows = sparse.vstack((rows, above)) if self._sparse else np.vstack((rows, above))
+        rows = sparse.csr_array(rows) if self._sparse else rows
+        if not are_null_vectors(rows, vectors, up_to_constant=False):
+            return known
+        found = vectors / np.where(root == 0, 1.0, root)[:, None]
+        return np.hstack((known, found * (size / np.linalg.norm(found, axis=0))))
 
     def _right_error(self) -> float:
         """How far √S C c(x) may be off, per unit of a row's size."""
@@ -129,15 +150,18 @@ class WideLeastSquares:
 
     def _accuracy(self) -> Accuracy:
         solver = self._solver
-        root = SAFETY * (
-            solver.solving * self._spread
-            + solver.bound * self._right_error()
-            + 8 * UNIT * solver.norm * self._spread
-        )
-        entry = gamma(self.n_rows + 8) * self._share + _SMALL
         if not solver.proven:
-            return Accuracy(math.inf, self._weight, np.zeros(self.n_rows))
-        return Accuracy(root + _SMALL, self._weight, entry)
+            return Accuracy.none(self.n_rows)
+        entry = gamma(self.n_rows + 8) * self._share + _SMALL
+        off = self._off_by(solver.residual * self._spread, solver.norm * self._spread, 1.0)
+        return Accuracy(self._weight, entry, float(off), 1.0)
+
+    def _off_by(
+        self, left: FloatArray | float, found: FloatArray | float, sizes: FloatArray | float
+    ) -> FloatArray | float:
+        """Error of dual solutions, given what is left of their equations and their norms."""
+        right = self._right_error() * sizes
+        return SAFETY * (self._solver.bound * (left + right) + 8 * UNIT * found) + _SMALL * sizes
 
     # --- rows -----------------------------------------------------------------------------
 
@@ -146,7 +170,8 @@ class WideLeastSquares:
         return rows
 
     def _scaled(self, rows: Matrix) -> Matrix:
-        return (rows if self._sparse else dense(rows) - self._mean) * self._scale
+        rows = sparse.csr_array(rows) if self._sparse else dense(rows) - self._mean
+        return rows * self._scale
 
     def _inner(self, scaled: Matrix) -> FloatArray:
         """Inner products of centred training rows with centred rows, one column per row."""
@@ -160,21 +185,23 @@ class WideLeastSquares:
             + self._shift @ self._shift
         )
 
-    def _influence(self, inner: FloatArray) -> FloatArray:
-        root = self._root[:, None]
+    def _influence(self, inner: FloatArray, sizes: FloatArray, constant: FloatArray) -> Weights:
+        """Influence rows, given inner products, one row each."""
+        found, left = self._solver.solve(inner * self._root, self._spread * sizes)
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray((root * (self._solver.inverse @ (root * inner))).T)
+            off = np.asarray(self._off_by(left, row_norms(found), sizes))
+            found = found * self._root + constant * self._share
+        return Weights(np.ascontiguousarray(found), off, sizes)
 
     def _sizes(self, scaled: Matrix) -> FloatArray:
         """Norms of centred rows, and 1 for the constant."""
         constant = 1.0 + self._shift_size + self._off if self._fit_intercept else 0.0
         return padded(row_norms(scaled) + constant)
 
-    def weights(self, rows: Matrix) -> SizedRows:
+    def weights(self, rows: Matrix) -> Weights:
         """Whole influence rows."""
         scaled = self._scaled(rows)
-        found = self._influence(self._inner(scaled)) + self._share
-        return SizedRows(np.ascontiguousarray(found), self._sizes(scaled))
+        return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
 
     def directions(self, rows: Matrix) -> FloatArray:
         """Rows as the parameters see them: centred, scaled, with a constant after them."""
@@ -190,13 +217,11 @@ class WideLeastSquares:
             norms = norms + np.abs(directions[:, -1]) * (1.0 + self._off)
         return padded(norms)
 
-    def direction_weights(self, directions: FloatArray) -> SizedRows:
+    def direction_weights(self, directions: FloatArray) -> Weights:
         """Influence rows of directions in parameter space."""
         linear = directions[:, : self.n_features]
-        influence = self._influence(np.asarray(self._rows @ linear.T) - linear @ self._shift)
-        if self._fit_intercept:
-            influence = influence + directions[:, -1:] * self._share
-        return SizedRows(np.ascontiguousarray(influence), self.direction_sizes(directions))
+        inner = np.asarray(self._rows @ linear.T).T - (linear @ self._shift)[:, None]
+        return self._influence(inner, self.direction_sizes(directions), directions[:, -1:])
 
     # --- labels ---------------------------------------------------------------------------
 
@@ -206,14 +231,14 @@ class WideLeastSquares:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(self._share @ labels)
             right = root * (labels - mean) if self._fit_intercept else root * labels
-            dual = solver.inverse @ right
+            (dual,), (left,) = solver.solve(right[None], row_norms(right[None]))
             slope = np.asarray(self._rows.T @ (root * dual)).ravel()
             slope = slope - self._shift * float(root @ dual)
             values = np.append(slope, mean) if self._fit_intercept else slope
-            return Solution(values, self._score_error(labels, right, dual, slope))
+            return Solution(values, self._score_error(labels, left, dual, slope))
 
     def _score_error(
-        self, labels: FloatArray, right: FloatArray, dual: FloatArray, slope: FloatArray
+        self, labels: FloatArray, left: float, dual: FloatArray, slope: FloatArray
     ) -> float:
         solver = self._solver
         if not solver.proven:
@@ -221,9 +246,7 @@ class WideLeastSquares:
         total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
         size = float(np.linalg.norm(self._root * labels))
         mean = float(self._share @ np.abs(labels))
-        missed = solver.solving * float(np.linalg.norm(right)) + solver.bound * terms * (
-            size + total * mean
-        )
+        missed = solver.bound * (left + terms * (size + total * mean))
         dual_size = float(np.linalg.norm(dual)) + missed
         slope_error = self._spread * (missed + terms * dual_size) + total * self._off * dual_size
         slope_size = float(np.linalg.norm(slope)) + slope_error
