@@ -251,6 +251,15 @@ def many_rows(rng, family, seed):
     return _rows_at_the_edge(rng, problem, 18) if rng.random() < 0.5 else problem
 
 
+def long(rng, family, seed):
+    """Enough training rows for sums to lose something."""
+    n_rows, n_columns = int(rng.integers(500, 1500)), int(rng.integers(1, 3))
+    X = np.round(rng.normal(size=(n_rows, n_columns)) * 1e3) / 1e3
+    tests, budget = rng.normal(size=(2, n_columns)), int(rng.integers(1, n_rows))
+    problem = _with_question(rng, family, seed, X, tests, budget=budget)
+    return _at_a_tie(rng, problem)
+
+
 def near_ties(rng, family, seed):
     n_rows, n_columns = int(rng.integers(3, 12)), int(rng.integers(1, 4))
     X = rng.normal(size=(n_rows, n_columns))
@@ -374,7 +383,8 @@ def scales(rng, family, seed):
     known["alpha"] = float(rng.choice([0.0, 1.0, scale(), float(columns.flat[0]) ** 2]))
     known["radius"] = label
     if rng.random() < 0.3:
-        known["weight"] = scale() * rng.random(n_rows) + 1e-300
+        spread = 10.0 ** rng.uniform(-12, 12, size=n_rows) if rng.random() < 0.3 else 1.0
+        known["weight"] = scale() * rng.random(n_rows) * spread + 1e-300
     problem = _with_question(rng, family, seed, X, tests, **known)
     return _at_a_tie(rng, problem) if rng.random() < 0.5 else problem
 
@@ -462,6 +472,7 @@ def smoothers(rng, family, seed):
 FAMILIES = {
     "ordinary": (ordinary, 1000),
     "many-rows": (many_rows, 100),
+    "long": (long, 20),
     "near-ties": (near_ties, 900),
     "integers": (integers, 700),
     "decimals": (decimals, 300),
