@@ -348,10 +348,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _parameters(self, count: int) -> Scores:
         """The first `count` parameters in the user's units."""
         learner = self._linear_learner()
-        scale = learner.parameter_scale[:count]
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self.solution_.values[:count] * scale
-        return self.solution_.scores(values, UnitRows(learner, count).sizes())
+        return UnitRows(learner, count).scores(self.solution_)
 
     def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
@@ -378,11 +375,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         step = max(1, learner.n_rows // _TRAINING_SAMPLE)
         return made.choose_anchors(
             learner.training_directions(slice(None, None, step)),
-            lambda directions: self._margins(
-                self.solution_.scores(
-                    directions @ self.solution_.values, learner.direction_sizes(directions)
-                )
-            ),
+            lambda directions: self._margins(learner.direction_scores(directions, self.solution_)),
         )
 
     def minimum_budget(self, X: Any, *, resolve: str | None = None) -> FloatArray:

@@ -42,14 +42,15 @@ Pipeline that ends in one
 
     Examples
     --------
-    Four labels, of which one may be wrong. The first row is decided by two of them.
+    Four labels, of which one may be wrong. The first row is decided by two of them, and one
+    takes it exactly to the threshold: closer than doubles can tell, so rational arithmetic does.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> X = [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> model = CertifiedClassifier(
     ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
     ... ).fit(X, ["yes", "yes", "no", "yes"])
-    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> certs = model.certify([[1, 0], [0, 1]], resolve="exact")
     >>> certs
     <CertificateSet: 2 rows, same class if up to 1 label is wrong: 2 not-robust>
     >>> str(certs.witness(0)), certs.witness(0).labels.tolist()

@@ -95,8 +95,9 @@ class Question:
         )
 
     def _settle(self, answer: Answer, budget: int, columns: dict[str, FloatArray]) -> None:
-        """Overwrite what is undecided by what rational arithmetic says."""
-        for at, row in self._exactly(np.flatnonzero(answer.verdict == Verdict.UNDECIDED)):
+        """Overwrite what is undecided, or unknown, by what rational arithmetic says."""
+        unknown = (answer.verdict == Verdict.UNDECIDED) | ~np.isfinite(columns["error"])
+        for at, row in self._exactly(np.flatnonzero(unknown)):
             up, down = row.reach(budget)
             overturned = row.overturned(self.limits(row.score), budget)
             answer.verdict[at] = Verdict.NOT_ROBUST if overturned else Verdict.ROBUST

@@ -1,11 +1,12 @@
 """Rows put to an engine, as weights made on demand."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
 from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.learners.accuracy import Scores, Solution
 from unswayed.learners.protocol import Learner, LinearLearner
 
 
@@ -53,10 +54,11 @@ class UnitRows:
     def __len__(self) -> int:
         return self.count
 
-    def sizes(self) -> FloatArray:
-        """Sizes of all of them."""
-        parts = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
-        return np.concatenate([self.learner.direction_sizes(part) for part in parts])
+    def scores(self, solution: Solution) -> Scores:
+        """Their values, in the user's units."""
+        blocks = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
+        parts = [self.learner.direction_scores(block, solution) for block in blocks]
+        return Scores(*(np.concatenate(each) for each in zip(*map(astuple, parts), strict=True)))
 
     def _units(self, start: int, stop: int) -> FloatArray:
         units = np.zeros((stop - start, self.learner.n_parameters))

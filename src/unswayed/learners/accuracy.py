@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed._core.rounding import SAFETY
 from unswayed._typing import FloatArray
 
 
@@ -44,14 +45,17 @@ class Scores:
 class Solution:
     """What training on labels leaves to remember, and how far its scores may be off.
 
-    A score is off by at most `error` times its row's size.
+    The equations M x = b it solves are met up to a rest of norm `left`. The score of a row of
+    size s whose own weights have norm w is then off by at most w · left + s · `rounding`.
     """
 
     values: FloatArray
-    error: float
+    left: float
+    rounding: float
 
-    def scores(self, value: FloatArray, sizes: FloatArray) -> Scores:
-        """Computed scores of rows of these sizes."""
+    def scores(self, value: FloatArray, sizes: FloatArray, weights: FloatArray) -> Scores:
+        """Computed scores of rows with these sizes and (at least) these norms of weights."""
         with np.errstate(invalid="ignore", over="ignore"):
-            error = sizes * self.error
-        return Scores(value, np.where(np.isfinite(value) & ~np.isnan(error), error, np.inf))
+            error = SAFETY * (sizes * self.rounding + weights * self.left)
+        error = np.where(sizes == 0, 0.0, np.where(np.isnan(error), np.inf, error))
+        return Scores(value, np.where(np.isfinite(value), error, np.inf))

@@ -88,16 +88,15 @@ class KernelLearner:
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = row_norms(right[None])
             (dual,), (left,) = solver.solve(right[None], sizes)
-            missed = SAFETY * solver.bound * (left + 4 * UNIT * sizes[0])
-            error = missed + gamma(self.n_rows + 8) * (float(np.linalg.norm(dual)) + missed)
-            known = solver.proven and math.isfinite(error)
-            return Solution(dual, error * SAFETY + _SMALL if known else math.inf)
+            left = SAFETY * float(left + 4 * UNIT * sizes[0])
+            rounding = gamma(self.n_rows + 8) * float(np.linalg.norm(dual)) + _SMALL
+            return Solution(dual, left if solver.proven else math.inf, rounding)
 
     def scores(self, rows: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows, given the dual coefficients."""
         parts = []
         for kernel in self._blocks(rows):
             weighted, sizes = self._weighted(kernel)
-            parts.append((weighted @ solution.values, sizes))
-        found, sizes = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return solution.scores(found, sizes)
+            norms = self._solver.solution_norms(weighted, sizes)
+            parts.append((weighted @ solution.values, sizes, norms * (1.0 + 8 * UNIT)))
+        return solution.scores(*(np.concatenate(each) for each in zip(*parts, strict=True)))

@@ -220,12 +220,13 @@ class LeastSquares:
             values = self._solver.inverse @ moment(self.design, self._weight * labels)
             # Once more on what is left: the first solution is as good as the inverse is.
             values = values + self._solver.inverse @ self._normal_residual(labels, values)
-            error = self._score_error(labels, values)
+            left, size = self._left_of(labels, values), float(np.linalg.norm(values))
         if self._sparse and self._fit_intercept:
             values = np.append(values[:-1], values[-1] + self._shift @ values[:-1])
-        return Solution(values, error)
+        return Solution(values, left, gamma(self.n_parameters + 12) * size + _ENTRY)
 
-    def _score_error(self, labels: FloatArray, values: FloatArray) -> float:
+    def _left_of(self, labels: FloatArray, values: FloatArray) -> float:
+        """At least the norm of what is left of the normal equations."""
         if not self._solver.proven:
             return math.inf
         root, size = math.sqrt(self._trace), float(np.linalg.norm(values))
@@ -237,20 +238,26 @@ class LeastSquares:
         rounding = (summation(self.n_rows) + gamma(self.n_parameters + 8)) * (
             2 * root * fitted + (penalised + 1.0) * size
         )
-        left = float(np.linalg.norm(self._normal_residual(labels, values))) + rounding
-        error = SAFETY * (self._solver.bound * left + gamma(self.n_parameters + 12) * size)
-        return error + _ENTRY if math.isfinite(error) else math.inf
+        return SAFETY * (float(np.linalg.norm(self._normal_residual(labels, values))) + rounding)
 
     def scores(self, rows: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not self._sparse:
-                directions = self.directions(rows)
-                found = directions @ solution.values
-                return solution.scores(found, self.direction_sizes(directions))
+                return self.direction_scores(self.directions(rows), solution)
             scaled, sizes = self._scaled(rows)
             slope = solution.values[: self.n_features]
             found = np.asarray(scaled @ slope)
             if self._fit_intercept:
                 found = found + (solution.values[-1] - self._shift @ slope)
-            return solution.scores(found, sizes)
+            return solution.scores(found, sizes, self._solver.bound * sizes)
+
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Scores of directions in parameter space."""
+        sizes = self.direction_sizes(directions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = directions @ solution.values
+        if self._sparse:
+            return solution.scores(found, sizes, self._solver.bound * sizes)
+        norms = self._solver.solution_norms(directions, sizes)
+        return solution.scores(found, sizes, norms + self._solver.bound * _DIRECTION * sizes)

@@ -74,6 +74,10 @@ class LinearLearner(Learner, Protocol):
         """Sizes of directions, rounded up."""
         ...
 
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Scores of directions: what parameters make of them."""
+        ...
+
     def direction_weights(self, directions: FloatArray) -> Weights:
         """Weight vectors of directions: linear in them, up to rounding."""
         ...

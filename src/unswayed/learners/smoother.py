@@ -116,7 +116,7 @@ class SmootherLearner:
 
     def solve(self, labels: FloatArray) -> Solution:
         """The labels themselves."""
-        return Solution(labels, 0.0)
+        return Solution(labels, 0.0, 0.0)
 
     def scores(self, rows: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows, given the labels; rounded where a sum is not exact."""

@@ -54,6 +54,14 @@ class VerifiedInverse:
         self._matrix = matrix if self._sharp else None
         self._left = SAFETY * (gamma(size + 4) * spread + error)
 
+    def solution_norms(self, right: FloatArray, sizes: FloatArray) -> FloatArray:
+        """At least ‖M⁻¹ b‖ of every row b of `right`; sizes are at least their norms."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not self._sharp:
+                return self.bound * sizes
+            found, left = self.solve(right, sizes)
+            return SAFETY * (row_norms(found) + self.bound * left)
+
     def solve(self, right: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve for every row of `right`; returns at least ‖b - M x‖ of each row too.
 

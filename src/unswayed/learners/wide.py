@@ -229,31 +229,26 @@ class WideLeastSquares:
         """Coefficients, and the mean prediction after them, when trained on `labels`."""
         solver, root = self._solver, self._root
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(self._share @ labels)
-            right = root * (labels - mean) if self._fit_intercept else root * labels
+            centre = float(self._share @ labels)
+            right = root * (labels - centre) if self._fit_intercept else root * labels
             (dual,), (left,) = solver.solve(right[None], row_norms(right[None]))
             slope = np.asarray(self._rows.T @ (root * dual)).ravel()
             slope = slope - self._shift * float(root @ dual)
-            values = np.append(slope, mean) if self._fit_intercept else slope
-            return Solution(values, self._score_error(labels, left, dual, slope))
+            values = np.append(slope, centre) if self._fit_intercept else slope
+            total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
+            size = float(np.linalg.norm(root * labels))
+            mean = float(self._share @ np.abs(labels))
+            # Of the equations for the labels as they are, not as they were centred and rounded.
+            left = SAFETY * (float(left) + terms * (size + total * mean))
+            return Solution(values, left, self._rounding(left, dual, slope) + terms * mean)
 
-    def _score_error(
-        self, labels: FloatArray, left: float, dual: FloatArray, slope: FloatArray
-    ) -> float:
-        solver = self._solver
-        if not solver.proven:
-            return math.inf
+    def _rounding(self, left: float, dual: FloatArray, slope: FloatArray) -> float:
+        """Error of scores beside that of the dual solution: of the slope, and of centring."""
         total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
-        size = float(np.linalg.norm(self._root * labels))
-        mean = float(self._share @ np.abs(labels))
-        missed = solver.bound * (left + terms * (size + total * mean))
-        dual_size = float(np.linalg.norm(dual)) + missed
-        slope_error = self._spread * (missed + terms * dual_size) + total * self._off * dual_size
-        slope_size = float(np.linalg.norm(slope)) + slope_error
-        error = SAFETY * (
-            slope_error + (terms + self._off) * slope_size + terms * (mean + size / total)
-        )
-        return error + _SMALL if math.isfinite(error) else math.inf
+        dual_size = float(np.linalg.norm(dual)) + self._solver.bound * left
+        error = (terms * self._spread + total * self._off) * dual_size
+        slope_size = float(np.linalg.norm(slope)) + self._spread * dual_size * terms
+        return SAFETY * (error + (terms + self._off) * slope_size) + _SMALL
 
     def scores(self, rows: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
@@ -262,4 +257,18 @@ class WideLeastSquares:
             found = np.asarray(scaled @ slope)
             if self._fit_intercept:
                 found = found + (solution.values[-1] - self._shift @ slope)
-            return solution.scores(found, self._sizes(scaled))
+            sizes = self._sizes(scaled)
+            norms = self._solution_norms(self._inner(scaled).T, sizes)
+            return solution.scores(found, sizes, norms)
+
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Scores of directions in parameter space."""
+        sizes = self.direction_sizes(directions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = directions @ solution.values
+            return solution.scores(found, sizes, self._solver.bound * self._spread * sizes)
+
+    def _solution_norms(self, inner: FloatArray, sizes: FloatArray) -> FloatArray:
+        """At least the norms of the rows' dual solutions."""
+        found = self._solver.solution_norms(inner * self._root, self._spread * sizes)
+        return found + self._solver.bound * self._right_error() * sizes
