@@ -59,6 +59,8 @@ class Problem:
     def bias(self):
         if self.flips is not None:
             return LabelBias.flips(budget=self.budget, **self.flips)
+        if len({*self.lower}) == len({*self.upper}) == 1:
+            return LabelBias.shifts((self.lower[0], self.upper[0]), budget=self.budget)
         return LabelBias.intervals(self.lower, self.upper, budget=self.budget)
 
     def matrix(self, rows):
@@ -87,6 +89,7 @@ class Problem:
         if self.kind == "smoother":
             return rows
         if self.kind == "kernel-ridge":
+            kernel_matrix = self.X if kernel_matrix is None else kernel_matrix
             return truth.product(rows, truth.kernel_map(kernel_matrix, self.alpha, self.weights))
         constant = truth.Fraction(int(self.fit_intercept))
         return truth.product([[constant, *row] for row in rows], self.ridge_map)
@@ -187,7 +190,7 @@ def _with_question(rng, family, seed, X, tests, **known):
 def _at_a_tie(rng, problem):
     """The same problem with the question moved to within a few ulps of its answer."""
     if problem.radius is None:
-        return _rows_at_threshold(rng, problem)
+        return _rows_at_the_edge(rng, problem, 0)
     row = problem.true_rows(problem.influence(problem.tests[:1]))[0]
     reach = row.reach(problem.budget)[rng.integers(2)]
     try:
@@ -199,19 +202,21 @@ def _at_a_tie(rng, problem):
     return dataclasses.replace(problem, radius=float(min(radius, np.finfo(float).max)))
 
 
-def _rows_at_threshold(rng, problem):
-    """Test rows between two others, where the range just touches the threshold."""
+def _rows_at_the_edge(rng, problem, first):
+    """Test rows between two others, where the range just touches the threshold or radius."""
     influence = np.array([[float(a) for a in row] for row in problem.ridge_map])
     constant = float(problem.fit_intercept)
     side = rng.choice([-1.0, 1.0])
+    kind, value = problem.question
 
     def excess(row):
         z = np.concatenate(([constant], row)) @ influence
         gains = np.sort(np.maximum(side * z * problem.lower, side * z * problem.upper))[::-1]
-        return z @ problem.targets + side * gains[: problem.budget].sum() - problem.question[1]
+        moved = gains[: problem.budget].sum() - (value if kind == "radius" else 0.0)
+        return moved if kind == "radius" else z @ problem.targets + side * moved - value
 
     tests = problem.tests.copy()
-    for at in range(len(tests)):
+    for at in range(first, len(tests)):
         for _ in range(5):
             start, stop = tests[at], tests[at] + rng.normal(size=tests.shape[1]) * 10
             if excess(start) * excess(stop) < 0:
@@ -236,13 +241,32 @@ def ordinary(rng, family, seed):
     return _with_question(rng, family, seed, X, rng.normal(size=(4, n_columns)))
 
 
+def many_rows(rng, family, seed):
+    """Rows enough for anchors to bound other rows, some of them at the edge."""
+    n_rows, n_columns = int(rng.integers(6, 25)), int(rng.integers(1, 5))
+    X = rng.normal(size=(n_rows, n_columns))
+    tests = rng.normal(size=(24, n_columns)) * rng.choice([0.1, 1.0, 3.0])
+    tests[12:] = tests[:12] + 0.1 * rng.normal(size=(12, n_columns))  # near an anchor
+    problem = _with_question(rng, family, seed, X, tests)
+    return _rows_at_the_edge(rng, problem, 18) if rng.random() < 0.5 else problem
+
+
+def long(rng, family, seed):
+    """Enough training rows for sums to lose something."""
+    n_rows, n_columns = int(rng.integers(500, 1500)), int(rng.integers(1, 3))
+    X = np.round(rng.normal(size=(n_rows, n_columns)) * 1e3) / 1e3
+    tests, budget = rng.normal(size=(2, n_columns)), int(rng.integers(1, n_rows))
+    problem = _with_question(rng, family, seed, X, tests, budget=budget)
+    return _at_a_tie(rng, problem)
+
+
 def near_ties(rng, family, seed):
     n_rows, n_columns = int(rng.integers(3, 12)), int(rng.integers(1, 4))
     X = rng.normal(size=(n_rows, n_columns))
     if rng.random() < 0.3:
         X = np.round(X * 4) / 4
     problem = _with_question(rng, family, seed, X, rng.normal(size=(3, n_columns)))
-    return _at_a_tie(rng, problem)
+    return _rows_at_the_edge(rng, _at_a_tie(rng, problem), 1)
 
 
 def integers(rng, family, seed):
@@ -267,6 +291,29 @@ def integers(rng, family, seed):
         problem = _with_question(rng, family, seed, X, tests, **known)
         return _at_a_tie(rng, problem) if rng.random() < 0.5 else problem
     return _with_question(rng, family, seed, X, tests, **known)
+
+
+def decimals(rng, family, seed):
+    """Scores that doubles hold exactly, moved by tenths and hundredths that they do not."""
+    n_rows = int(rng.integers(1, 9))
+    y = rng.integers(-4000, 4000, size=n_rows) / rng.choice([1.0, 4.0])
+    places = float(rng.choice([10, 100, 1000]))
+    lower, upper = (
+        -rng.integers(0, 50, size=n_rows) / places,
+        rng.integers(0, 50, size=n_rows) / places,
+    )
+    known = {"targets": y, "lower": lower + 0.0, "upper": upper, "alpha": 0.0, "weight": None}
+    known["radius"] = float(rng.integers(0, 100) / places)
+    if rng.random() < 0.5:
+        X, tests = np.zeros((n_rows, n_rows)), rng.integers(-3, 4, size=(4, n_rows)) / 2
+        known["kind"] = "smoother"
+    else:  # every row its own group, or two groups: scores are labels or means of them
+        group = np.arange(n_rows) if rng.random() < 0.5 else np.arange(n_rows) % 2
+        X = np.eye(int(group.max()) + 1)[group]
+        tests = rng.integers(-1, 3, size=(4, X.shape[1])) * 1.0
+        known["fit_intercept"] = False
+    problem = _with_question(rng, family, seed, X, tests, **known)
+    return _at_a_tie(rng, problem) if rng.random() < 0.5 else problem
 
 
 def collinear(rng, family, seed):
@@ -327,13 +374,17 @@ def scales(rng, family, seed):
         columns = columns * 10.0 ** rng.uniform(-3, 3, size=(n_rows, n_columns))
     X = rng.normal(size=(n_rows, n_columns)) * columns
     tests = rng.normal(size=(3, n_columns)) * (columns if columns.ndim == 1 else columns[0])
+    if rng.random() < 0.3:
+        alpha = float(rng.choice([0.0, 1.0, float(columns.flat[0]) ** 2]))
+        return _with_question(rng, family, seed, X, tests, alpha=alpha)
     label = scale()
     known = {"targets": rng.normal(size=n_rows) * label}
     known |= _offsets(rng, n_rows, label * float(10.0 ** rng.uniform(-3, 3)))
     known["alpha"] = float(rng.choice([0.0, 1.0, scale(), float(columns.flat[0]) ** 2]))
     known["radius"] = label
     if rng.random() < 0.3:
-        known["weight"] = scale() * rng.random(n_rows) + 1e-300
+        spread = 10.0 ** rng.uniform(-12, 12, size=n_rows) if rng.random() < 0.3 else 1.0
+        known["weight"] = scale() * rng.random(n_rows) * spread + 1e-300
     problem = _with_question(rng, family, seed, X, tests, **known)
     return _at_a_tie(rng, problem) if rng.random() < 0.5 else problem
 
@@ -398,7 +449,9 @@ def kernels(rng, family, seed):
             X, tests = np.round(X), np.round(tests)
             known["alpha"] = float(rng.choice([0.0, 1.0]))
         X, tests = X @ X.T, tests @ X.T
-    return _with_question(rng, family, seed, X, tests, **known)
+    problem = _with_question(rng, family, seed, X, tests, **known)
+    tie = kernel == "precomputed" and problem.radius is not None
+    return _at_a_tie(rng, problem) if tie else problem
 
 
 def smoothers(rng, family, seed):
@@ -418,8 +471,11 @@ def smoothers(rng, family, seed):
 
 FAMILIES = {
     "ordinary": (ordinary, 1000),
+    "many-rows": (many_rows, 100),
+    "long": (long, 20),
     "near-ties": (near_ties, 900),
     "integers": (integers, 700),
+    "decimals": (decimals, 300),
     "collinear": (collinear, 500),
     "hilbert": (hilbert, 250),
     "rank-deficient": (rank_deficient, 600),
@@ -437,5 +493,4 @@ FAMILIES = {
 def make(family, seed):
     """Problem number `seed` of a family, always the same."""
     build, _ = FAMILIES[family]
-    number = sorted(FAMILIES).index(family)
-    return build(np.random.default_rng([number, seed]), family, seed)
+    return build(np.random.default_rng([*family.encode(), seed]), family, seed)

@@ -9,7 +9,9 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 
 from tests.soundness.truth import Fraction
+from unswayed.bias import ResolvedBias
 from unswayed.certificates import Verdict
+from unswayed.engines.rational import ExactLimits, RationalEngine
 from unswayed.exceptions import SolverPrecisionWarning
 
 
@@ -19,6 +21,7 @@ def ill_conditioned():
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", SolverPrecisionWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
+        warnings.filterwarnings("ignore", message="Singular matrix", module="sklearn")
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn|scipy|numpy")
         yield
 
@@ -69,11 +72,16 @@ def false_ranges(certs, true):
             continue
         up, down = row.reach(certs.budget)
         low, high = row.score - down, row.score + up
-        if not (certs.low[i] <= low and high <= certs.high[i]):
-            yield f"row {i}: true range {_pair(low, high)} outside {certs.low[i], certs.high[i]}"
-        if not (low <= certs.inner_low[i] and certs.inner_high[i] <= high):
-            inner = certs.inner_low[i], certs.inner_high[i]
-            yield f"row {i}: inner range {inner} outside the true one {_pair(low, high)}"
+        ends = (
+            ("low", certs.low[i], "above", low, lambda said, true: said <= true),
+            ("high", certs.high[i], "below", high, lambda said, true: said >= true),
+            ("inner_low", certs.inner_low[i], "below", low, lambda said, true: said >= true),
+            ("inner_high", certs.inner_high[i], "above", high, lambda said, true: said <= true),
+        )
+        for name, said, where, end, holds in ends:
+            if not holds(said, end):
+                gap = float(abs(Fraction(float(said)) - end)) if math.isfinite(said) else math.nan
+                yield f"row {i}: {name} {said!r} is {where} the true end by {gap:.1e}"
         if not abs(row.score - Fraction(float(certs.score[i]))) <= certs.error[i]:
             yield (
                 f"row {i}: score {certs.score[i]!r} ± {certs.error[i]!r} misses the true one, "
@@ -81,17 +89,11 @@ def false_ranges(certs, true):
             )
 
 
-def _pair(low, high):
-    return tuple(float(end) if abs(end) < 1e308 else end for end in (low, high))
-
-
-def false_budgets(budgets, proven, true):
+def false_budgets(said, true):
     for i, row in enumerate(true):
-        said, least = budgets[i], row.minimum_budget
-        if proven[i] and said != least:
-            yield f"row {i}: minimum budget {said} is called proven, but it is {least}"
-        if not proven[i] and said > least:
-            yield f"row {i}: minimum budget is called at least {said}, but it is {least}"
+        low, high, least = said.low[i], said.high[i], row.minimum_budget
+        if low > least or high < least:  # NaN: it says that it knows nothing
+            yield f"row {i}: minimum budget {low} to {high}, but it is {least}"
 
 
 def unresolved(certs, problem, true):
@@ -134,6 +136,29 @@ def _overturns(witness, problem, row):
     return False
 
 
+def wrong_exactly(rows, problem, true):
+    """What the rational engine gets wrong; every row, for certificates ask it about few."""
+    for i, (found, row) in enumerate(zip(rows, true, strict=True)):
+        kind, value = row.question
+        limits = (
+            ExactLimits.radius(value)
+            if kind == "radius"
+            else ExactLimits.sign(found.score)
+            if kind == "sign"
+            else ExactLimits.threshold(found.score, value)
+        )
+        if found.score != row.score or found.reach(problem.budget) != row.reach(problem.budget):
+            yield f"row {i}: the exact range is off"
+        if found.minimum_budget(limits) != row.minimum_budget:
+            yield f"row {i}: the exact minimum budget is off"
+        if row.minimum_budget < math.inf:
+            changed, offsets, _ = found.changes(limits, row.minimum_budget)
+            if len(changed) != row.minimum_budget or (
+                len(changed) and not row.overturned_by(changed.tolist(), offsets.tolist())
+            ):
+                yield f"row {i}: the exact changes do not overturn it"
+
+
 def lies(problem):
     """Everything that is false in what the package says of a problem, and how many cases it has."""
     with ill_conditioned():
@@ -145,26 +170,31 @@ def lies(problem):
         def note(what, complaints):
             found.extend(f"{what}, {complaint}" for complaint in complaints)
 
+        learner = model.model_.learner
+        bias = ResolvedBias(problem.lower, problem.upper, problem.budget)
+        engine = RationalEngine(learner.definition, bias, problem.targets)
+        note("rational", wrong_exactly(engine.rows(learner.inputs(tests)), problem, true))
         for method in methods(problem):
             certs = model.certify(tests, method=method)
             note(f"method={method!r}", false_verdicts(certs, true))
             note(f"method={method!r}", false_ranges(certs, true))
-        budgets = model.minimum_budget(tests, return_proven=True)
-        note("minimum_budget", false_budgets(*budgets, true))
-        note("certificates", false_budgets(certs.minimum_budget, certs.minimum_budget_proven, true))
-        note("resolve='exact'", unresolved(model.certify(tests, resolve="exact"), problem, true))
-        budgets = model.minimum_budget(tests, resolve="exact")
-        note("minimum_budget, resolve='exact'", false_budgets(budgets, [True] * len(true), true))
+        note("minimum_budgets", false_budgets(model.minimum_budgets(tests), true))
+        note("certificates", false_budgets(certs.minimum_budgets, true))
+        method = methods(problem)[problem.seed % len(methods(problem))]
+        certs = model.certify(tests, method=method, resolve="exact")
+        note(f"method={method!r}, resolve='exact'", unresolved(certs, problem, true))
+        if model.minimum_budget(tests, resolve="exact").tolist() != [
+            row.minimum_budget for row in true
+        ]:
+            found.append("minimum_budget, resolve='exact': not the true ones")
         if problem.kind == "ridge":
             true = problem.true_coefficients()
             n_cases += len(true)
+            note("rational coefficients", wrong_exactly(engine.coefficients(), problem, true))
             certs = model.certify_coefficients()
             note("coefficients", false_verdicts(certs, true))
             note("coefficients", false_ranges(certs, true))
-            note(
-                "coefficients",
-                false_budgets(certs.minimum_budget, certs.minimum_budget_proven, true),
-            )
+            note("coefficients", false_budgets(certs.minimum_budgets, true))
             certs = model.certify_coefficients(resolve="exact")
             note("coefficients, resolve='exact'", unresolved(certs, problem, true))
     return found, n_cases

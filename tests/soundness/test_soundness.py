@@ -10,6 +10,7 @@ import pytest
 from tests.soundness.cases import FAMILIES, make
 from tests.soundness.checks import can_be_fitted, ill_conditioned, lies
 from unswayed.certificates import Verdict
+from unswayed.engines import auto
 
 CHUNK = 100
 SHOWN = 3  # problems of a failing chunk that are printed
@@ -19,6 +20,26 @@ CHUNKS = [
     for family, (_, n_problems) in FAMILIES.items()
     for start in range(0, n_problems, CHUNK)
 ]
+
+
+@pytest.fixture(autouse=True)
+def eager_auto(monkeypatch):
+    """Let "auto" try its bounds on few rows; without them it would repeat "exact"."""
+
+    def can_build(engine, n_rows):
+        exact = engine._exact
+        return exact.has_parameters and exact.precision.proven and exact.learner.design is not None
+
+    for name, value in (("_FIRST", 2), ("_CHUNK", 3), ("_LOT", 2)):
+        monkeypatch.setattr(auto, name, value)
+    monkeypatch.setattr(auto.AutoEngine, "_worth_building", can_build)
+    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda engine, seconds, n_rows: True)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    """Problems are tiny: to start threads for them would take longer than to answer."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.mark.parametrize(("family", "start"), CHUNKS)

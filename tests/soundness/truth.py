@@ -4,6 +4,7 @@ Nothing here uses the package or its arithmetic: labels' influence comes from th
 equations (no centring, the intercept is one more unknown) by fraction-free elimination.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,8 +31,9 @@ def dot(left, right):
 
 
 def _whole(row):
+    """Whole numbers, and the one that they have to be divided by to be the row."""
     factor = math.lcm(*(value.denominator for value in row))
-    return [int(value * factor) for value in row]
+    return [value.numerator * (factor // value.denominator) for value in row], factor
 
 
 def solve(matrix, right):
@@ -40,7 +42,7 @@ def solve(matrix, right):
     Unknowns that are left free are 0.
     """
     width = len(matrix[0])
-    rows = [_whole([*left, *ends]) for left, ends in zip(matrix, right, strict=True)]
+    rows = [_whole([*left, *ends])[0] for left, ends in zip(matrix, right, strict=True)]
     pivots, last = [], 1
     for column in range(width):
         at = len(pivots)
@@ -141,19 +143,17 @@ class TrueRow:
     @cached_property
     def _sums(self):
         """Sums of the 0, 1, 2, … largest rises, and of the falls."""
+        whole_z, of_z = _whole(self.z)
+        offsets, of_offsets = _whole([*self.lower, *self.upper])
+        pairs = list(zip(offsets[: len(self.z)], offsets[len(self.z) :], strict=True))
         sums = []
         for sign in (1, -1):
-            gains = sorted(
-                (
-                    max(sign * z * low, sign * z * high)
-                    for z, low, high in zip(self.z, self.lower, self.upper, strict=True)
-                ),
-                reverse=True,
-            )
-            total = [ZERO]
-            for gain in gains:
-                total.append(total[-1] + gain)
-            sums.append(total)
+            gains = [
+                sign * z * (high if sign * z > 0 else low)
+                for z, (low, high) in zip(whole_z, pairs, strict=True)
+            ]
+            totals = itertools.accumulate(sorted(gains, reverse=True), initial=0)
+            sums.append([Fraction(total, of_z * of_offsets) for total in totals])
         return sums
 
     def reach(self, budget):

@@ -27,7 +27,7 @@ from unswayed.engines.rational_matrix import (
 )
 from unswayed.learners.definition import Definition
 
-_BLOCK = 16  # rows solved for at once: their influence has thousands of bits per training row
+_BLOCK = 16  # rows solved for at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,9 @@ class RidgeInfluence:
         weight = sample_weights(definition, n_rows)
         kept = np.flatnonzero(weight > 0)
         self._fit_intercept = definition.fit_intercept
-        features = definition.matrix[kept]  # type: ignore[index]
+        features: Matrix = definition.matrix
+        if len(kept) < n_rows:
+            features = features[kept]
         first, group = distinct_rows(features)
         self.group = np.zeros(n_rows, dtype=np.intp)
         self.group[kept] = group
@@ -102,7 +104,7 @@ class RidgeInfluence:
 
     def _use_features(self) -> None:
         """One unknown per column: regular unless alpha is 0 and columns are dependent."""
-        top = int(self._exponent.max(initial=0))
+        top = int(self._exponent.max())
         squares = [1 << 2 * (top - int(e)) for e in self._exponent]
         self._basis: Any = None
         penalty = diagonal(squares)
@@ -115,7 +117,7 @@ class RidgeInfluence:
             ones = flint.fmpz_mat(rows.nrows(), 1, [1] * rows.nrows())
             rows = rows - ones * take(rows, [0], range(rows.ncols()))
         chosen = take(rows, independent_rows(rows), range(rows.ncols()))
-        low = int(self._exponent.min(initial=0))
+        low = int(self._exponent.min())
         # Rows of unscaled features, seen in scaled columns, carry each column's scale squared.
         squares = [1 << 2 * (int(e) - low) for e in self._exponent]
         self._basis = scale_rows(chosen.transpose(), squares)
@@ -169,16 +171,12 @@ class RidgeInfluence:
         if centred:
             right -= self._moment * flint.fmpz_mat(1, n_rows, [1 << -low for low in lows])
         solution, denominator = self._matrix.solve(right).numer_denom()
-        raw = self._design * solution
-        means = self._moment.transpose() * solution
         for row, low in enumerate(lows):
-            yield self._row(
-                column_of(raw, row),
-                int(means[0, row]),
-                int(denominator),
-                low,
-                constant=centred,
-            )
+            # One at a time: the influence of a row takes kilobytes per training row.
+            slope = take(solution, range(solution.nrows()), [row])
+            raw = column_of(self._design * slope, 0)
+            mean = int((self._moment.transpose() * slope)[0, 0])
+            yield self._row(raw, mean, int(denominator), low, constant=centred)
 
     def _row(
         self, raw: list[int], mean: int, denominator: int, low: int, *, constant: bool
@@ -187,11 +185,14 @@ class RidgeInfluence:
         scale = power_of_two(low - self._matrix_exponent) / (denominator * self._total)
         if not self._fit_intercept:
             return InfluenceRow(raw, scale)
+        centred = [self._total * each - mean for each in raw]
+        if not constant:
+            return InfluenceRow(centred, scale)
+        # 1/Σs over the same scale, which becomes finer where that is no whole number.
         shift = self._matrix_exponent - low - self._weight_exponent
         pad = max(0, -shift)
-        share = denominator << (shift + pad) if constant else 0
-        numerators = [((self._total * each - mean) << pad) + share for each in raw]
-        return InfluenceRow(numerators, scale / (1 << pad))
+        share = denominator << (shift + pad)
+        return InfluenceRow([(each << pad) + share for each in centred], scale / (1 << pad))
 
 
 class KernelInfluence:
@@ -206,20 +207,18 @@ class KernelInfluence:
         self._kept = np.flatnonzero(weight > 0)
         self.group, self.n_groups = np.arange(n_rows), n_rows
         size = len(self._kept)
-        kernel = Dyadic.of(definition.matrix[np.ix_(self._kept, self._kept)])  # type: ignore[index]
+        gram: Matrix = definition.matrix
+        kernel = Dyadic.of(gram[np.ix_(self._kept, self._kept)])
         weights = Dyadic.of(weight[self._kept])
         kernel_low, weight_low = kernel.least(), weights.least()
         whole = weights.over(weight_low)
+        low = kernel_low + weight_low
         matrix = scale_rows(flint.fmpz_mat(size, size, kernel.over(kernel_low)), whole).transpose()
-        alpha = Dyadic.of(np.array([definition.alpha]))
-        low = (
-            min(kernel_low + weight_low, alpha.least())
-            if definition.alpha
-            else (kernel_low + weight_low)
-        )
-        matrix *= 1 << (kernel_low + weight_low - low)
         if definition.alpha:
-            matrix += diagonal(alpha.over(low) * size)
+            alpha = Dyadic.of(np.full(size, definition.alpha))
+            matrix *= 1 << max(0, low - alpha.least())
+            low = min(low, alpha.least())
+            matrix += diagonal(alpha.over(low))
         self._matrix, self._exponent = matrix, low
         self._pseudo_inverse = None
         if not is_surely_regular(matrix) and matrix.rank() < size:
