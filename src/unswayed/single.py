@@ -3,14 +3,18 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed._core import selection
-from unswayed._core.influence import InfluenceMap
+from unswayed._core.rounding import above, below
 from unswayed.bias import LabelBias
+from unswayed.engines.exact import ExactEngine
+from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
+from unswayed.learners.given import GivenInfluence
 
 
 def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tuple[float, float]:
     """Range of ``influence · y'`` over every label vector y' that the bias allows.
+
+    Rounded outwards: the true range is never wider than what is returned.
 
     Parameters
     ----------
@@ -34,7 +38,10 @@ def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tup
     if not (np.isfinite(z).all() and np.isfinite(labels).all()):
         raise InputError("influence and y must not contain NaN or infinity")
     resolved = bias.resolve(labels)
-    over_entries = InfluenceMap(None, resolved.lower, resolved.upper)
-    up, down = selection.reach(over_entries(z[None, :]), over_entries.entries, resolved.budget)
-    score = float(z @ labels)
-    return score - float(down[0]), score + float(up[0])
+    learner = GivenInfluence(len(z), np.asarray)
+    rows = FeatureRows.of(learner, z[None, :])
+    scores = rows.scores(learner.solve(labels))
+    found = ExactEngine(learner, resolved).reach(rows, resolved.budget)
+    low = below(scores.value, -found.outer_down, scores.error)
+    high = above(scores.value, found.outer_up, scores.error)
+    return float(low[0]), float(high[0])

@@ -140,12 +140,12 @@ class AnchoredBounds:
     def base(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Bounds from planes and boxes: one product each."""
         up, down = self._bounded(self._untouched(directions, sizes))
-        error = (self._rounding + self.plane_error) * sizes
         nothing = np.zeros(len(directions))
+        off = np.where(sizes == 0, 0.0, self.plane_error) * sizes
+        error = np.where(sizes == 0, 0.0, self._rounding) * sizes + off
         if not len(self.anchors):
             return Bounds(up, down, nothing, nothing, up, down, error)
         moved = directions @ self._planes
-        off = self.plane_error * sizes
         inner_up = np.maximum(narrower(moved.max(axis=1), off), 0.0)
         inner_down = np.maximum(narrower(-moved.min(axis=1), off), 0.0)
         return Bounds(up, down, inner_up, inner_down, up, down, error)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError, LabelPeekError
+from unswayed.learners.given import GivenInfluence
 from unswayed.learners.kernel import KernelLearner
 from unswayed.learners.least_squares import LeastSquares
 from unswayed.learners.protocol import Learner
@@ -25,7 +26,7 @@ from unswayed.learners.refusals import (
     is_known_blind,
     refuse_nonlinear,
 )
-from unswayed.learners.smoother import LinearSmoother, SmootherLearner
+from unswayed.learners.smoother import LinearSmoother
 from unswayed.learners.wide import WideLeastSquares
 
 _LINEAR = (LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother)
@@ -171,7 +172,7 @@ def check_blind(estimator: Any, X: Any, labels: Any, features: Matrix) -> None:
 def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -> Learner:
     """Build the learner of a fitted final estimator on its training features."""
     if isinstance(final, LinearSmoother):
-        return SmootherLearner(final)
+        return GivenInfluence(len(final.y_fit_), final.influence_rows)
     if isinstance(final, KernelRidge):
         return KernelLearner(final, alpha=_one_alpha(final), sample_weight=sample_weight)
     n_rows, n_features = features.shape

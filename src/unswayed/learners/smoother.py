@@ -7,12 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from unswayed._core.influence import Weights
-from unswayed._core.rounding import TINY, exact_dots, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
-from unswayed.learners.accuracy import Accuracy, Scores, Solution
-from unswayed.learners.definition import Definition
 
 
 class LinearSmoother(RegressorMixin, BaseEstimator):
@@ -86,36 +82,3 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.influence_rows(rows) @ self.y_fit_
-
-
-class SmootherLearner:
-    """A fitted `LinearSmoother` as the engine sees it."""
-
-    design = None
-    row_scale = None
-
-    def __init__(self, smoother: LinearSmoother) -> None:
-        self.n_rows = len(smoother.y_fit_)
-        self.definition = Definition("smoother")
-        # The influence is given, nothing is solved.
-        self.accuracy = Accuracy(np.ones(self.n_rows), np.zeros(self.n_rows), 0.0, 1.0)
-        self._smoother = smoother
-
-    def inputs(self, rows: Matrix) -> FloatArray:
-        """Influence rows."""
-        return self._smoother.influence_rows(rows)
-
-    def weights(self, inputs: FloatArray) -> Weights:
-        """Influence rows: given, so that they are what they are."""
-        return Weights(inputs, np.zeros(len(inputs)), np.abs(inputs).max(axis=1, initial=0.0))
-
-    def solve(self, labels: FloatArray) -> Solution:
-        """The labels themselves."""
-        return Solution(labels, 0.0, 0.0)
-
-    def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
-        """Scores of influence rows, given the labels; rounded where a sum is not exact."""
-        size = np.abs(inputs) @ np.abs(solution.values)
-        rounding = gamma(self.n_rows + 2) * size + self.n_rows * TINY
-        exact = exact_dots(inputs, solution.values)
-        return Scores(inputs @ solution.values, np.where(exact, 0.0, rounding))
