@@ -8,14 +8,15 @@ r's by one rounding.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.rounding import SAFETY, UNIT, gamma
+from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma
 from unswayed._typing import FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Box:
     """h(r) <= Σ_j u_j⁺·h(b_j) + u_j⁻·h(-b_j) for r = Σ_j u_j·b_j (paper, section 5)."""
 
@@ -34,7 +35,7 @@ class Box:
         off += gamma(4 * size) * (1.0 + float(np.linalg.norm(basis))) ** 2
         return cls(rise, fall, basis, SAFETY * off * longest)
 
-    @property
+    @cached_property
     def longest(self) -> float:
         """At least h of any vector of norm 1, for the box of units."""
         return float(np.linalg.norm(np.maximum(self.rise, self.fall))) * SAFETY
@@ -45,8 +46,9 @@ class Box:
         positive = np.maximum(u, 0.0)
         negative = positive - u
         growth = 1.0 + gamma(2 * len(self.rise) + 16)
+        underflow = TINY * len(self.rise) if self.longest > 0 else 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            extra = self.missed * sizes
+            extra = self.missed * sizes + np.where(sizes == 0, 0.0, underflow)
             up = growth * (positive @ self.rise + negative @ self.fall + extra)
             down = growth * (positive @ self.fall + negative @ self.rise + extra)
         return np.where(np.isnan(up), np.inf, up), np.where(np.isnan(down), np.inf, down)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.rounding import UNIT, narrower, wider
+from unswayed._core.rounding import TINY, UNIT, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 
 _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cache
@@ -112,6 +112,7 @@ class AnchoredBounds:
         self.plane_error = plane_error
         # A rest is computed with a few roundings of everything that it was computed from.
         self._rounding = boxes[0].longest * 16 * UNIT
+        self._underflow = 16 * TINY if boxes[0].longest > 0 else 0.0
         self._planes = np.concatenate((anchors.shift_up, anchors.shift_down)).T.copy()
         self._images = ellipsoid.image(anchors.directions)
         self._squares = np.einsum("ij,ij->i", self._images, self._images)
@@ -129,6 +130,7 @@ class AnchoredBounds:
             up, down = np.minimum(up, box_up), np.minimum(down, box_down)
         with np.errstate(invalid="ignore", over="ignore"):
             extra = self._rounding * rests.sizes
+            extra = extra + np.where(rests.sizes == 0, 0.0, self._underflow)
             growth = 1.0 + 16 * UNIT
             up, down = growth * (rests.up + up + extra), growth * (rests.down + down + extra)
         return np.where(np.isnan(up), np.inf, up), np.where(np.isnan(down), np.inf, down)

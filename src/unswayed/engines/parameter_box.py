@@ -55,7 +55,7 @@ class ParameterBox:
             above(values.value, found.outer_up, values.error),
             budget,
             engine.fingerprint,
-            Box(found.outer_up / scale, found.outer_down / scale),
+            Box(_up(found.outer_up / scale), _up(found.outer_down / scale)),
         )
 
     def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
@@ -74,3 +74,8 @@ class ParameterBox:
 
     def __repr__(self) -> str:
         return f"<ParameterBox: {len(self)} parameters, up to {self.budget} labels wrong>"
+
+
+def _up(reach: FloatArray) -> FloatArray:
+    """Reaches rounded up: a quotient by a power of two is exact unless it underflows."""
+    return np.where(reach == 0, 0.0, np.nextafter(reach, np.inf))
