@@ -55,7 +55,7 @@ class ParameterBox:
             above(values.value, found.outer_up, values.error),
             budget,
             engine.fingerprint,
-            Box(_up(found.outer_up / scale), _up(found.outer_down / scale)),
+            Box(_in_units(found.outer_up, scale), _in_units(found.outer_down, scale)),
         )
 
     def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
@@ -76,6 +76,6 @@ class ParameterBox:
         return f"<ParameterBox: {len(self)} parameters, up to {self.budget} labels wrong>"
 
 
-def _up(reach: FloatArray) -> FloatArray:
-    """Reaches rounded up: a quotient by a power of two is exact unless it underflows."""
-    return np.where(reach == 0, 0.0, np.nextafter(reach, np.inf))
+def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:
+    """Reaches divided by powers of two, rounded up: exact unless that underflows."""
+    return np.where(reach == 0, 0.0, np.nextafter(reach / scale, np.inf))
