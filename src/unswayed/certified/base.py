@@ -79,6 +79,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _margins(self, score: FloatArray) -> Margins:
         raise NotImplementedError
 
+    def _rule(self) -> dict[str, Any]:
+        raise NotImplementedError
+
     def _raw(self, estimator: Any, X: Any) -> FloatArray:
         return np.asarray(estimator.predict(X), dtype=np.float64).ravel()
 
@@ -213,7 +216,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         score = self.model_.learner.scores(distinct, self.solution_)
         self._check_precision(seen, score[group])
         weights = FeatureRows(self.model_.learner, distinct)
-        return self._put(weights, group, score, self._margins(score), X)
+        return self._put(weights, group, score, self._margins(score), X, self._rule())
 
     def _put(
         self,
@@ -222,9 +225,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         score: FloatArray,
         margins: Margins,
         origin: Any,
+        rule: dict[str, Any],
     ) -> Question:
         return Question(
-            self.engine_, self.targets_, self._code(), weights, group, score, margins, origin
+            self.engine_, self.targets_, self._code(), weights, group, score, margins, origin, rule
         )
 
     def _budget(self, budget: float | None) -> int:
@@ -351,7 +355,12 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         value = self.solution_[: learner.n_features]
         rows = UnitRows(learner, learner.n_features)
         question = self._put(
-            rows, np.arange(len(value)), value, sign_margins(value), self._training_kind
+            rows,
+            np.arange(len(value)),
+            value,
+            sign_margins(value),
+            self._training_kind,
+            {"task": "coefficients"},
         )
         count = self._budget(budget)
         names = self.model_.feature_names(getattr(self, "feature_names_in_", None))

@@ -1,6 +1,7 @@
 """A question: rows put to a fitted model, equal ones once."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from unswayed._core.influence import WeightRows
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
 from unswayed.engines.answer import Answer
 from unswayed.engines.exact import ExactEngine
@@ -28,6 +30,7 @@ class Question:
     score: FloatArray  # of the distinct rows, like the margins
     margins: Margins
     origin: Any  # the user's rows: a frame of their library is given back
+    rule: dict[str, Any]  # what must stay: the task, and its threshold or radius
 
     @property
     def _known(self) -> Any:
@@ -67,12 +70,21 @@ class Question:
         least = self.engine.minimum_budget(self.weights, self.margins)
         return np.where(self._known, least, np.nan)[self.group]
 
+    def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
+        """Smallest set of label changes that overturns a row: rows, offsets, the score's shift."""
+        return self.engine.changes(self.weights, int(self.group[row]), self.margins, budget)
+
     def witness(self, row: int, budget: int) -> Witness:
         """Smallest set of label changes that overturns a row."""
-        at = int(self.group[row])
-        rows, added, shift = self.engine.changes(self.weights, at, self.margins, budget)
+        rows, added, shift = self.changes(row, budget)
         labels = self.code.decode(self.targets[rows] + added)
-        return Witness(rows, labels, float(self.score[at] + shift))
+        return Witness(rows, labels, float(self.score[self.group[row]] + shift))
+
+    def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
+        """Write certificates to a file that anyone can check, and what they are about beside it."""
+        write_certificates(certificates, self, path)
+        if data is not None:
+            write_data(self, data)
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Build a frame of the library the rows came in."""

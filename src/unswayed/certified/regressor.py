@@ -89,6 +89,9 @@ in one
         self._check_radius()
         return radius_margins(len(score), float(self.radius))
 
+    def _rule(self) -> dict[str, Any]:
+        return {"task": "regression", "radius": float(self.radius)}  # type: ignore[arg-type]
+
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""
         rows = self._validated(X, reset=False)
