@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _LONGEST_LIST = 50  # longer lists of row numbers are packed
+_SLACK = 1e-9  # relative
 _BLOCK = 2**20  # numbers hashed at a time
 _MOST_BYTES = 2**31  # of features written beside a certificate file
 
@@ -163,8 +164,8 @@ def _claims(
         claim: dict[str, Any] = {"row": int(row), "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and "radius" not in question.rule:
             claim["decision"] = _decision(question.rule, float(certificates.score[row]))
-        ends = (("low", certificates.low[row]), ("high", certificates.high[row]))
-        claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
+        ends = zip(("low", "high"), _outward(certificates, row), strict=True)
+        claim |= {end: score for end, score in ends if math.isfinite(score)}
         if not np.isnan(least[row]):
             bound = int(least[row]) if np.isfinite(least[row]) else "never"
             known = _known(verdict, certificates.budget)
@@ -175,6 +176,15 @@ def _claims(
                 witnesses[group] = _witness(question, row, certificates.budget)
             claim["witness"] = witnesses[group]
         yield claim
+
+
+def _outward(certificates: CertificateSet, row: int) -> tuple[float, float]:
+    """Range of a row, wider by more than rounding: what is claimed must be true to the last bit."""
+    score, low, high = (
+        float(each[row]) for each in (certificates.score, certificates.low, certificates.high)
+    )
+    slack = _SLACK * (abs(score) + abs(low) + abs(high))
+    return low - slack, high + slack
 
 
 def _known(verdict: Verdict, budget: int) -> dict[str, Any]:

@@ -12,6 +12,6 @@ files and numpy for .npz files, nothing else. Read it in this order:
 """
 
 from unswayed.verify.claims import Rejection, Report, verify
-from unswayed.verify.document import CertificateError
+from unswayed.verify.document import CertificateError, schema_text
 
-__all__ = ["CertificateError", "Rejection", "Report", "verify"]
+__all__ = ["CertificateError", "Rejection", "Report", "schema_text", "verify"]

@@ -5,12 +5,11 @@ Schema than it uses.
 """
 
 import base64
-import functools
 import json
 import math
 import struct
 import zlib
-from importlib import resources
+from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -28,10 +27,12 @@ class CertificateError(ValueError):
     """A file that is no certificate of the data it is held against."""
 
 
-@functools.cache
-def schema() -> Any:
+def schema_text() -> str:
     """Return the JSON schema of certificate files."""
-    return json.loads(resources.files(__package__).joinpath("certificate.schema.json").read_text())
+    return Path(__file__).with_name("certificate.schema.json").read_text(encoding="utf-8")
+
+
+_SCHEMA = json.loads(schema_text())
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def read(path: Path) -> dict[str, Any]:
         )  # fmt: skip
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CertificateError(f"{path} is not readable as JSON: {error}") from None
-    misfit = _misfit(document, schema(), "the file")
+    misfit = _misfit(document, _SCHEMA, "the file")
     if misfit:
         raise CertificateError(f"{path} is not a certificate file: {misfit}")
     _check_claims(document)
@@ -86,7 +87,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _misfit(value: Any, rule: Any, where: str) -> str | None:
     """Say how a value breaks a rule of the schema; None if it does not."""
     if "$ref" in rule:
-        rule = schema()["$defs"][rule["$ref"].rpartition("/")[2]]
+        rule = _SCHEMA["$defs"][rule["$ref"].rpartition("/")[2]]
     if "anyOf" in rule:
         reasons = [_misfit(value, each, where) for each in rule["anyOf"]]
         return None if None in reasons else " or else ".join(filter(None, reasons))
@@ -98,21 +99,25 @@ def _misfit(value: Any, rule: Any, where: str) -> str | None:
         return f"{where} must be one of {rule['enum']}, not {shown(value)}"
     if "minimum" in rule and not rule["minimum"] <= value <= rule.get("maximum", math.inf):
         return f"{where} is out of range: {shown(value)}"
+    return next(filter(None, _misfits_inside(value, rule, where)), None)
+
+
+def _misfits_inside(value: Any, rule: Any, where: str) -> Iterator[str | None]:
     if type(value) is list:
         if not rule.get("minItems", 0) <= len(value) <= rule.get("maxItems", math.inf):
-            return f"{where} has {len(value)} items"
-        parts = ((each, rule["items"], f"{where}[{at}]") for at, each in enumerate(value))
+            yield f"{where} has {len(value)} items"
+        for at, each in enumerate(value):
+            yield _misfit(each, rule["items"], f"{where}[{at}]")
     elif type(value) is dict:
-        for name in [*(set(rule["required"]) - value.keys()), *(value.keys() - rule["properties"])]:
-            return (
-                f"{where} {'has an unknown' if name in value else 'lacks the'} field {shown(name)}"
+        for name in set(rule["required"]) - value.keys():
+            yield f"{where} lacks the field {name!r}"
+        for name, each in value.items():
+            known = rule["properties"].get(name)
+            yield (
+                _misfit(each, known, f"{where}.{name}")
+                if known
+                else (f"{where} has an unknown field {shown(name)}")
             )
-        parts = (
-            (each, rule["properties"][name], f"{where}.{name}") for name, each in value.items()
-        )
-    else:
-        return None
-    return next(filter(None, (_misfit(*part) for part in parts)), None)
 
 
 def _check_claims(document: dict[str, Any]) -> None:

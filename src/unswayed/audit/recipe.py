@@ -1,0 +1,55 @@
+"""Recipe: how the features of a study come from its files, so that anyone can make them again."""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from unswayed._typing import IntArray
+from unswayed.audit.study import Study
+from unswayed.certified.certificate_file import pack_rows
+
+
+def recipe(study: Study) -> dict[str, Any]:
+    """Return rows, columns and numbers that lead from the files to features and labels."""
+    return {
+        "label": study.target.label,
+        "features": [*_categories(study), *_numbers(study)],
+        "train": _rows(study.train.numbers),
+        "test": _rows(study.test.numbers),
+        "test_file": "train" if study.request.test is None else "test",
+    }
+
+
+def _rows(numbers: IntArray) -> list[int] | str:
+    return pack_rows(np.asarray(numbers) - 1)
+
+
+def _categories(study: Study) -> list[dict[str, Any]]:
+    return [
+        {"column": column.name, "equals": _plain(value)}
+        for column in study.columns.categories
+        if column.categories is not None
+        for value in column.categories.to_pylist()
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return a category as JSON can hold it: no decimals, and no NaN beside missing values."""
+    value = float(value) if isinstance(value, Decimal) else value
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _numbers(study: Study) -> list[dict[str, Any]]:
+    if not study.columns.numbers:
+        return []
+    scaler, fills = study.model.estimator_["features"].named_transformers_["number"], None
+    if study.request.missing == "impute":
+        fills, scaler = scaler[0].statistics_, scaler[-1]
+    made = []
+    for at, column in enumerate(study.columns.numbers):
+        mean, scale = float(scaler.mean_[at]), float(scaler.scale_[at])
+        fill = {} if fills is None else {"missing": float(fills[at])}
+        made.append({"column": column.name, "mean": mean, "scale": scale, **fill})
+    return made
