@@ -43,12 +43,22 @@ def load(
     else:
         raise CertificateError("name the data: the training file, or the .npz file of save()")
     n, p, t = about["train_rows"], about["features"], about["test_rows"]
-    for key, rows, shape in (
-        ("train", found.train, (n, p)),
-        ("labels", [[each] for each in found.labels], (n, 1)),
-        ("test", found.tests, (t, p)),
+    parts: dict[str, tuple[Rows, tuple[int, int]]] = {
+        "labels": ([[y] for y in found.labels], (n, 1))
+    }
+    if document["model"]["kind"] != "smoother":
+        parts["train"] = (found.train, (n, p))
+    if document["question"]["task"] != "coefficients":
+        parts["test"] = (found.tests, (t, p))
+    square = document["model"]["kind"] != "ridge"
+    if (
+        about["sha256"].keys() != parts.keys()
+        or (square and n != p)
+        or ("test" not in parts and t != p)
     ):
-        if key in about["sha256"] and _sha256(rows, shape, key) != about["sha256"][key]:
+        raise CertificateError("the sizes or hashes of the data do not fit the question")
+    for key, (rows, shape) in parts.items():
+        if _sha256(rows, shape, key) != about["sha256"][key]:
             raise _other_data(f"the hash of {key!r} differs")
     return found
 
