@@ -72,7 +72,7 @@ def _show(terminal: Terminal, report: Report) -> None:
         f"{report.undecided:,} without a verdict",
         style="bold",
     )
-    for each in report.rejected[:_LINES]:
-        terminal.say(f"claim {each.row}: {each.reason}")
+    for row, reason in list(report.rejected.items())[:_LINES]:
+        terminal.say(f"claim {row}: {reason}")
     if len(report.rejected) > _LINES:
         terminal.say(f"… and {len(report.rejected) - _LINES:,} more: --json has them all")

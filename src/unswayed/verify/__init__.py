@@ -11,7 +11,7 @@ files and numpy for .npz files, nothing else. Read it in this order:
 `claims`     what is true of a row, and whether the file says so
 """
 
-from unswayed.verify.claims import Rejection, Report, verify
+from unswayed.verify.claims import Report, verify
 from unswayed.verify.document import CertificateError, schema_text
 
-__all__ = ["CertificateError", "Rejection", "Report", "schema_text", "verify"]
+__all__ = ["CertificateError", "Report", "schema_text", "verify"]

@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,7 @@ from unswayed.verify.data import Data, load
 from unswayed.verify.document import CertificateError, read, row_numbers, vector
 from unswayed.verify.influence import MODELS, Track, common_power, dot, whole
 
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """A claim that is false, and why."""
-
-    row: int
-    reason: str
+File = str | Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +22,11 @@ class Report:
     question: str
     proven: int
     undecided: int
-    rejected: tuple[Rejection, ...]
+    rejected: dict[int, str]  # row: why
 
 
 def verify(
-    certificate: str | PathLike[str], *, train: str | PathLike[str] | None = None,
-    test: str | PathLike[str] | None = None, data: str | PathLike[str] | None = None,
+    certificate: str | Path, *, train: File = None, test: File = None, data: File = None,
     label: str | None = None, track: Track = lambda steps, what, total: steps,
 ) -> Report:  # fmt: skip
     """Prove or reject every claim of a certificate file.
@@ -57,27 +49,25 @@ def verify(
         If the file is malformed or belongs to other data.
     """
     document = read(Path(certificate))
-    paths = [None if each is None else Path(each) for each in (train, test, data)]
+    paths = [Path(each) if each else None for each in (train, test, data)]
     judge = _Judge(document, load(document, label, *paths), track)
     alike = defaultdict(list)  # claims about equal test rows
     for claim in document["claims"]:
         alike[judge.subject(claim["row"])].append(claim)
-    rejected = []
+    rejected: dict[int, str] = {}
     for subject, claims in track(alike.items(), "proving", len(alike)):
         truth = judge.truth(subject)
         for claim in claims:
-            reasons = "; ".join(judge.objections(claim, truth))
-            rejected += [Rejection(claim["row"], reasons)] if reasons else []
-    false = {each.row for each in rejected}
-    verdicts = Counter(each["verdict"] for each in document["claims"] if each["row"] not in false)
-    proven, undecided = verdicts["robust"] + verdicts["not-robust"], verdicts["undecided"]
-    rejected.sort(key=lambda each: each.row)
-    return Report(judge.question, proven, undecided, tuple(rejected))
+            if reasons := "; ".join(judge.objections(claim, truth)):
+                rejected[claim["row"]] = reasons
+    true = [claim["verdict"] for claim in document["claims"] if claim["row"] not in rejected]
+    undecided = true.count("undecided")
+    return Report(judge.question, len(true) - undecided, undecided, dict(sorted(rejected.items())))
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
-    """Of one row. Scores are integers, numerators over a common denominator."""
+class _Row:
+    """Scores of one row as integers, numerators over a common denominator."""
 
     task: str
     influence: list[int]
@@ -112,6 +102,9 @@ class _Truth:
         return reached, least
 
 
+Truth = tuple[_Row, int, int, float]  # lowest and highest score, and how many labels overturn it
+
+
 class _Judge:
     """The question of a certificate, in integers."""
 
@@ -123,8 +116,7 @@ class _Judge:
         if max(lower) > 0 or min(upper) < 0 or min(weights) < 0 or not any(weights):
             raise CertificateError("lower <= 0 <= upper and weights >= 0, not all 0, must hold")
         self.tests = data.tests
-        learner: Any = MODELS[model["kind"]]
-        self.model = learner(data.train, model, weights, data.tests, track)
+        self.model = MODELS[model["kind"]](data.train, model, weights, data.tests, track)
         mark = question.get("threshold", question.get("radius", 0))
         self.power = common_power((mark, *data.labels, *lower, *upper))
         self.mark = whole([mark], self.power)[0]
@@ -135,8 +127,10 @@ class _Judge:
         # Rows of one place and one interval move a score alike: how many there are of each.
         self.alike = Counter(zip(self.model.place, self.lower, self.upper, strict=True))
         movable = sum(a < b for a, b in zip(lower, upper, strict=True))
+        facts = (f"{key} {value}" for key, value in (question | model).items() if key != "weights")
+        weighted = "weighted" if len({*weights}) > 1 else "unweighted"
         self.question = (
-            f"{self.task} by {model['kind']}; {movable:,} of {size:,} training labels may be off, "
+            f"{', '.join(facts)}, {weighted}; {movable:,} of {size:,} training labels may be off, "
             f"by {min(lower):g} to {max(upper):g}, at most {self.budget:,} at once"
         )
 
@@ -144,11 +138,11 @@ class _Judge:
         """What a claim is about: features, or the number of a coefficient."""
         return row if self.task == "coefficients" else tuple(self.tests[row])
 
-    def truth(self, subject: Any) -> tuple[_Truth, int, int, float]:
-        """Return the row, its lowest and highest score, and how many labels overturn it."""
+    def truth(self, subject: Any) -> Truth:
+        """Work out what is true of a test row or a coefficient."""
         look_up = self.model.coefficient if self.task == "coefficients" else self.model.row
         z, below = look_up(subject)
-        row = _Truth(self.task, z, below * self.power, self.mark * below, dot(z, self.labels))
+        row = _Row(self.task, z, below * self.power, self.mark * below, dot(z, self.labels))
         ends = []
         for sign in (-1, 1):
             steps: Counter[int] = Counter()
@@ -158,9 +152,7 @@ class _Judge:
             ends.append(row.reach(steps, sign, self.budget))
         return row, ends[0][0], ends[1][0], min(ends[0][1], ends[1][1])
 
-    def objections(
-        self, claim: dict[str, Any], truth: tuple[_Truth, int, int, float]
-    ) -> Iterator[str]:
+    def objections(self, claim: dict[str, Any], truth: Truth) -> Iterator[str]:
         """Say what is false in a claim, or not proven."""
         row, low, high, fewest = truth
         overturn = f"{fewest} labels overturn it" if fewest < math.inf else "nothing overturns it"
@@ -181,20 +173,16 @@ class _Judge:
         elif "witness" in claim:
             yield from self._doubts(claim, row)
 
-    def _doubts(self, claim: dict[str, Any], row: _Truth) -> Iterator[str]:
+    def _doubts(self, claim: dict[str, Any], row: _Row) -> Iterator[str]:
         """Say why a witness proves nothing."""
         where, size = f"the witness of row {claim['row']}", len(self.lower)
         up, down = (row_numbers(claim["witness"][key], size, where) for key in ("up", "down"))
-        for at in {*up} & {*down}:
-            yield f"its witness moves label {at} both ways"
-        for at in [*(i for i in up if not self.upper[i]), *(i for i in down if not self.lower[i])]:
-            yield f"its witness moves label {at}, which the bias does not allow"
-        count = len(up) + len(down)
-        single = type(claim.get("minimum_budget")) is int
-        if count > self.budget or (single and count != claim["minimum_budget"]):
+        count, said = len(up) + len(down), claim.get("minimum_budget")
+        if count > self.budget or (type(said) is int and count != said):
             yield f"its witness has {count} labels"
-        place = self.model.place
-        moved = row.score + sum(row.influence[place[at]] * self.upper[at] for at in up)
-        moved += sum(row.influence[place[at]] * self.lower[at] for at in down)
-        if not row.overturned(moved):
+        steps = [(at, self.upper[at]) for at in up] + [(at, self.lower[at]) for at in down]
+        if len({*up, *down}) < count or not all(step for _, step in steps):
+            yield "its witness moves a label twice, or one that the bias does not let move so"
+        shift = sum(row.influence[self.model.place[at]] * step for at, step in steps)
+        if not row.overturned(row.score + shift):
             yield "its witness does not overturn it"

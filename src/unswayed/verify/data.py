@@ -5,13 +5,10 @@ import csv
 import hashlib
 import math
 import struct
-import sys
 import zipfile
-from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unswayed.verify.document import CertificateError, row_numbers, shown
 
@@ -19,11 +16,11 @@ _MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
 _WORDS = {"true": 1, "True": 1, "TRUE": 1, "false": 0, "False": 0, "FALSE": 0}
 _MOST_BYTES = 2**32  # that a .npz file may unpack to
 Rows = Sequence[Sequence[float]]
+File = Path | None
 Table = dict[str, list[Any]]  # cells by column: texts and None, or what a Parquet file holds
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(NamedTuple):
     """The doubles a certificate is about; a smoother has no training features."""
 
     train: Rows
@@ -31,33 +28,21 @@ class Data:
     tests: Rows
 
 
-def load(
-    document: Any, label: str | None, train: Path | None, test: Path | None, data: Path | None
-) -> Data:
+def load(document: Any, label: str | None, train: File, test: File, data: File) -> Data:
     """Read the data and raise unless they are what the certificate was made from."""
-    about = document["data"]
-    if data is not None:
-        found = _from_arrays(data)
-    elif train is not None:
-        found = _from_files(document, label, train, test)
-    else:
+    about, kind = document["data"], document["model"]["kind"]
+    if data is None and train is None:
         raise CertificateError("name the data: the training file, or the .npz file of save()")
+    found = _from_arrays(data) if data else _from_files(document, label, train, test)
     n, p, t = about["train_rows"], about["features"], about["test_rows"]
-    parts: dict[str, tuple[Rows, tuple[int, int]]] = {
-        "labels": ([[y] for y in found.labels], (n, 1))
-    }
-    if document["model"]["kind"] != "smoother":
-        parts["train"] = (found.train, (n, p))
-    if document["question"]["task"] != "coefficients":
-        parts["test"] = (found.tests, (t, p))
-    square = document["model"]["kind"] != "ridge"
-    if (
-        about["sha256"].keys() != parts.keys()
-        or (square and n != p)
-        or ("test" not in parts and t != p)
-    ):
+    parts: list[Any] = [("labels", [[y] for y in found.labels], (n, 1))]
+    parts += [("train", found.train, (n, p))] if kind != "smoother" else []
+    coefficients = document["question"]["task"] == "coefficients"
+    parts += [("test", found.tests, (t, p))] if not coefficients else []
+    alike = kind == "ridge" and t == p if coefficients else kind == "ridge" or n == p
+    if not alike or about["sha256"].keys() != {key for key, *_ in parts}:
         raise CertificateError("the sizes or hashes of the data do not fit the question")
-    for key, (rows, shape) in parts.items():
+    for key, rows, shape in parts:
         if _sha256(rows, shape, key) != about["sha256"][key]:
             raise _other_data(f"the hash of {key!r} differs")
     return found
@@ -76,10 +61,7 @@ def _sha256(rows: Rows, shape: tuple[int, int], what: str) -> str:
     for row in rows:
         if not all(map(math.isfinite, row)):
             raise CertificateError(f"{what!r} holds NaN or infinity")
-        doubles = array("d", [number + 0.0 for number in row])
-        if sys.byteorder == "big":
-            doubles.byteswap()
-        digest.update(doubles)
+        digest.update(struct.pack(f"<{len(row)}d", *(number + 0.0 for number in row)))
     return digest.hexdigest()
 
 
@@ -93,9 +75,8 @@ def _from_arrays(path: Path) -> Data:
         with zipfile.ZipFile(path) as archive:
             if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:
                 raise CertificateError(f"{path} unpacks to more than {_MOST_BYTES:,} bytes")
-        none = np.empty((0, 0))
         with np.load(path, allow_pickle=False) as arrays:
-            parts = [arrays.get(name, none) for name in ("train", "labels", "test")]
+            parts = [arrays.get(name, np.empty((0, 0))) for name in ("train", "labels", "test")]
     except (zipfile.BadZipFile, ValueError, EOFError) as error:
         raise CertificateError(f"{path} is not a readable .npz file: {shown(error)}") from None
     if [(part.ndim, part.dtype) for part in parts] != [(d, np.dtype("<f8")) for d in (2, 1, 2)]:
@@ -103,7 +84,7 @@ def _from_arrays(path: Path) -> Data:
     return Data(*(part.tolist() for part in parts))
 
 
-def _from_files(document: Any, label: str | None, train: Path, test: Path | None) -> Data:
+def _from_files(document: Any, label: str | None, train: Any, test: File) -> Data:
     table, recipe = _read(train), document.get("recipe")
     if recipe is None:  # numbers as they are: subtracting 0 and dividing by 1 changes none
         features = [{"column": name, "mean": 0.0, "scale": 1.0} for name in table if name != label]
@@ -111,17 +92,11 @@ def _from_files(document: Any, label: str | None, train: Path, test: Path | None
     elif (recipe["test_file"] == "test") != (test is not None):
         wanted = "name the test file too" if test is None else "they are rows of the training file"
         raise CertificateError(f"these are not the files of the test rows: {wanted}")
-    used = _used_rows(table, recipe.get("train"))
-    column = _column(table, recipe["label"])
-    labels = _labels([column[at] for at in used], document["data"].get("classes"))
-    rows = _features(table, used, recipe["features"])
-    if test is not None:
-        table = _read(test)
-    elif "test" not in recipe:
+    labels = _labels(_cells(table, recipe["label"], _used(table, recipe, "train")), document)
+    rows = _features(table, recipe, "train")
+    if test is None and "test" not in recipe:
         return Data(rows, labels, [])
-    return Data(
-        rows, labels, _features(table, _used_rows(table, recipe.get("test")), recipe["features"])
-    )
+    return Data(rows, labels, _features(_read(test) if test else table, recipe, "test"))
 
 
 def _read(path: Path) -> Table:
@@ -132,10 +107,8 @@ def _read(path: Path) -> Table:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header, *lines = (cells for cells in csv.reader(file) if cells)
-        columns = zip(header, zip(*lines, strict=True), strict=True)
-        return {
-            name: [None if cell in _MISSING else cell for cell in cells] for name, cells in columns
-        }
+        cells = ([None if cell in _MISSING else cell for cell in line] for line in lines)
+        return dict(zip(header, map(list, zip(*cells, strict=True)), strict=True))
     except (ValueError, csv.Error) as error:
         raise CertificateError(f"{path} is not a readable CSV file: {shown(error)}") from None
 
@@ -148,29 +121,26 @@ def _read_parquet(path: Path) -> Table:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise CertificateError(f"{path} is not a readable Parquet file: {shown(error)}") from None
-    for at, field in enumerate(table.schema):
-        if pa.types.is_decimal(field.type):
-            table = table.set_column(
-                at, field.name, table.column(at).cast(pa.float64(), safe=False)
-            )
+    kinds = [pa.float64() if pa.types.is_decimal(each.type) else each.type for each in table.schema]
+    table = table.cast(pa.schema(zip(table.column_names, kinds, strict=True)), safe=False)
     return {name: table.column(name).to_pylist() for name in table.column_names}
 
 
-def _column(table: Table, name: str | None) -> list[Any]:
+def _used(table: Table, recipe: Any, which: str) -> Sequence[int]:
+    size = len(next(iter(table.values()), ()))
+    return row_numbers(recipe[which], size, "the recipe") if which in recipe else range(size)
+
+
+def _cells(table: Table, name: str | None, used: Sequence[int]) -> list[Any]:
     if name is None or name not in table:
         raise CertificateError(f"there is no column {shown(name)}; name the label column if asked")
-    return table[name]
+    return [table[name][at] for at in used]
 
 
-def _used_rows(table: Table, which: Any) -> Sequence[int]:
-    size = len(next(iter(table.values()), ()))
-    return range(size) if which is None else row_numbers(which, size, "the recipe")
-
-
-def _features(table: Table, used: Sequence[int], features: Any) -> Rows:
-    columns = []
-    for feature in features:
-        cells = [_column(table, feature["column"])[at] for at in used]
+def _features(table: Table, recipe: Any, which: str) -> Rows:
+    used, columns = _used(table, recipe, which), []
+    for feature in recipe["features"]:
+        cells = _cells(table, feature["column"], used)
         made = {cell: _feature(cell, feature) for cell in set(cells)}
         columns.append([made[cell] for cell in cells])
     return list(zip(*columns, strict=True))
@@ -198,18 +168,12 @@ def _number(cell: Any) -> Any:
     return None if cell != cell else cell  # noqa: PLR0124  (NaN)
 
 
-def _labels(cells: list[Any], classes: list[float] | None) -> list[float]:
+def _labels(cells: list[Any], document: Any) -> list[float]:
     """Labels as numbers; of two classes the second in sorted order is the second number."""
-    try:
+    classes = document["data"].get("classes")
+    with contextlib.suppress(*[CertificateError] * (classes is not None)):  # classes may be texts
         cells = [_number(cell) for cell in cells]
-    except CertificateError:
-        if classes is None:
-            raise
-    if None in cells:
-        raise CertificateError("a label is missing")
-    known = sorted(set(cells))
-    if classes is None:
-        return [float(cell) for cell in cells]
-    if len(known) != 2:
-        raise CertificateError(f"there are {len(known)} different labels, not two classes")
-    return [classes[cell == known[1]] for cell in cells]
+    known = set(cells)
+    if None in known or (classes and len(known) != 2):
+        raise CertificateError("a label is missing, or there are more or fewer than two classes")
+    return [classes[cell == max(known)] for cell in cells] if classes else list(map(float, cells))

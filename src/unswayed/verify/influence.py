@@ -36,7 +36,7 @@ def dot(a: Iterable[int], b: Iterable[int]) -> int:
 
 def inverse(matrix: Matrix, track: Track) -> tuple[Matrix, int] | None:
     """Return B and d > 0 with B / d the inverse, by Bareiss' elimination; None if singular."""
-    size, before = len(matrix), 1
+    size, last = len(matrix), 1
     rows = [[*row, *(int(i == j) for j in range(size))] for i, row in enumerate(matrix)]
     for k in track(range(size), "inverting", size):
         at = next((i for i in range(k, size) if rows[i][k]), None)
@@ -46,12 +46,10 @@ def inverse(matrix: Matrix, track: Track) -> tuple[Matrix, int] | None:
         top, pivot = rows[k], rows[k][k]
         for i, row in enumerate(rows):
             if i != k:  # the divisions are exact: all these numbers are minors of the matrix
-                rows[i] = [
-                    (pivot * a - row[k] * b) // before for a, b in zip(row, top, strict=True)
-                ]
-        before = pivot
-    shared = gcd(before, *chain(*(row[size:] for row in rows))) * (1 if before > 0 else -1)
-    return [[number // shared for number in row[size:]] for row in rows], before // shared
+                rows[i] = [(pivot * a - row[k] * b) // last for a, b in zip(row, top, strict=True)]
+        last = pivot
+    shared = gcd(last, *chain(*(row[size:] for row in rows))) * (1 if last > 0 else -1)
+    return [[number // shared for number in row[size:]] for row in rows], last // shared
 
 
 def independent_rows(rows: Iterable[list[int]]) -> Matrix:
@@ -63,8 +61,7 @@ def independent_rows(rows: Iterable[list[int]]) -> Matrix:
         for lead, other in reduced:
             if rest[lead]:
                 rest = [other[lead] * a - rest[lead] * b for a, b in zip(rest, other, strict=True)]
-        shared = gcd(*rest)
-        if shared:
+        if shared := gcd(*rest):
             lead = next(j for j, number in enumerate(rest) if number)
             reduced.append((lead, [number // shared for number in rest]))
             found.append(row)
@@ -96,13 +93,12 @@ class Ridge:
         alpha, self._below = model["alpha"].as_integer_ratio()
         self._span = self._basis(centred, regular=alpha > 0)
         self._rows = [self._along(row) for row in centred]
-        columns = list(zip(*self._rows, strict=True))
+        columns = list(zip(zip(*self._rows, strict=True), self._span, strict=True))
         penalty = alpha * self._unit**2 * fine
         normal = [
-            [self._below * dot(map(mul, a, load), b) + penalty * dot(r, q)
-             for b, q in zip(columns, self._span, strict=True)]
-            for a, r in zip(columns, self._span, strict=True)
-        ]  # fmt: skip
+            [self._below * dot(map(mul, a, load), b) + penalty * dot(r, q) for b, q in columns]
+            for a, r in columns
+        ]
         found = inverse(normal, track)
         if found is None:
             raise CertificateError("no row has weight and features to learn from")
@@ -145,7 +141,7 @@ class KernelRidge:
     """Score k·(K + alpha S⁻¹)⁻¹ y over rows of positive weight, K and k the kernel's numbers.
 
     Where alpha is 0 and K singular, the pseudo-inverse: z is then the least-norm least-squares
-    solution of Kᵀz = k, which is a `Ridge` of its own.
+    solution of Kᵀz = k, whose coefficients a `Ridge` of its own gives.
     """
 
     def __init__(self, train: Rows, model: Any, weights: list[float], tests: Rows, track: Track):
@@ -153,27 +149,24 @@ class KernelRidge:
         self.place = list(range(len(train)))
         used = self._used = [i for i in self.place if weights[i]]
         alpha, below = model["alpha"].as_integer_ratio()
-        self._weight, kernel = whole(weights, fine), [whole(row, self._power) for row in train]
-        penalty = alpha * self._power * fine
+        penalty, kernel = alpha * self._power * fine, [whole(row, self._power) for row in train]
         # z solves (K + alpha S⁻¹)ᵀ z = k. Times S, which makes it whole.
-        self._right = [below * weight for weight in self._weight]
-        matrix = [[self._right[i] * kernel[j][i] + penalty * (i == j) for j in used] for i in used]
+        self._scale = [below * weight for weight in whole(weights, fine)]
+        matrix = [[self._scale[i] * kernel[j][i] + penalty * (i == j) for j in used] for i in used]
         found = inverse(matrix, track)
+        if found is None and (alpha or len({weights[i] for i in used}) > 1):
+            raise CertificateError("K + alpha S⁻¹ is singular, with weights that differ")
         if found is None:
-            if alpha or len({weights[i] for i in used}) > 1:
-                raise CertificateError("K + alpha S⁻¹ is singular, with weights that differ")
-            rows = [[train[j][i] for j in used] for i in used]
-            plain = {"alpha": 0.0, "intercept": False}
-            fit = Ridge(rows, plain, [1.0] * len(rows), tests[:0], track)
+            plain = {"alpha": 0, "intercept": False}
+            fit = Ridge(matrix, plain, [1] * len(matrix), [], track)
             parts = [fit.coefficient(j) for j in range(len(used))]
-            found = [[z[at] for at in fit.place] for z, _ in parts], parts[0][1] * self._power
-            self._right = [1] * len(train)
+            found = [[z[at] for at in fit.place] for z, _ in parts], parts[0][1]
         self._inverse, self._denominator = found
 
     def row(self, kernel: Sequence[float]) -> Influence:
         """Influence of each training row on the score of a test row."""
         numbers = whole(kernel, self._power)
-        right, influence = [self._right[i] * numbers[i] for i in self._used], [0] * len(numbers)
+        right, influence = [self._scale[i] * numbers[i] for i in self._used], [0] * len(numbers)
         for i, row in zip(self._used, self._inverse, strict=True):
             influence[i] = dot(row, right)
         return influence, self._denominator
@@ -190,4 +183,4 @@ class Smoother:
         return whole(influence, self._power), self._power
 
 
-MODELS = {"ridge": Ridge, "kernel-ridge": KernelRidge, "smoother": Smoother}
+MODELS: dict[str, Any] = {"ridge": Ridge, "kernel-ridge": KernelRidge, "smoother": Smoother}
