@@ -1,10 +1,10 @@
 """Recipe: how the features of a study come from its files, so that anyone can make them again."""
 
 import math
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from unswayed._typing import IntArray
 from unswayed.audit.study import Study
@@ -28,17 +28,18 @@ def _rows(numbers: IntArray) -> list[int] | str:
 
 def _categories(study: Study) -> list[dict[str, Any]]:
     return [
-        {"column": column.name, "equals": _plain(value)}
+        {"column": column.name, "equals": value}
         for column in study.columns.categories
-        if column.categories is not None
-        for value in column.categories.to_pylist()
+        for value in _plain(column.categories)
     ]
 
 
-def _plain(value: Any) -> Any:
-    """Return a category as JSON can hold it: no decimals, and no NaN beside missing values."""
-    value = float(value) if isinstance(value, Decimal) else value
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _plain(categories: pa.Array) -> list[Any]:
+    """Return categories as JSON can hold them: no decimals, and no NaN beside missing values."""
+    if pa.types.is_decimal(categories.type):
+        categories = categories.cast(pa.float64(), safe=False)
+    values = categories.to_pylist()
+    return [None if isinstance(value, float) and math.isnan(value) else value for value in values]
 
 
 def _numbers(study: Study) -> list[dict[str, Any]]:
