@@ -103,13 +103,32 @@ class GroupRates:
         return "\n".join([*lines, f"{'gap':<{width}} {100 * self.gap:.1f} points"])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MinimumBudgets:
+    """Least number of labels that overturns each row: at least `low`, at most `high`.
+
+    The two are equal but where rounding hides which it is; NaN where nothing is known.
+    """
+
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def proven(self) -> BoolArray:
+        """Where one value is left."""
+        return np.asarray(self.low == self.high)
+
+    def __getitem__(self, rows: IntArray | slice) -> "MinimumBudgets":
+        return MinimumBudgets(self.low[rows], self.high[rows])
+
+
 _VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
 
 
 class CertificateSource(Protocol):
     """The model behind certificates, for what is only computed when asked for."""
 
-    def minimum_budget(self) -> FloatArray:
+    def minimum_budgets(self) -> MinimumBudgets:
         """Least number of wrong labels that overturns each row."""
         ...
 
@@ -135,18 +154,21 @@ class CertificateSet:
     score : array
         What the model says: its prediction, or its score before the threshold.
     low, high : arrays
-        The range of that score over every label vector the bias allows: exact, or outer bounds
-        where `method_` is not "exact".
+        The range of that score over every label vector the bias allows, widened by a bound on
+        its rounding error: tight where `method_` is "exact" or "rational", else outer bounds.
     inner_low, inner_high : arrays
-        Scores that are reached: the range is at least this wide. Equal to `low` and `high`
-        where the range is exact.
+        Scores that are reached: the range is at least this wide. As `low` and `high`, but for
+        rounding, where the range is exact.
+    error : array
+        How much of that is rounding: a proven bound. Infinite where doubles prove nothing.
     verdict : array of Verdict
+        UNDECIDED where the bounds, or rounding, leave it open.
     budget : int
         At most this many labels were taken to be wrong.
     question : str
         What was asked, in words.
     method_ : array of str
-        How each verdict was reached: "exact", "cutting-plane", "anchor" or "box".
+        How each verdict was reached: "exact", "cutting-plane", "anchor", "box" or "rational".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
     source : CertificateSource, optional
@@ -158,6 +180,7 @@ class CertificateSet:
     high: FloatArray
     inner_low: FloatArray
     inner_high: FloatArray
+    error: FloatArray
     verdict: NDArray[np.object_]
     budget: int
     question: str
@@ -185,9 +208,23 @@ class CertificateSet:
         return {str(m): int(n) for m, n in zip(methods, counts, strict=True)}
 
     @cached_property
+    def minimum_budgets(self) -> MinimumBudgets:
+        """Least number of wrong labels that overturns each row, from and to."""
+        return self._model().minimum_budgets()
+
+    @property
     def minimum_budget(self) -> FloatArray:
-        """Least number of wrong labels that overturns each row; inf if none does."""
-        return self._model().minimum_budget()
+        """Least number of wrong labels that overturns each row; inf if none does.
+
+        Fewer are proven not to; where `minimum_budget_proven` is False rounding hides whether
+        as many do. NaN where nothing is known.
+        """
+        return self.minimum_budgets.low
+
+    @property
+    def minimum_budget_proven(self) -> BoolArray:
+        """Where the minimum budget is proven to be what it says."""
+        return self.minimum_budgets.proven
 
     def by_group(self, groups: ArrayLike) -> GroupRates:
         """Robustness rate and count per group, in sorted order of the groups.

@@ -66,18 +66,32 @@ def test_threads_leave_the_number_of_blas_threads_as_it_was():
     assert blas() == before
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of the overflow itself
-@pytest.mark.parametrize("scale", [1e200, 1e-170])
-def test_a_scale_that_doubles_cannot_square_is_undecided_and_never_robust(scale):
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # scikit-learn's own, of an overflow
+@pytest.mark.parametrize("scale", [2.0**660, 2.0**-560])
+def test_a_scale_that_doubles_cannot_square_changes_nothing(scale):
     model = CertifiedRegressor(
-        LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=3), radius=0.01
+        LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=3), radius=0.2
     )
-    rows = X * scale
+    certs = model.fit(X, np.zeros(60)).certify(X)
+    again = model.fit(X * scale, np.zeros(60)).certify(X * scale)
+    assert again.verdict.tolist() == certs.verdict.tolist()
+    assert set(certs.verdict) == {Verdict.ROBUST, Verdict.NOT_ROBUST}
+    np.testing.assert_array_equal(again.high, certs.high)
+
+
+def test_nearly_singular_problems_are_undecided_until_they_are_resolved():
+    rows = np.column_stack((X[:, 0], X[:, 0] + 1e-9 * X[:, 1]))
+    model = CertifiedRegressor(LinearRegression(), bias=LabelBias.shifts(1, budget=3), radius=0.2)
     with pytest.warns(SolverPrecisionWarning, match="every verdict is UNDECIDED"):
         model.fit(rows, np.zeros(60))
     certs = model.certify(rows[:3])
     assert set(certs.verdict) == {Verdict.UNDECIDED}
+    assert np.isinf(certs.error).all()
     assert np.isnan(certs.minimum_budget).all()
+    certs = model.certify(rows[:3], resolve="exact")
+    assert Verdict.UNDECIDED not in certs.verdict
+    assert certs.minimum_budget_proven.all()
+    assert set(certs.method_) == {"rational"}
 
 
 def test_undecided_rows_have_no_place_on_a_curve():
@@ -177,6 +191,6 @@ def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
         return kernel(block)
 
     monkeypatch.setattr(model.model_.learner, "inputs", watched)
-    scores = model.model_.learner.scores(rows, model.solution_)
+    scores = model.model_.learner.scores(rows, model.solution_).value
     assert len(scores) == len(rows)
     assert max(asked) * len(X) <= 2**22

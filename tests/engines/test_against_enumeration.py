@@ -53,6 +53,7 @@ def test_a_sparse_design_gives_the_same_range(p):
 
 
 @slow
+@pytest.mark.filterwarnings("ignore::unswayed.SolverPrecisionWarning")
 @given(problems(max_rows=5, alphas=(0.0,)), st.booleans())
 def test_least_squares_with_singular_features_is_the_minimum_norm_solution(p, doubled):
     X = np.hstack((p.X, p.X)) if doubled else p.X
@@ -61,7 +62,7 @@ def test_least_squares_with_singular_features_is_the_minimum_norm_solution(p, do
     model = CertifiedRegressor(
         LinearRegression(fit_intercept=p.fit_intercept), bias=bias, radius=1.0
     ).fit(X, p.y, sample_weight=p.sample_weight)
-    certs = model.certify(tests)
+    certs = model.certify(tests, resolve="exact")
     low, high = naive.ranges(X, p.y, tests, p.lower, p.upper, p.budget, **p.model)
     np.testing.assert_allclose(certs.low, low, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(certs.high, high, rtol=1e-8, atol=1e-8)
@@ -116,6 +117,7 @@ def test_regression_verdicts_and_minimum_budgets_are_those_of_all_refits(p, radi
 
 
 @slow
+@pytest.mark.filterwarnings("ignore::unswayed.SolverPrecisionWarning")
 @given(problems(max_rows=7, binary=True), st.sampled_from(["ridge", "least squares"]))
 def test_a_witness_overturns_the_users_own_refit_and_one_label_fewer_does_not(p, kind):
     estimator = (
@@ -125,7 +127,7 @@ def test_a_witness_overturns_the_users_own_refit_and_one_label_fewer_does_not(p,
     )
     model = CertifiedClassifier(estimator, bias=LabelBias.flips(budget=p.budget))
     model.fit(p.X, p.y, sample_weight=p.sample_weight)
-    certs = model.certify(p.tests)
+    certs = model.certify(p.tests, resolve="exact")
     for row in range(len(p.tests)):
         witness = certs.witness(row)
         assert (witness is None) == (certs.verdict[row] == Verdict.ROBUST)

@@ -155,13 +155,12 @@ def test_inner_bounds_exact_range_and_outer_bounds_are_nested(p, max_anchors):
     made = model.sandwich(max_anchors=max_anchors)
     assert made.n_anchors <= max_anchors
     exact, bounded = model.certify(p.tests, method="exact"), model.certify(p.tests, method=made)
-    for outer, inner, true in (
-        (-bounded.low, -bounded.inner_low, -exact.low),
-        (bounded.high, bounded.inner_high, exact.high),
-    ):
-        assert (inner <= true + 1e-9).all()
-        assert (true <= outer + 1e-9).all()
-    decided = bounded.verdict != Verdict.UNDECIDED
+    # True ends lie between inner and outer ones, for bounds and for the exact engine alike.
+    assert (bounded.low <= exact.inner_low).all()
+    assert (exact.low <= bounded.inner_low).all()
+    assert (bounded.inner_high <= exact.high).all()
+    assert (exact.inner_high <= bounded.high).all()
+    decided = (bounded.verdict != Verdict.UNDECIDED) & (exact.verdict != Verdict.UNDECIDED)
     assert (bounded.verdict[decided] == exact.verdict[decided]).all()
 
 
@@ -184,8 +183,8 @@ def test_the_sandwich_is_sound_on_larger_problems_and_beats_the_box(
     bounded, boxed = (model.certify(tests, method=m) for m in ("sandwich", "box"))
     decided = bounded.verdict != Verdict.UNDECIDED
     assert (bounded.verdict[decided] == exact.verdict[decided]).all()
-    assert (bounded.low <= exact.low + 1e-12).all()
-    assert (bounded.inner_high <= exact.high + 1e-12).all()
+    assert (bounded.low <= exact.inner_low).all()
+    assert (bounded.inner_high <= exact.high).all()
     assert decided.mean() > max(0.9, (boxed.verdict != Verdict.UNDECIDED).mean())
     assert set(bounded.method_counts) <= {"anchor", "box", "cutting-plane"}
 
@@ -197,8 +196,8 @@ def test_bounds_are_exact_at_an_anchor():
     made.add(directions)
     exact = model.certify(tests[:20], method="exact")
     bounded = model.certify(tests[:20], method=made)
-    np.testing.assert_allclose(bounded.low, exact.low, rtol=1e-12)
-    np.testing.assert_allclose(bounded.inner_low, exact.low, rtol=1e-12)
+    np.testing.assert_allclose(bounded.low, exact.low, rtol=1e-9)
+    np.testing.assert_allclose(bounded.inner_low, exact.low, rtol=1e-9)
 
 
 def test_the_oldest_anchors_give_way():
@@ -251,8 +250,8 @@ def test_auto_through_the_sandwich_equals_exact_on_larger_problems(eager_auto, s
     exact, found = model.certify(tests, method="exact"), model.certify(tests)
     assert found.verdict.tolist() == exact.verdict.tolist()
     assert set(found.method_counts) > {"exact"}
-    assert (found.low <= exact.low + 1e-12).all()
-    assert (found.inner_high <= exact.high + 1e-12).all()
+    assert (found.low <= exact.inner_low).all()
+    assert (found.inner_high <= exact.high).all()
     by_exact = found.method_ == "exact"
     # Not to the last bit: a product in blocks of another size may round differently.
     np.testing.assert_allclose(found.low[by_exact], exact.low[by_exact], rtol=0, atol=1e-13)
@@ -265,7 +264,8 @@ def test_auto_goes_exact_where_that_is_cheaper():
     model, tests = gaussian_model(n=60)
     certs = model.certify(tests)
     assert certs.method_counts == {"exact": len(tests)}
-    np.testing.assert_array_equal(certs.low, certs.inner_low)
+    assert (certs.inner_low - certs.low <= 3 * certs.error).all()
+    assert certs.error.max() < 1e-11
 
 
 def test_a_sandwich_that_does_not_pay_is_given_up_for_good(eager_auto, monkeypatch):

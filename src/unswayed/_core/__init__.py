@@ -12,6 +12,7 @@ A map, from what comes in to what goes out::
                               ▼
                           reach_up, reach_down, minimum budget per row
 
+`dyadic` takes doubles apart, for answers in exact arithmetic.
 `parallel` runs the blocks side by side and stops within one of them when interrupted.
 Nothing here imports scikit-learn: it would cost more to import than a certificate to compute.
 """

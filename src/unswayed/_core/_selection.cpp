@@ -513,9 +513,16 @@ std::size_t list_choice(const double *z, const Entries &e, double sign, const Sp
   return listed;
 }
 
-double minimum_budget_canonical(const Span &span, double margin, Scratch &scratch) {
+// The least number of labels whose reach exceeds a margin, that reach, and the one before it.
+// Without such a number: infinity, nothing, and the reach of all labels.
+struct Crossing {
+  double count, before, after;
+};
+
+Crossing minimum_budget_canonical(const Span &span, double margin, Scratch &scratch) {
   double low = 1, high = span.above(0.0).count; // the answer, if any, lies between
-  if (!(reach_of_row(span, high, scratch) > margin)) return kInfinity;
+  const double all = reach_of_row(span, high, scratch);
+  if (!(all > margin)) return {kInfinity, all, 0.0};
   while (low < high) {
     const double middle = std::floor((low + high) / 2);
     if (reach_of_row(span, middle, scratch) > margin)
@@ -523,24 +530,26 @@ double minimum_budget_canonical(const Span &span, double margin, Scratch &scratc
     else
       low = middle + 1;
   }
-  return low;
+  return {low, reach_of_row(span, low - 1, scratch), reach_of_row(span, low, scratch)};
 }
 
-// The least number of labels whose joint reach exceeds the margin; infinity if none does.
-double minimum_budget_of_row(const Span &span, double margin, Scratch &scratch) {
-  if (margin < 0) return 0.0;
+// The reaches returned are plain sums where that is enough for the count: they err by less than
+// `slack` times themselves.
+Crossing minimum_budget_of_row(const Span &span, double margin, Scratch &scratch) {
+  if (margin < 0) return {0.0, 0.0, 0.0};
   const Totals all = span.above(0.0);
   // A sum of nonnegative doubles errs by less than (terms) * epsilon * sum in any order.
   const double slack = 4.0 * (static_cast<double>(span.size) + 8.0) * kEpsilon;
-  if (all.sum + slack * all.sum < margin) return kInfinity;
+  if (all.sum + slack * all.sum < margin) return {kInfinity, all.sum, 0.0};
   const Cut cut = find_cut<Measure::kSum>(span, margin, all.sum, scratch);
   if (cut.found) {
     const double error = slack * (cut.above.sum + margin);
     const double ahead = std::floor((margin - cut.above.sum) / cut.value);
     // Both neighbours of the answer must be clear of the margin by more than the error.
-    const bool clear = cut.above.sum + cut.value * ahead + error < margin &&
-                       cut.above.sum + cut.value * (ahead + 1) - error > margin;
-    if (clear && ahead >= 0) return cut.above.count + ahead + 1;
+    const double before = cut.above.sum + cut.value * ahead;
+    const double after = cut.above.sum + cut.value * (ahead + 1);
+    const bool clear = before + error < margin && after - error > margin;
+    if (clear && ahead >= 0) return {cut.above.count + ahead + 1, before, after};
   }
   return minimum_budget_canonical(span, margin, scratch);
 }
@@ -614,18 +623,21 @@ void extremes(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upp
 }
 
 void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
-                    Vector margin_up, Vector margin_down, Output out) {
+                    Vector margin_up, Vector margin_down, OutputMatrix count,
+                    OutputMatrix before, OutputMatrix after) {
   const nb::gil_scoped_release release;
   const Entries e = entries_of(lower, upper, n_lower, n_upper);
   for_each_row(z, e.size, [&](std::size_t row, const double *influence, Scratch &scratch) {
-    double least = kInfinity;
-    for (const double sign : {1.0, -1.0}) {
-      const double margin = (sign > 0 ? margin_up : margin_down).data()[row];
-      if (margin == kInfinity) continue; // this direction cannot matter
-      least = std::min(
-          least, minimum_budget_of_row(scratch.fill(influence, e, sign), margin, scratch));
+    for (const std::size_t side : {0, 1}) {
+      const double margin = (side == 0 ? margin_up : margin_down).data()[row];
+      Crossing found{kInfinity, 0.0, 0.0};
+      if (margin != kInfinity) // else this direction cannot matter
+        found = minimum_budget_of_row(scratch.fill(influence, e, side == 0 ? 1.0 : -1.0), margin,
+                                      scratch);
+      count.data()[2 * row + side] = found.count;
+      before.data()[2 * row + side] = found.before;
+      after.data()[2 * row + side] = found.after;
     }
-    out.data()[row] = least;
   });
 }
 

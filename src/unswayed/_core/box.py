@@ -2,13 +2,16 @@
 
 For a fixed budget let h(r) be the furthest the score of direction r can rise, over all label
 vectors the bias allows. It is convex, subadditive and positively homogeneous; the score can fall
-by h(-r). Both bounds below hold for every r.
+by h(-r). Both bounds below hold for every r, and for every direction whose entries differ from
+r's by one rounding.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed._core.rounding import SAFETY, UNIT, gamma
 from unswayed._typing import FloatArray
 
 
@@ -16,24 +19,42 @@ from unswayed._typing import FloatArray
 class Box:
     """h(r) <= Σ_j u_j⁺·h(b_j) + u_j⁻·h(-b_j) for r = Σ_j u_j·b_j (paper, section 5)."""
 
-    rise: FloatArray  # h(b_j)
-    fall: FloatArray  # h(-b_j)
-    basis: FloatArray | None = None  # orthonormal columns b_j; None for unit vectors
+    rise: FloatArray  # at least h(b_j)
+    fall: FloatArray  # at least h(-b_j)
+    basis: FloatArray | None = None  # columns b_j, orthonormal up to rounding; None for units
+    missed: float = 0.0  # at least h of what the basis misses of r, per unit of ‖r‖
 
-    def reach(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bounds on h(r) and h(-r), one row each."""
+    @classmethod
+    def of_basis(
+        cls, rise: FloatArray, fall: FloatArray, basis: FloatArray, longest: float
+    ) -> "Box":
+        """Build the box of the columns of `basis`; `longest` is at least h of any unit vector."""
+        size = len(basis)
+        off = float(np.linalg.norm(np.eye(size) - basis @ basis.T))
+        off += gamma(4 * size) * (1.0 + float(np.linalg.norm(basis))) ** 2
+        return cls(rise, fall, basis, SAFETY * off * longest)
+
+    @property
+    def longest(self) -> float:
+        """At least h of any vector of norm 1, for the box of units."""
+        return float(np.linalg.norm(np.maximum(self.rise, self.fall))) * SAFETY
+
+    def reach(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds on h(r) and h(-r), one row each; sizes are at least norms."""
         u = directions if self.basis is None else directions @ self.basis
         positive = np.maximum(u, 0.0)
         negative = positive - u
-        return (
-            positive @ self.rise + negative @ self.fall,
-            positive @ self.fall + negative @ self.rise,
-        )
+        growth = 1.0 + gamma(2 * len(self.rise) + 16)
+        with np.errstate(invalid="ignore", over="ignore"):
+            extra = self.missed * sizes
+            up = growth * (positive @ self.rise + negative @ self.fall + extra)
+            down = growth * (positive @ self.fall + negative @ self.rise + extra)
+        return np.where(np.isnan(up), np.inf, up), np.where(np.isnan(down), np.inf, down)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipsoid:
-    """h(r) <= √budget·‖factorᵀr‖ (Cauchy–Schwarz).
+    """h(r) <= √budget·‖factorᵀr‖ + missed·‖r‖ (Cauchy-Schwarz).
 
     The norm is that of the effects of all single labels on direction r; the k largest of them
     add up to at most √k times it.
@@ -41,17 +62,27 @@ class Ellipsoid:
 
     factor: FloatArray
     size: float
+    missed: float  # for rounding in the factor and in images
 
     def image(self, directions: FloatArray) -> FloatArray:
         """Directions in the coordinates where the norm is Euclidean."""
         return directions @ self.factor
 
-    def reach(self, image: FloatArray) -> FloatArray:
-        """Bound on h(r), and on h(-r), from the image of r."""
-        return np.asarray(self.size * np.sqrt(np.einsum("ij,ij->i", image, image)))
+    def reach(self, image: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Bound on h(r), and on h(-r), from the image of r and at least its norm."""
+        norm = np.sqrt(np.einsum("ij,ij->i", image, image))
+        return np.asarray(SAFETY * (self.size * norm + self.missed * sizes))
 
     @classmethod
-    def of(cls, gram: FloatArray, budget: int) -> "Ellipsoid":
-        """Build from the Gram matrix of the effects: rᵀ·gram·r is the squared norm."""
+    def of(cls, gram: FloatArray, error: float, off: float, budget: int) -> "Ellipsoid":
+        """Build from the Gram matrix of the effects: rᵀ·gram·r is the squared norm.
+
+        The matrix has an `error`, the effects it is made of are `off` by so much. What the
+        factor misses is bounded by comparing its square with the matrix again.
+        """
         values, vectors = np.linalg.eigh(gram)
-        return cls(vectors * np.sqrt(np.maximum(values, 0.0)), float(np.sqrt(budget)))
+        factor = vectors * np.sqrt(np.maximum(values, 0.0))
+        size, norm = len(gram), float(np.linalg.norm(factor))
+        error += float(np.linalg.norm(gram - factor @ factor.T)) + gamma(2 * size) * norm**2
+        missed = math.sqrt(error) + off + (gamma(size + 8) + 8 * UNIT) * norm
+        return cls(factor, math.sqrt(budget), SAFETY * math.sqrt(budget) * missed)

@@ -1,11 +1,25 @@
 """Influence rows over the entries: z = A·w, block by block, dense or sparse."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from unswayed._core.compression import Entries, distinct_rows, merge_rows
 from unswayed._typing import FloatArray, IntArray, Matrix
+
+_GRAM_BLOCK = 4096  # rows at a time: short sums round less
+
+
+class Weights(NamedTuple):
+    """Weight vectors, one row each, and how far the influence made of them may be off.
+
+    That is by e + f, where e_i = √weight_i · v_i with ‖v‖ <= `off`, and |f_i| <= entry_i · `size`,
+    with the weights and entries of the learner's `Accuracy`.
+    """
+
+    values: FloatArray
+    off: FloatArray
+    size: FloatArray
 
 
 class WeightRows(Protocol):
@@ -13,7 +27,7 @@ class WeightRows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop, one row each."""
         ...
 
@@ -93,15 +107,20 @@ class InfluenceMap:
         return np.asarray(self._design[:, index] @ amount)
 
     def gram(self, factors: FloatArray) -> FloatArray:
-        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e."""
+        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e, in sums of `gram_terms`."""
         if self._design is None:
             raise TypeError("influence rows without a design have no Gram matrix")
         if self._sparse:
             scaled = self._design.multiply(factors[:, None]).tocsr()
             return np.asarray((self._design.T @ scaled).toarray())
         total = np.zeros((self.width, self.width))
-        step = max(1, 2**22 // max(1, self.width))
-        for at in range(0, len(factors), step):
-            part = self._design[:, at : at + step]
-            total += (part * factors[at : at + step]) @ part.T
+        for at in range(0, len(factors), _GRAM_BLOCK):
+            part = self._design[:, at : at + _GRAM_BLOCK]
+            total += (part * factors[at : at + _GRAM_BLOCK]) @ part.T
         return total
+
+    @property
+    def gram_terms(self) -> int:
+        """How many roundings the longest sum of `gram` takes."""
+        n_rows = len(self.entries)
+        return n_rows if self._sparse else min(n_rows, _GRAM_BLOCK) + -(-n_rows // _GRAM_BLOCK)

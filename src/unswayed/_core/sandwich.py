@@ -10,11 +10,12 @@ Both are exact at r = c, so every exact evaluation sharpens them. The cost does 
 the number of training rows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
+from unswayed._core.rounding import UNIT, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 
 _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cache
@@ -31,11 +32,15 @@ class Bounds:
     inner_down: FloatArray
     base_up: FloatArray  # the outer bounds without any anchor
     base_down: FloatArray
+    error: FloatArray  # how much of that is there because of rounding
 
     @classmethod
-    def exact(cls, up: FloatArray, down: FloatArray) -> "Bounds":
-        """Bounds of rows whose reach is known."""
-        return cls(up, down, up, down, up, down)
+    def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
+        """Bounds of rows whose reaches are known up to an error."""
+        outer_up, outer_down = wider(up, error), wider(down, error)
+        inner_up = np.maximum(narrower(up, error), 0.0)
+        inner_down = np.maximum(narrower(down, error), 0.0)
+        return cls(outer_up, outer_down, inner_up, inner_down, outer_up, outer_down, error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +48,17 @@ class Anchors:
     """Directions with their exact reach, and the parameter shifts that attain it."""
 
     directions: FloatArray  # (K, q)
-    up: FloatArray  # (K,) h(c)
-    down: FloatArray  # (K,) h(-c)
+    sizes: FloatArray  # (K,) at least their norms
+    up: FloatArray  # (K,) at least h(c)
+    down: FloatArray  # (K,) at least h(-c)
     shift_up: FloatArray  # (K, q) g with g·c = h(c)
     shift_down: FloatArray  # (K, q) g with -g·c = h(-c)
 
     @classmethod
     def none(cls, n_parameters: int) -> "Anchors":
         """No anchor yet."""
-        empty = np.empty((0, n_parameters))
-        return cls(empty, np.empty(0), np.empty(0), empty, empty)
+        empty, nothing = np.empty((0, n_parameters)), np.empty(0)
+        return cls(empty, nothing, nothing, nothing, empty, empty)
 
     def __len__(self) -> int:
         return len(self.directions)
@@ -60,91 +66,119 @@ class Anchors:
     def __add__(self, other: "Anchors") -> "Anchors":
         return Anchors(
             *(
-                np.concatenate((getattr(self, name), getattr(other, name)))
-                for name in ("directions", "up", "down", "shift_up", "shift_down")
+                np.concatenate((getattr(self, each.name), getattr(other, each.name)))
+                for each in fields(Anchors)
             )
         )
 
     def __getitem__(self, kept: IntArray | slice) -> "Anchors":
-        return Anchors(
-            self.directions[kept],
-            self.up[kept],
-            self.down[kept],
-            self.shift_up[kept],
-            self.shift_down[kept],
-        )
+        return Anchors(*(getattr(self, each.name)[kept] for each in fields(Anchors)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rests:
+    """What is left of rows after anchors were taken off, and what that cost."""
+
+    directions: FloatArray
+    image: FloatArray
+    up: FloatArray  # paid so far
+    down: FloatArray
+    sizes: FloatArray  # of the row and of everything taken off: what rounding is relative to
 
 
 class AnchoredBounds:
-    """Immutable: an extended set of anchors is a new object, so readers need no lock."""
+    """Immutable: an extended set of anchors is a new object, so readers need no lock.
 
-    def __init__(self, boxes: tuple[Box, ...], ellipsoid: Ellipsoid, anchors: Anchors) -> None:
+    Parameters
+    ----------
+    boxes : tuple of Box
+        The first is that of single parameters.
+    ellipsoid : Ellipsoid
+    anchors : Anchors
+    plane_error : float
+        How far a cutting plane may be off, per unit of a row's size.
+    """
+
+    def __init__(
+        self,
+        boxes: tuple[Box, ...],
+        ellipsoid: Ellipsoid,
+        anchors: Anchors,
+        plane_error: float = 0.0,
+    ) -> None:
         self.boxes = boxes
         self.ellipsoid = ellipsoid
         self.anchors = anchors
+        self.plane_error = plane_error
+        # A rest is computed with a few roundings of everything that it was computed from.
+        self._rounding = boxes[0].longest * 16 * UNIT
         self._planes = np.concatenate((anchors.shift_up, anchors.shift_down)).T.copy()
         self._images = ellipsoid.image(anchors.directions)
         self._squares = np.einsum("ij,ij->i", self._images, self._images)
 
     def with_anchors(self, anchors: Anchors) -> "AnchoredBounds":
         """Return the same boxes with other anchors."""
-        return AnchoredBounds(self.boxes, self.ellipsoid, anchors)
+        return AnchoredBounds(self.boxes, self.ellipsoid, anchors, self.plane_error)
 
-    def _rest(self, directions: FloatArray, image: FloatArray) -> tuple[FloatArray, FloatArray]:
-        up = self.ellipsoid.reach(image)
+    def _bounded(self, rests: _Rests) -> tuple[FloatArray, FloatArray]:
+        """Bounds of rows: what was paid, and the best bound on the rest."""
+        up = self.ellipsoid.reach(rests.image, rests.sizes)
         down = up
         for box in self.boxes:
-            box_up, box_down = box.reach(directions)
+            box_up, box_down = box.reach(rests.directions, rests.sizes)
             up, down = np.minimum(up, box_up), np.minimum(down, box_down)
-        return up, down
+        extra = self._rounding * rests.sizes
+        growth = 1.0 + 16 * UNIT
+        return growth * (rests.up + up + extra), growth * (rests.down + down + extra)
 
-    def base(self, directions: FloatArray) -> Bounds:
+    def _untouched(self, directions: FloatArray, sizes: FloatArray) -> _Rests:
+        nothing = np.zeros(len(directions))
+        return _Rests(directions, self.ellipsoid.image(directions), nothing, nothing, sizes)
+
+    def base(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Bounds from planes and boxes: one product each."""
-        up, down = self._rest(directions, self.ellipsoid.image(directions))
+        up, down = self._bounded(self._untouched(directions, sizes))
+        error = (self._rounding + self.plane_error) * sizes
         nothing = np.zeros(len(directions))
         if not len(self.anchors):
-            return Bounds(up, down, nothing, nothing, up, down)
+            return Bounds(up, down, nothing, nothing, up, down, error)
         moved = directions @ self._planes
-        inner_up = np.maximum(moved.max(axis=1), 0.0)
-        inner_down = np.maximum(-moved.min(axis=1), 0.0)
-        return Bounds(up, down, inner_up, inner_down, up, down)
+        off = self.plane_error * sizes
+        inner_up = np.maximum(narrower(moved.max(axis=1), off), 0.0)
+        inner_down = np.maximum(narrower(-moved.min(axis=1), off), 0.0)
+        return Bounds(up, down, inner_up, inner_down, up, down, error)
 
-    def refined(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def refined(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outer bounds through anchors."""
         up, down = np.full(len(directions), np.inf), np.full(len(directions), np.inf)
         if not len(self.anchors):
             return up, down
         for start in range(0, len(directions), _CHUNK):
             here = slice(start, start + _CHUNK)
-            up[here], down[here] = self._refine_chunk(directions[here])
+            up[here], down[here] = self._refine_chunk(directions[here], sizes[here])
         return up, down
 
-    def _refine_chunk(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        image = self.ellipsoid.image(directions)
-        inner = image @ self._images.T
+    def _refine_chunk(
+        self, directions: FloatArray, sizes: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        rows = self._untouched(directions, sizes)
+        inner = rows.image @ self._images.T
         # Up to the row's own square, which is the same for all anchors.
         distance = self._squares - 2.0 * inner
         tried = min(_NEAREST, len(self.anchors))
         nearest = np.argpartition(distance, tried - 1, axis=1)[:, :tried]
         order = np.argsort(-np.take_along_axis(distance, nearest, axis=1), axis=1)
         nearest = np.take_along_axis(nearest, order, axis=1)  # the nearest of all comes last
-        one, zero = np.ones(len(directions)), np.zeros(len(directions))
-        best = self._pursue(directions, image, inner, (zero, zero))
+        best = self._pursue(rows, inner)
         for c in nearest.T:
-            rest, rest_image, spent = self._subtract(directions, image, c, one, (zero, zero))
-            up, down = self._rest(rest, rest_image)
-            best = np.minimum(best[0], spent[0] + up), np.minimum(best[1], spent[1] + down)
+            rests = self._subtract(rows, c, np.ones(len(directions)))
+            up, down = self._bounded(rests)
+            best = np.minimum(best[0], up), np.minimum(best[1], down)
         # The rest of the last one once more: a nonnegative combination of two anchors.
-        up, down = self._pursue(rest, rest_image, rest_image @ self._images.T, spent)
+        up, down = self._pursue(rests, rests.image @ self._images.T)
         return np.minimum(best[0], up), np.minimum(best[1], down)
 
-    def _pursue(
-        self,
-        directions: FloatArray,
-        image: FloatArray,
-        inner: FloatArray,
-        spent: tuple[FloatArray, FloatArray],
-    ) -> tuple[FloatArray, FloatArray]:
+    def _pursue(self, rows: _Rests, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One step of matching pursuit: project onto the anchor of the smallest angle."""
         with np.errstate(divide="ignore", invalid="ignore"):
             cosine = np.nan_to_num(inner**2 / self._squares, posinf=0.0)
@@ -153,33 +187,29 @@ class AnchoredBounds:
         share = np.where(square > 0, inner[np.arange(len(c)), c], 0.0) / np.where(
             square > 0, square, 1.0
         )
-        rest, rest_image, spent = self._subtract(directions, image, c, share, spent)
-        up, down = self._rest(rest, rest_image)
-        return spent[0] + up, spent[1] + down
+        return self._bounded(self._subtract(rows, c, share))
 
-    def _subtract(
-        self,
-        directions: FloatArray,
-        image: FloatArray,
-        c: IntArray,
-        share: FloatArray,
-        spent: tuple[FloatArray, FloatArray],
-    ) -> tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
+    def _subtract(self, rows: _Rests, c: IntArray, share: FloatArray) -> _Rests:
         """Take share·c off each row; for a negative share the anchor is -c."""
         forth, back = np.maximum(share, 0.0), np.maximum(-share, 0.0)
-        up, down = self.anchors.up[c], self.anchors.down[c]
-        paid = (spent[0] + forth * up + back * down, spent[1] + forth * down + back * up)
-        rest = directions - share[:, None] * self.anchors.directions[c]
-        return rest, image - share[:, None] * self._images[c], paid
+        anchors, times = self.anchors, share[:, None]
+        up, down = anchors.up[c], anchors.down[c]
+        return _Rests(
+            rows.directions - times * anchors.directions[c],
+            rows.image - times * self._images[c],
+            rows.up + forth * up + back * down,
+            rows.down + forth * down + back * up,
+            rows.sizes + (forth + back) * anchors.sizes[c],
+        )
 
-    def bounds(self, directions: FloatArray, wanted: BoolArray | None = None) -> Bounds:
+    def bounds(
+        self, directions: FloatArray, sizes: FloatArray, wanted: BoolArray | None = None
+    ) -> Bounds:
         """Bounds of every row; through anchors only where `wanted`."""
-        base = self.base(directions)
+        base = self.base(directions, sizes)
         rows = slice(None) if wanted is None else np.flatnonzero(wanted)
-        up, down = self.refined(directions[rows])
+        up, down = self.refined(directions[rows], sizes[rows])
         outer_up, outer_down = base.outer_up.copy(), base.outer_down.copy()
         outer_up[rows] = np.minimum(outer_up[rows], up)
         outer_down[rows] = np.minimum(outer_down[rows], down)
-        return Bounds(
-            outer_up, outer_down, base.inner_up, base.inner_down, base.base_up, base.base_down
-        )
+        return replace(base, outer_up=outer_up, outer_down=outer_down)

@@ -60,16 +60,36 @@ def extremes(z: FloatArray, entries: Entries, budget: int, sign: float) -> Extre
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossings:
+    """Where the reach of the strongest labels first exceeds a margin: upwards, and downwards.
+
+    `count` is correct for the influence rows given. The reaches of one label less and of `count`
+    labels (of all labels where the count is infinite) err by `error` times themselves at most.
+    """
+
+    count: FloatArray  # (rows, 2)
+    before: FloatArray
+    after: FloatArray
+    error: float
+
+    @property
+    def least(self) -> FloatArray:
+        """Least number of labels whose reach exceeds a row's margin, either way; inf if none."""
+        return np.asarray(self.count.min(axis=1))
+
+
 def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
-) -> FloatArray:
-    """Least number of labels whose reach exceeds a row's margin, either way; inf if none."""
-    out = np.empty(len(z))
+) -> Crossings:
+    """Least number of labels whose reach exceeds a row's margin, in each direction."""
+    count, before, after = np.empty((3, len(z), 2))
     if _compiled is None:
-        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, out)
+        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, count, before, after)
     else:
-        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, out)
-    return out
+        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, count, before, after)
+    error = 4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps)
+    return Crossings(count, before, after, error)
 
 
 if __name__ == "__main__":

@@ -32,11 +32,13 @@ def _rounded_sum(values: FloatArray) -> float:
         return math.inf
 
 
-def _minimum_budget_of_row(labels: FloatArray, margin: float) -> float:
+def _minimum_budget_of_row(labels: FloatArray, margin: float) -> tuple[float, float, float]:
+    """Count whose reach exceeds the margin, the reach before it, and its own."""
     if margin < 0:
-        return 0.0
-    if not _rounded_sum(labels) > margin:
-        return math.inf
+        return 0.0, 0.0, 0.0
+    everything = _rounded_sum(labels)
+    if not everything > margin:
+        return math.inf, everything, 0.0
     low, high = 1, len(labels)
     while low < high:
         middle = (low + high) // 2
@@ -44,7 +46,7 @@ def _minimum_budget_of_row(labels: FloatArray, margin: float) -> float:
             high = middle
         else:
             low = middle + 1
-    return float(low)
+    return float(low), _rounded_sum(labels[: low - 1]), _rounded_sum(labels[:low])
 
 
 def reach(
@@ -89,13 +91,15 @@ def minimum_budget(
     entries: "Entries",
     margin_up: FloatArray,
     margin_down: FloatArray,
-    out: FloatArray,
+    count: FloatArray,
+    before: FloatArray,
+    after: FloatArray,
 ) -> None:
-    """Fill `out` with the least number of labels whose reach exceeds either margin."""
+    """Fill in, upwards and downwards, where the reach of the strongest labels exceeds a margin."""
     for row, influence in enumerate(z):
-        least = np.inf
-        for sign, margin in ((1.0, margin_up[row]), (-1.0, margin_down[row])):
+        for side, margin in enumerate((margin_up[row], margin_down[row])):
+            found = (np.inf, 0.0, 0.0)
             if margin != np.inf:
-                labels = _ranked(influence, entries, sign)
-                least = min(least, _minimum_budget_of_row(labels, margin))
-        out[row] = least
+                labels = _ranked(influence, entries, 1.0 - 2.0 * side)
+                found = _minimum_budget_of_row(labels, margin)
+            count[row, side], before[row, side], after[row, side] = found

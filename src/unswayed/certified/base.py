@@ -15,14 +15,15 @@ from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias, count_budget
-from unswayed.certificates import CertificateSet
+from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.label_code import LabelCode
-from unswayed.certified.question import Question
+from unswayed.certified.question import Limits, Question
 from unswayed.engines.answer import Answer
 from unswayed.engines.auto import AutoEngine
-from unswayed.engines.exact import RELIABLE, ExactEngine
+from unswayed.engines.exact import ExactEngine
 from unswayed.engines.margins import Margins, sign_margins
-from unswayed.engines.parameter_box import BOX_TOLERANCE, ParameterBox
+from unswayed.engines.parameter_box import ParameterBox
+from unswayed.engines.rational import ExactLimits
 from unswayed.engines.rows import FeatureRows, UnitRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, SolverPrecisionWarning
@@ -34,6 +35,7 @@ from unswayed.inputs import (
     for_pipeline,
     rows_of_kind,
 )
+from unswayed.learners.accuracy import Scores
 from unswayed.learners.adapters import (
     LinearModel,
     as_matrix,
@@ -76,7 +78,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _code(self) -> LabelCode:
         return LabelCode()
 
-    def _margins(self, score: FloatArray) -> Margins:
+    def _margins(self, scores: Scores) -> Margins:
+        raise NotImplementedError
+
+    def _limits(self) -> Limits:
         raise NotImplementedError
 
     def _rule(self) -> dict[str, Any]:
@@ -135,8 +140,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         self._warned = False
         self._label_size = float(np.abs(self.targets_).max())
         self.solution_ = self.model_.learner.solve(self.targets_)
-        self._check_precision(seen, self.model_.learner.scores(features, self.solution_))
         self.engine_ = ExactEngine(self.model_.learner, resolved)
+        self._check_precision(seen, self.model_.learner.scores(features, self.solution_).value)
         self.auto_ = AutoEngine(self.engine_)
         return self
 
@@ -186,17 +191,18 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         # Against the labels too: a score that is 0 in theory has no size of its own.
         scale = max(float(np.abs(raw).max()), self._label_size) or 1.0
         gap = float(np.abs(score - raw).max()) / scale
-        if gap <= _PRECISION and self.model_.learner.residual <= RELIABLE:
+        proven = self.engine_.precision.proven
+        if gap <= _PRECISION and proven:
             return
         self._warned = True
         kind = type(final_estimator(self.estimator_)).__name__
         consequence = (
             "certificates are about that solution. An iterative solver wants a smaller tol, a "
             "singular problem alpha > 0"
-            if self.model_.learner.residual <= RELIABLE
-            else "the problem is too close to singular, or too far from scale 1, to be solved in "
-            "double precision, so that every verdict is UNDECIDED: scale the features, or pass "
-            "alpha > 0"
+            if proven
+            else "the problem is too close to singular for a proof in double precision, so that "
+            "every verdict is UNDECIDED: pass resolve='exact' to settle them in rational "
+            "arithmetic, or alpha > 0"
         )
         warnings.warn(
             f"{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its "
@@ -207,29 +213,51 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
     # --- questions ------------------------------------------------------------------------
 
-    def _question(self, X: Any) -> Question:
+    def _question(self, X: Any, resolve: str | None) -> Question:
+        self._check_resolve(resolve)
         rows = self._validated(X, reset=False)
         seen = before_final(self.estimator_, rows)
         features = as_matrix(seen)
         first, group = distinct_rows(features)
         distinct = features[first]
-        score = self.model_.learner.scores(distinct, self.solution_)
-        self._check_precision(seen, score[group])
+        scores = self.model_.learner.scores(distinct, self.solution_)
+        self._check_precision(seen, scores.value[group])
         weights = FeatureRows(self.model_.learner, distinct)
-        return self._put(weights, group, score, self._margins(score), X, self._rule())
+        margins, limits = self._margins(scores), self._limits()
+        return self._put(weights, group, scores, margins, limits, X, resolve, self._rule())
 
     def _put(
         self,
         weights: WeightRows,
         group: IntArray,
-        score: FloatArray,
+        scores: Scores,
         margins: Margins,
+        limits: Limits,
         origin: Any,
+        resolve: str | None,
         rule: dict[str, Any],
     ) -> Question:
         return Question(
-            self.engine_, self.targets_, self._code(), weights, group, score, margins, origin, rule
+            self.engine_,
+            self.targets_,
+            self._code(),
+            weights,
+            group,
+            scores,
+            margins,
+            limits,
+            origin,
+            resolve is not None,
+            rule,
         )
+
+    @staticmethod
+    def _check_resolve(resolve: str | None) -> None:
+        if resolve not in (None, "exact"):
+            raise InputError(
+                f"resolve must be 'exact' or None, got {resolve!r}; 'exact' settles what "
+                "rounding leaves open in rational arithmetic"
+            )
 
     def _budget(self, budget: float | None) -> int:
         if budget is None:
@@ -242,6 +270,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         *,
         budget: float | None = None,
         method: str | ParameterBox | Sandwich = "auto",
+        resolve: str | None = None,
     ) -> CertificateSet:
         """Prove, for every row, that its prediction stays or that it can be overturned.
 
@@ -254,6 +283,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             "auto" gives the verdicts of "exact", by cheaper bounds where these suffice and save
             time; "sandwich" and "box" use their bounds alone and leave rows undecided. Bounds
             that were built before can be passed instead of a name.
+        resolve : "exact", optional
+            Settle rows that are left undecided in rational arithmetic (needs python-flint, extra
+            `exact`): slow, and never in doubt.
         """
         check_is_fitted(self)
         if not isinstance(method, ParameterBox | Sandwich) and method not in METHODS:
@@ -261,7 +293,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         count = self._budget(budget)
         if not isinstance(method, str):
             self._check_origin(method, count)
-        question = self._question(X)
+        question = self._question(X, resolve)
         answer = self._answer(question, count, method)
         return question.certificates(answer, count, self._in_words(count))
 
@@ -280,7 +312,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             method = self.sandwich(budget=budget)
         directions = self._linear_learner().directions(rows.rows)
         if isinstance(method, ParameterBox):
-            return Answer.bounded(method.bounds(directions), margins, BOX_TOLERANCE)
+            sizes = self._linear_learner().direction_sizes(directions)
+            return Answer.bounded(method.bounds(directions, sizes), margins)
         assert isinstance(method, Sandwich)  # noqa: S101
         return method.answer(directions, margins, sharp=True)
 
@@ -315,7 +348,13 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         learner = self._linear_learner()
         names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
         names += ("mean prediction",) * (learner.n_parameters - len(names))
-        return ParameterBox.build(self.engine_, self._budget(budget), self.solution_, names)
+        values = self._parameters(learner.n_parameters)
+        return ParameterBox.build(self.engine_, self._budget(budget), values, names)
+
+    def _parameters(self, count: int) -> Scores:
+        """The first `count` parameters in the user's units."""
+        learner = self._linear_learner()
+        return UnitRows(learner, count).scores(self.solution_)
 
     def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
@@ -342,24 +381,56 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         step = max(1, learner.n_rows // _TRAINING_SAMPLE)
         return made.choose_anchors(
             learner.training_directions(slice(None, None, step)),
-            lambda directions: self._margins(directions @ self.solution_),
+            lambda directions: self._margins(learner.direction_scores(directions, self.solution_)),
         )
 
-    def minimum_budget(self, X: Any) -> FloatArray:
-        """Least number of wrong labels that overturns each row's prediction; inf if none does."""
-        return self._question(X).minimum_budget()
+    def minimum_budget(self, X: Any, *, resolve: str | None = None) -> FloatArray:
+        """Least number of wrong labels that overturns each row's prediction; inf if none does.
 
-    def certify_coefficients(self, *, budget: float | None = None) -> CertificateSet:
-        """Prove, for every coefficient, that its sign stays or that it can be lost."""
+        Fewer are proven not to. Where rounding hides whether as many do, `minimum_budgets` says
+        so; NaN where nothing is known.
+
+        Parameters
+        ----------
+        X : rows, of the same columns as the training rows
+        resolve : "exact", optional
+            Settle what rounding leaves open in rational arithmetic.
+        """
+        return self.minimum_budgets(X, resolve=resolve).low
+
+    def minimum_budgets(self, X: Any, *, resolve: str | None = None) -> MinimumBudgets:
+        """Minimum budgets from `low` to `high`, which differ only where rounding hides them.
+
+        Parameters
+        ----------
+        X, resolve
+            As for `minimum_budget`.
+        """
+        return self._question(X, resolve).minimum_budgets()
+
+    def certify_coefficients(
+        self, *, budget: float | None = None, resolve: str | None = None
+    ) -> CertificateSet:
+        """Prove, for every coefficient, that its sign stays or that it can be lost.
+
+        Parameters
+        ----------
+        budget : int or float, optional
+            Instead of the bias's own.
+        resolve : "exact", optional
+            Settle what rounding leaves open in rational arithmetic.
+        """
+        self._check_resolve(resolve)
         learner = self._linear_learner()
-        value = self.solution_[: learner.n_features]
-        rows = UnitRows(learner, learner.n_features)
+        values = self._parameters(learner.n_features)
         question = self._put(
-            rows,
-            np.arange(len(value)),
-            value,
-            sign_margins(value),
+            UnitRows(learner, learner.n_features),
+            np.arange(learner.n_features),
+            values,
+            sign_margins(values),
+            ExactLimits.sign,
             self._training_kind,
+            resolve,
             {"task": "coefficients"},
         )
         count = self._budget(budget)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _LONGEST_LIST = 50  # longer lists of row numbers are packed
-_SLACK = 1e-9  # relative
 _BLOCK = 2**20  # numbers hashed at a time
 _MOST_BYTES = 2**31  # of features written beside a certificate file
 
@@ -156,42 +155,31 @@ def _sha256(matrix: Matrix) -> str:
 def _claims(
     certificates: CertificateSet, question: "Question", rows: Iterable[int]
 ) -> Iterator[dict[str, Any]]:
-    least = certificates.minimum_budget
-    proven = getattr(certificates, "minimum_budget_proven", np.ones(len(certificates), dtype=bool))
+    least = certificates.minimum_budgets
     witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
     for row in rows:
         verdict = Verdict(certificates.verdict[row])
         claim: dict[str, Any] = {"row": int(row), "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and "radius" not in question.rule:
             claim["decision"] = _decision(question.rule, float(certificates.score[row]))
-        ends = zip(("low", "high"), _outward(certificates, row), strict=True)
-        claim |= {end: score for end, score in ends if math.isfinite(score)}
-        if not np.isnan(least[row]):
-            bound = int(least[row]) if np.isfinite(least[row]) else "never"
-            known = _known(verdict, certificates.budget)
-            claim |= {"minimum_budget": bound} if proven[row] else known
+        ends = (("low", certificates.low[row]), ("high", certificates.high[row]))
+        claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
+        if not np.isnan(least.low[row]):
+            claim["minimum_budget"] = _bounds(least.low[row], least.high[row])
         if verdict == Verdict.NOT_ROBUST:
             group = int(question.group[row])
             if group not in witnesses:
-                witnesses[group] = _witness(question, row, certificates.budget)
+                # No larger than is proven to be enough, whatever its own rounding hides.
+                most = int(np.fmin(certificates.budget, least.high[row]))
+                witnesses[group] = _witness(question, row, most)
             claim["witness"] = witnesses[group]
         yield claim
 
 
-def _outward(certificates: CertificateSet, row: int) -> tuple[float, float]:
-    """Range of a row, wider by more than rounding: what is claimed must be true to the last bit."""
-    score, low, high = (
-        float(each[row]) for each in (certificates.score, certificates.low, certificates.high)
-    )
-    slack = _SLACK * (abs(score) + abs(low) + abs(high))
-    return low - slack, high + slack
-
-
-def _known(verdict: Verdict, budget: int) -> dict[str, Any]:
-    """What a verdict alone says of the minimum budget."""
-    if verdict == Verdict.UNDECIDED:
-        return {}
-    return {"minimum_budget": [budget + 1, "never"] if verdict == Verdict.ROBUST else [1, budget]}
+def _bounds(low: float, high: float) -> Any:
+    """Minimum budget, or from and to what rounding leaves open."""
+    ends = [int(end) if math.isfinite(end) else "never" for end in (low, high)]
+    return ends[0] if low == high else ends
 
 
 def _decision(rule: dict[str, Any], score: float) -> int:

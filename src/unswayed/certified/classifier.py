@@ -1,5 +1,6 @@
 """CertifiedClassifier: a binary classifier whose predictions come with proofs."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
 from unswayed.certified.label_code import LabelCode
+from unswayed.certified.question import Limits
 from unswayed.engines.margins import Margins, threshold_margins
+from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
+from unswayed.learners.accuracy import Scores
 from unswayed.learners.adapters import final_estimator
 
 
@@ -38,14 +42,15 @@ Pipeline that ends in one
 
     Examples
     --------
-    Four labels, of which one may be wrong. The first row is decided by two of them.
+    Four labels, of which one may be wrong. The first row is decided by two of them, and one
+    takes it exactly to the threshold: closer than doubles can tell, so rational arithmetic does.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> X = [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> model = CertifiedClassifier(
     ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
     ... ).fit(X, ["yes", "yes", "no", "yes"])
-    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> certs = model.certify([[1, 0], [0, 1]], resolve="exact")
     >>> certs
     <CertificateSet: 2 rows, same class if up to 1 label is wrong: 2 not-robust>
     >>> str(certs.witness(0)), certs.witness(0).labels.tolist()
@@ -90,8 +95,11 @@ Pipeline that ends in one
         flips = self.bias is not None and self.bias.kind == "flips"
         return LabelCode(self.classes_ if flips else None)
 
-    def _margins(self, score: FloatArray) -> Margins:
-        return threshold_margins(score, self.threshold_)
+    def _margins(self, scores: Scores) -> Margins:
+        return threshold_margins(scores, self.threshold_)
+
+    def _limits(self) -> Limits:
+        return partial(ExactLimits.threshold, threshold=self.threshold_)
 
     def _rule(self) -> dict[str, Any]:
         return {"task": "classification", "threshold": self.threshold_}

@@ -1,6 +1,8 @@
 """CertifiedRegressor: a regressor whose predictions come with proofs."""
 
 import numbers
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,11 @@ from sklearn.base import RegressorMixin, is_classifier
 from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
+from unswayed.certified.question import Limits
 from unswayed.engines.margins import Margins, radius_margins
+from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
+from unswayed.learners.accuracy import Scores
 from unswayed.learners.adapters import final_estimator
 
 
@@ -80,14 +85,17 @@ in one
     def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
         return self.targets_
 
-    def _margins(self, score: FloatArray) -> Margins:
+    def _margins(self, scores: Scores) -> Margins:
         if self.radius is None:
             raise InputError(
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
         self._check_radius()
-        return radius_margins(len(score), float(self.radius))
+        return radius_margins(len(scores.value), float(self.radius))
+
+    def _limits(self) -> Limits:
+        return partial(_within, float(self.radius))  # type: ignore[arg-type]
 
     def _rule(self) -> dict[str, Any]:
         return {"task": "regression", "radius": float(self.radius)}  # type: ignore[arg-type]
@@ -99,3 +107,8 @@ in one
 
     def _in_words(self, budget: int) -> str:
         return f"within {self.radius:g} if {self._wrong(budget)}"
+
+
+def _within(radius: float, _: Fraction) -> ExactLimits:
+    """Limits that are the same for every score."""
+    return ExactLimits.radius(radius)

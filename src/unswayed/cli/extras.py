@@ -7,6 +7,7 @@ _EXTRAS = {
     "rich": "cli",
     "pyarrow": "cli",
     "altair": "report",
+    "flint": "exact",
     "jinja2": "report",
     "matplotlib": "experiments",
     "pandas": "frames",

@@ -5,28 +5,29 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
-from unswayed._typing import BoolArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.certificates import verdicts
 from unswayed.engines.margins import Margins
 
 EXACT, CUTTING_PLANE, ANCHOR, BOX = "exact", "cutting-plane", "anchor", "box"
+RATIONAL = "rational"
 
 
-def judge(bounds: Bounds, margins: Margins, tolerance: float = 0.0) -> tuple[BoolArray, BoolArray]:
-    """Rows that are proven robust, and rows that are proven not to be.
+def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
+    """Rows that are proven robust, and rows that are proven not to be."""
+    known = np.isfinite(margins.slack)
 
-    `tolerance` allows for rounding in bounds that were put together from several exact values,
-    relative to what the rows could reach at most; closer calls are left open.
-    """
-    slack_up, slack_down = tolerance * bounds.base_up, tolerance * bounds.base_down
-    robust = (bounds.outer_up + slack_up <= margins.up) & (
-        bounds.outer_down + slack_down <= margins.down
-    )
-    broken = (bounds.inner_up - slack_up > margins.up) | (
-        bounds.inner_down - slack_down > margins.down
-    )
-    return robust, broken
+    def within(outer: FloatArray, margin: FloatArray) -> BoolArray:
+        return np.asarray(np.isposinf(margin) | (wider(outer, margins.slack) <= margin))
+
+    def beyond(inner: FloatArray, margin: FloatArray) -> BoolArray:
+        return np.asarray(narrower(inner, margins.slack) > margin)
+
+    robust = within(bounds.outer_up, margins.up) & within(bounds.outer_down, margins.down)
+    broken = beyond(bounds.inner_up, margins.up) | beyond(bounds.inner_down, margins.down)
+    return known & robust, known & broken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,17 +40,17 @@ class Answer:
 
     @classmethod
     def exact(cls, bounds: Bounds, margins: Margins) -> "Answer":
-        """Verdicts from reaches that are known; not finite is not known."""
-        finite = np.isfinite(bounds.outer_up) & np.isfinite(bounds.outer_down)
-        verdict = verdicts(margins.broken(bounds.outer_up, bounds.outer_down), ~finite)
+        """Verdicts from reaches that are known up to rounding."""
+        robust, broken = judge(bounds, margins)
+        verdict = verdicts(broken, ~robust & ~broken)
         return cls(bounds, verdict, np.full(len(verdict), EXACT, dtype="<U13"))
 
     @classmethod
-    def bounded(cls, bounds: Bounds, margins: Margins, tolerance: float) -> "Answer":
+    def bounded(cls, bounds: Bounds, margins: Margins) -> "Answer":
         """Verdicts from bounds: what they leave open is undecided."""
-        robust, broken = judge(bounds, margins, tolerance)
+        robust, broken = judge(bounds, margins)
         without_anchors = replace(bounds, outer_up=bounds.base_up, outer_down=bounds.base_down)
-        boxed, _ = judge(without_anchors, margins, tolerance)
+        boxed, _ = judge(without_anchors, margins)
         method = np.where(broken, CUTTING_PLANE, np.where(robust & ~boxed, ANCHOR, BOX))
         return cls(bounds, verdicts(broken, ~robust & ~broken), method.astype("<U13"))
 

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
+from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed._typing import IntArray
 from unswayed.certificates import Verdict
 from unswayed.engines.answer import Answer
@@ -40,13 +40,13 @@ def _bound_seconds(n_parameters: int) -> float:
     sizes = np.ones(len(some))
     bounds = AnchoredBounds(
         (Box(ones, ones), Box(ones, ones, np.eye(n_parameters))),
-        Ellipsoid(np.eye(n_parameters), 1.0),
-        Anchors(some, sizes, sizes, some, some),
+        Ellipsoid(np.eye(n_parameters), 1.0, 0.0),
+        Anchors(some, sizes, sizes, sizes, some, some),
     )
     best = np.inf
     for _ in range(2):
         started = time.perf_counter()
-        bounds.bounds(rows)
+        bounds.bounds(rows, np.ones(len(rows)))
         best = min(best, time.perf_counter() - started)
     return float(best) / len(rows)
 
@@ -84,7 +84,9 @@ class AutoEngine:
 
     def _worth_building(self, n_rows: int) -> bool:
         learner = self._exact.learner
-        if not self._exact.has_parameters or learner.design is None:
+        if not (self._exact.has_parameters and self._exact.precision.proven):
+            return False
+        if learner.design is None:
             return False
         q = learner.n_parameters  # type: ignore[attr-defined]
         exact = self._row_seconds
@@ -112,11 +114,11 @@ class AutoEngine:
         if not len(which):
             return
         started = time.perf_counter()
-        up, down = self._exact.reach(rows.take(which), budget)
+        found = self._exact.reach(rows.take(which), budget)
         elapsed = time.perf_counter() - started
         if len(which) >= _FIRST:  # fewer would time the overhead of a call
             self._row_seconds = min(self._row_seconds, elapsed / len(which))
-        answer.put(which, Answer.exact(Bounds.exact(up, down), margins[which]))
+        answer.put(which, Answer.exact(found, margins[which]))
 
     def _by_sandwich(
         self,

@@ -1,4 +1,7 @@
-"""Exact answers by selection over influence rows (paper, section 4), in blocks on all cores."""
+"""Exact answers by selection over influence rows (paper, section 4), in blocks on all cores.
+
+Exact up to rounding, that is, and every answer says how much that is.
+"""
 
 import hashlib
 import math
@@ -8,16 +11,16 @@ from functools import cached_property
 import numpy as np
 
 from unswayed._core import selection
-from unswayed._core.influence import InfluenceMap, WeightRows
+from unswayed._core.influence import InfluenceMap, WeightRows, Weights
 from unswayed._core.parallel import block_starts, run_blocks
+from unswayed._core.rounding import narrower, wider
+from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import ResolvedBias
+from unswayed.certificates import MinimumBudgets
 from unswayed.engines.margins import Margins
-from unswayed.exceptions import InputError
+from unswayed.engines.precision import RELATIVE, Precision
 from unswayed.learners.protocol import Learner
-
-# Relative residual of a solve above which its digits mean nothing.
-RELIABLE = 1e-6
 
 
 class ExactEngine:
@@ -30,47 +33,58 @@ class ExactEngine:
         self.bias = bias
         self.learner = learner
         self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
+        self.precision = Precision(learner, bias)
 
-    def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> None:
-        """Call ``work(influence rows, their place)`` for all rows, block by block."""
+    def _run(self, weights: WeightRows, work: Callable[[FloatArray, Weights, slice], None]) -> None:
+        """Call ``work(influence rows, their weights, their place)`` for all rows, in blocks."""
         entries = len(self.influence.entries)
         starts = block_starts(len(weights), 8 * max(self.influence.width, entries))
 
         def block(start: int, stop: int, buffer: FloatArray) -> None:
-            work(self.influence(weights.block(start, stop), buffer), slice(start, stop))
+            found = weights.block(start, stop)
+            work(self.influence(found.values, buffer), found, slice(start, stop))
 
         run_blocks(starts, entries, block)
 
-    def reach(self, weights: WeightRows, budget: int) -> tuple[FloatArray, FloatArray]:
-        """How far `budget` labels can raise and lower the score of each row."""
-        up, down = np.empty(len(weights)), np.empty(len(weights))
+    def _errors(
+        self, z: FloatArray, weights: Weights, budget: float, reach: FloatArray
+    ) -> FloatArray:
+        """Bounds on the errors of reaches."""
+        exact = self.precision.exact_rows(z, self.influence.entries)
+        with np.errstate(invalid="ignore"):
+            found = self.precision.errors(weights.off, weights.size, budget) + RELATIVE * reach
+        return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
-        def work(z: FloatArray, here: slice) -> None:
+    def reach(self, weights: WeightRows, budget: int) -> Bounds:
+        """How far `budget` labels can raise and lower the score of each row."""
+        up, down, error = np.empty((3, len(weights)))
+
+        def work(z: FloatArray, found: Weights, here: slice) -> None:
             up[here], down[here] = selection.reach(z, self.influence.entries, budget)
+            error[here] = self._errors(z, found, budget, np.maximum(up[here], down[here]))
 
         self._run(weights, work)
-        return up, down
+        return Bounds.around(up, down, error)
 
-    def extremes(
-        self, weights: WeightRows, budget: int
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def extremes(self, weights: WeightRows, budget: int) -> tuple[Bounds, FloatArray, FloatArray]:
         """Reach up and down of each row, and what the labels that attain it do to any score.
 
         The last two hold one vector per row: its product with another row's weights is how far
         the same label changes move that row's score.
         """
-        up, down = np.empty(len(weights)), np.empty(len(weights))
+        up, down, error = np.empty((3, len(weights)))
         moved_up = np.empty((len(weights), self.influence.width))
         moved_down = np.empty_like(moved_up)
 
-        def work(z: FloatArray, here: slice) -> None:
+        def work(z: FloatArray, found: Weights, here: slice) -> None:
             for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
-                found = selection.extremes(z, self.influence.entries, budget, sign)
-                reached[here] = found.reach
-                moved[here] = [self.influence.pull_back(*found.changes(i)) for i in range(len(z))]
+                best = selection.extremes(z, self.influence.entries, budget, sign)
+                reached[here] = best.reach
+                moved[here] = [self.influence.pull_back(*best.changes(i)) for i in range(len(z))]
+            error[here] = self._errors(z, found, budget, np.maximum(up[here], down[here]))
 
         self._run(weights, work)
-        return up, down, moved_up, moved_down
+        return Bounds.around(up, down, error), moved_up, moved_down
 
     @property
     def has_parameters(self) -> bool:
@@ -84,64 +98,101 @@ class ExactEngine:
         probe = np.ones((1, self.learner.n_rows))
         parts = [self.bias.lower, self.bias.upper]
         if self.has_parameters:
-            units = np.eye(self.learner.n_parameters)  # type: ignore[attr-defined]
-            parts.append(self.learner.direction_weights(units[:64]))  # type: ignore[attr-defined]
+            units = np.eye(min(64, self.learner.n_parameters), self.learner.n_parameters)  # type: ignore[attr-defined]
+            parts.append(self.learner.direction_weights(units).values)  # type: ignore[attr-defined]
         if self.learner.design is not None:
             parts.append(np.asarray(probe @ self.learner.design))
         for part in parts:
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 
-    def minimum_budget(self, weights: WeightRows, margins: Margins) -> FloatArray:
-        """Least number of labels that overturns each row; inf if all of them do not."""
-        out = np.empty(len(weights))
+    # --- minimum budgets ------------------------------------------------------------------
 
-        def work(z: FloatArray, here: slice) -> None:
-            up, down = margins.up[here], margins.down[here]
-            out[here] = selection.minimum_budget(z, self.influence.entries, up, down)
+    def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
+        """Least number of labels that overturns each row; inf if all of them do not."""
+        low, high = np.empty((2, len(weights)))
+
+        def work(z: FloatArray, found: Weights, here: slice) -> None:
+            budgets = self._crossings(z, found, margins[here])
+            low[here], high[here] = budgets.low, budgets.high
 
         self._run(weights, work)
-        return out
+        return MinimumBudgets(low, high)
 
-    @property
-    def reliable(self) -> bool:
-        """Whether the learner's equations were solved well enough for any verdict."""
-        return self.learner.residual <= RELIABLE
+    def _crossings(self, z: FloatArray, weights: Weights, margins: Margins) -> MinimumBudgets:
+        entries = self.influence.entries
+        found = selection.minimum_budget(z, entries, margins.up, margins.down)
+        exact = self.precision.exact_rows(z, entries)[:, None]
+        margin = np.stack((margins.up, margins.down), axis=1)
+        off, size, slack = (each[:, None] for each in (*weights[1:], margins.slack))
 
-    def _needed(self, z: FloatArray, margins: Margins, budget: int) -> tuple[float, int]:
-        """Direction in which the fewest labels overturn a row, and how many these are.
+        def error(reach: FloatArray, count: FloatArray) -> FloatArray:
+            most = self.precision.errors(off, size, count) + (RELATIVE + found.error) * reach
+            return np.where(exact, 0.0, most) + slack
 
-        A product of one row may differ in the last bit from the block the verdict came from. On
-        a tie that can hide the answer, which then lies within rounding of the margin.
-        """
-        never = np.array([np.inf])
-        for slack in (0.0, 1e-12, 1e-9):
-            needed = {
-                sign: selection.minimum_budget(z, self.influence.entries, up, down)[0]
-                for sign, up, down in (
-                    (+1.0, margins.up * (1 - slack), never),
-                    (-1.0, never, margins.down * (1 - slack)),
-                )
-            }
-            sign = min(needed, key=lambda s: needed[s])
-            if needed[sign] <= budget:
-                return sign, int(needed[sign])
-        raise InputError("no set of label changes within the budget overturns this row")
+        before, after = found.before, found.after
+        with np.errstate(invalid="ignore"):
+            enough = narrower(after, error(after, found.count)) > margin
+            too_few = wider(before, error(before, np.maximum(found.count - 1, 0))) <= margin
+            too_few |= np.isposinf(margin)
+        least = found.least
+        # Overturned by the least count in one direction, by no smaller count in either.
+        sure = (enough & (found.count == least[:, None])).any(axis=1) | np.isposinf(least)
+        sure &= too_few.all(axis=1)
+        low, high = least.copy(), least.copy()
+        unsure = np.flatnonzero(~sure)
+        if len(unsure):
+            some = Weights(*(each[unsure] for each in weights))
+            low[unsure], high[unsure] = self._between(z[unsure], some, margins[unsure])
+        known = np.isfinite(margins.slack) & self.precision.proven
+        return MinimumBudgets(np.where(known, low, np.nan), np.where(known, high, np.nan))
+
+    def _between(
+        self, z: FloatArray, weights: Weights, margins: Margins
+    ) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest counts that rounding leaves possible."""
+        entries = self.influence.entries
+        most = self.precision.errors(weights.off, weights.size, np.inf) + margins.slack
+
+        def least(up: FloatArray, down: FloatArray) -> FloatArray:
+            return selection.minimum_budget(z, entries, up, down).least
+
+        up, down = margins.up, margins.down
+        less, more = 1.0 - 2 * RELATIVE, 1.0 + 2 * RELATIVE
+        with np.errstate(invalid="ignore"):
+            low = least(
+                np.where(np.isposinf(up), up, narrower(up * less, most)),
+                np.where(np.isposinf(down), down, narrower(down * less, most)),
+            )
+            high = least(wider(up * more, most), wider(down * more, most))
+        return np.maximum(low, 1.0), high
+
+    # --- witnesses ------------------------------------------------------------------------
 
     def changes(
         self, weights: WeightRows, row: int, margins: Margins, budget: int
-    ) -> tuple[IntArray, FloatArray, float]:
-        """Smallest set of at most `budget` label changes that overturns a row.
+    ) -> tuple[IntArray, FloatArray, float] | None:
+        """Smallest set of at most `budget` label changes that is proven to overturn a row.
 
         Returns the training rows, ascending, what is added to their labels, and how far that
-        moves the score. Of equally strong labels those with the lowest row numbers are taken.
+        moves the score; None if rounding hides it. Of equally strong labels those with the
+        lowest row numbers are taken.
         """
-        z = self.influence(weights.block(row, row + 1))
-        sign, count = self._needed(z, margins[row : row + 1], budget)
-        strength, offset = self._labels(sign * z[0])
-        # lexsort's last key leads: strongest first, then lowest row number.
-        chosen = np.lexsort((np.arange(len(strength)), -strength))[:count]
-        return np.sort(chosen), offset[np.sort(chosen)], sign * math.fsum(strength[chosen])
+        found, margins = weights.block(row, row + 1), margins[row : row + 1]
+        z = self.influence(found.values)
+        needed = self._crossings(z, found, margins).high[0]
+        if not needed <= budget:
+            return None
+        count = int(needed)
+        for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
+            strength, offset = self._labels(sign * z[0])
+            # lexsort's last key leads: strongest first, then lowest row number.
+            chosen = np.sort(np.lexsort((np.arange(len(strength)), -strength))[:count])
+            reach = np.array([math.fsum(strength[chosen])])
+            error = self._errors(z, found, count, reach) + margins.slack
+            if narrower(reach, error) > margin:
+                return chosen, offset[chosen], sign * float(reach[0])
+        return None
 
     def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What each single training label can add to the score, and by which offset."""

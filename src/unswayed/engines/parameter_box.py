@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.box import Box
+from unswayed._core.rounding import gamma, narrower, wider
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import UnitRows
+from unswayed.learners.accuracy import Scores
 from unswayed.learners.protocol import LinearLearner
-
-# A box is a sum over all parameters: rounding in it is far below this.
-BOX_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +27,7 @@ class ParameterBox:
     ----------
     names : tuple of str
     value, low, high : arrays
-        Parameters as trained, and their ranges.
+        Parameters as trained, and their ranges, rounding included.
     budget : int
         The count of wrong labels it was built for.
     """
@@ -43,20 +42,28 @@ class ParameterBox:
 
     @classmethod
     def build(
-        cls, engine: ExactEngine, budget: int, value: FloatArray, names: tuple[str, ...]
+        cls, engine: ExactEngine, budget: int, values: Scores, names: tuple[str, ...]
     ) -> "ParameterBox":
         """Run the exact engine on unit vectors."""
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
-        up, down = engine.reach(UnitRows(learner, learner.n_parameters), budget)
+        found = engine.reach(UnitRows(learner, learner.n_parameters), budget)
+        scale = learner.parameter_scale
         return cls(
-            names, value, value - down, value + up, budget, engine.fingerprint, Box(up, down)
+            names,
+            values.value,
+            narrower(values.value - found.outer_down, values.error),
+            wider(values.value + found.outer_up, values.error),
+            budget,
+            engine.fingerprint,
+            Box(found.outer_up / scale, found.outer_down / scale),
         )
 
-    def bounds(self, directions: FloatArray) -> Bounds:
+    def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Outer bounds of the reach of each direction; nothing is known from inside."""
-        up, down = self.box.reach(directions)
+        up, down = self.box.reach(directions, sizes)
         nothing = np.zeros(len(up))
-        return Bounds(up, down, nothing, nothing, up, down)
+        error = gamma(2 * len(self) + 16) * np.maximum(up, down)
+        return Bounds(up, down, nothing, nothing, up, down, error)
 
     def __contains__(self, parameters: ArrayLike) -> bool:
         found: Any = np.asarray(parameters, dtype=np.float64)

@@ -1,10 +1,12 @@
 """Rows put to an engine, as weights made on demand."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
+from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.learners.accuracy import Scores, Solution
 from unswayed.learners.protocol import Learner, LinearLearner
 
 
@@ -18,7 +20,7 @@ class FeatureRows:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop."""
         return self.learner.weights(self.rows[start:stop])
 
@@ -37,7 +39,7 @@ class DirectionRows:
     def __len__(self) -> int:
         return len(self.directions)
 
-    def block(self, start: int, stop: int) -> FloatArray:
+    def block(self, start: int, stop: int) -> Weights:
         """Weights of directions start to stop."""
         return self.learner.direction_weights(self.directions[start:stop])
 
@@ -52,8 +54,19 @@ class UnitRows:
     def __len__(self) -> int:
         return self.count
 
-    def block(self, start: int, stop: int) -> FloatArray:
-        """Weights of parameters start to stop."""
+    def scores(self, solution: Solution) -> Scores:
+        """Their values, in the user's units."""
+        blocks = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
+        parts = [self.learner.direction_scores(block, solution) for block in blocks]
+        return Scores(*(np.concatenate(each) for each in zip(*map(astuple, parts), strict=True)))
+
+    def _units(self, start: int, stop: int) -> FloatArray:
         units = np.zeros((stop - start, self.learner.n_parameters))
-        units[np.arange(stop - start), np.arange(start, stop)] = 1.0
-        return self.learner.direction_weights(units)
+        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[
+            start:stop
+        ]
+        return units
+
+    def block(self, start: int, stop: int) -> Weights:
+        """Weights of parameters start to stop."""
+        return self.learner.direction_weights(self._units(start, stop))

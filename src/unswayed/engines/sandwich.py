@@ -1,5 +1,6 @@
 """Sandwich: anchors that decide most rows at a cost that does not grow with the training set."""
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import distinct_rows
+from unswayed._core.rounding import SAFETY, gamma
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray
 from unswayed.engines.answer import Answer, judge
@@ -19,13 +21,7 @@ from unswayed.learners.protocol import LinearLearner
 MAX_ANCHORS = 512
 _CANDIDATES = 8192  # training rows looked at when anchors are chosen
 _ROUNDS = 8  # anchors come in so many lots, each where the ones before left rows open
-
-
-def _rounding(singular_values: FloatArray) -> float:
-    """Relative error of a reach put together from others: generous, worse when nearly singular."""
-    kept = singular_values[singular_values > 1e-14 * singular_values.max(initial=0.0)]
-    spread = kept.max() / kept.min() if kept.size else 1.0
-    return float(max(1e-10, 1e3 * np.finfo(np.float64).eps * spread))
+_UNDERFLOW = 2.0**-900  # more than squares of offsets can lose to it
 
 
 class Sandwich:
@@ -53,32 +49,52 @@ class Sandwich:
         self._lock = threading.Lock()
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
         self._learner = learner
-        to_weights = learner.direction_weights(np.eye(learner.n_parameters))
+        to_weights = learner.direction_weights(np.eye(learner.n_parameters)).values
         self._to_parameters = to_weights.T
-        basis, size, _ = np.linalg.svd(to_weights)
-        self.tolerance = _rounding(size)
+        basis = np.eye(learner.n_parameters)
+        if np.isfinite(to_weights).all():
+            basis, _, _ = np.linalg.svd(to_weights)
         self._bounds = AnchoredBounds(
-            self._boxes(basis), self._ellipsoid(), Anchors.none(learner.n_parameters)
+            self._boxes(basis),
+            self._ellipsoid(),
+            Anchors.none(learner.n_parameters),
+            self._plane_error(),
         )
+
+    def _plane_error(self) -> float:
+        """How far g·r may be off for the computed shift g of `budget` labels, per unit of size.
+
+        As the reach of as many labels, but g is a sum over the labels first, and goes through
+        the parameters one by one.
+        """
+        q = self._learner.n_parameters
+        factor = (self.budget + 2 * q + 16) / (q + 8) * (1.0 + math.sqrt(q))
+        return factor * self._engine.precision.most(self.budget)
 
     def _reach(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         self.evaluations += len(directions)
-        return self._engine.reach(DirectionRows(self._learner, directions), self.budget)
+        found = self._engine.reach(DirectionRows(self._learner, directions), self.budget)
+        return found.outer_up, found.outer_down
 
     def _boxes(self, basis: FloatArray) -> tuple[Box, ...]:
         # Single coefficients of correlated features can move far while predictions stay:
         # principal directions of the training rows do not have that problem.
-        units = np.eye(len(basis))
-        return Box(*self._reach(units)), Box(*self._reach(basis.T.copy()), basis)
+        units = Box(*self._reach(np.eye(len(basis))))
+        return units, Box.of_basis(*self._reach(basis.T.copy()), basis, units.longest)
 
     def _ellipsoid(self) -> Ellipsoid:
-        influence = self._engine.influence
+        influence, shifts = self._engine.influence, self._to_parameters
         entries = influence.entries
         up, down = entries.n_upper * entries.upper**2, entries.n_lower * entries.lower**2
         # In one direction an entry moves on one side only: the larger bounds both.
-        gram = influence.gram(np.maximum(up, down))
-        gram = self._to_parameters.T @ gram @ self._to_parameters
-        return Ellipsoid.of(gram, self.budget)
+        inner = influence.gram(np.maximum(up, down))
+        gram = shifts.T @ inner @ shifts
+        if not np.isfinite(gram).all():
+            return Ellipsoid(np.zeros_like(gram), 0.0, math.inf)
+        size, norm = float(np.linalg.norm(shifts)), float(np.trace(inner))
+        rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + _UNDERFLOW
+        error = SAFETY * size * size * rounding
+        return Ellipsoid.of(gram, error, self._engine.precision.most_of_norm, self.budget)
 
     # --- anchors --------------------------------------------------------------------------
 
@@ -89,23 +105,24 @@ class Sandwich:
 
     def add(self, directions: FloatArray) -> Bounds:
         """Evaluate directions exactly, make them anchors, and return what was found."""
-        up, down, moved_up, moved_down = self._engine.extremes(
+        found, moved_up, moved_down = self._engine.extremes(
             DirectionRows(self._learner, directions), self.budget
         )
         self.evaluations += len(directions)
         new = Anchors(
             directions,
-            up,
-            down,
+            self._learner.direction_sizes(directions),
+            found.outer_up,
+            found.outer_down,
             moved_up @ self._to_parameters,
             moved_down @ self._to_parameters,
         )
-        usable = np.isfinite(up) & np.isfinite(down)
+        usable = np.isfinite(found.outer_up) & np.isfinite(found.outer_down)
         with self._lock:
             anchors = self._bounds.anchors + new[np.flatnonzero(usable)]
             oldest_kept = max(0, len(anchors) - self.max_anchors)
             self._bounds = self._bounds.with_anchors(anchors[oldest_kept:])
-        return Bounds.exact(up, down)
+        return found
 
     def choose_anchors(
         self, training: FloatArray, margins_of: Callable[[FloatArray], Margins]
@@ -132,7 +149,7 @@ class Sandwich:
             self.add(candidates[open_rows[:room]])
             open_rows = open_rows[room:]
             bounds = self.bounds(candidates[open_rows], margins[open_rows])
-            robust, broken = judge(bounds, margins[open_rows], self.tolerance)
+            robust, broken = judge(bounds, margins[open_rows])
             open_rows = open_rows[~(robust | broken)]
         return self
 
@@ -140,16 +157,16 @@ class Sandwich:
 
     def bounds(self, directions: FloatArray, margins: Margins | None = None) -> Bounds:
         """Bounds of every direction; given margins, sharpened only where they are needed."""
-        current = self._bounds
+        current, sizes = self._bounds, self._learner.direction_sizes(directions)
         if margins is None:
-            return current.bounds(directions)
-        robust, broken = judge(current.base(directions), margins, self.tolerance)
-        return current.bounds(directions, ~(robust | broken))
+            return current.bounds(directions, sizes)
+        robust, broken = judge(current.base(directions, sizes), margins)
+        return current.bounds(directions, sizes, ~(robust | broken))
 
     def answer(self, directions: FloatArray, margins: Margins, *, sharp: bool) -> Answer:
         """Verdicts from bounds; `sharp` sharpens the bounds of decided rows too."""
         bounds = self.bounds(directions, None if sharp else margins)
-        return Answer.bounded(bounds, margins, self.tolerance)
+        return Answer.bounded(bounds, margins)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.learners.kernel import KernelLearner
-from unswayed.learners.least_squares import least_squares
+from unswayed.learners.least_squares import LeastSquares
 from unswayed.learners.protocol import Learner
 from unswayed.learners.refusals import (
     check_final,
@@ -26,6 +26,7 @@ from unswayed.learners.refusals import (
     refuse_nonlinear,
 )
 from unswayed.learners.smoother import LinearSmoother, SmootherLearner
+from unswayed.learners.wide import WideLeastSquares
 
 _LINEAR = (LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother)
 
@@ -173,12 +174,14 @@ def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -
         return SmootherLearner(final)
     if isinstance(final, KernelRidge):
         return KernelLearner(final, alpha=_one_alpha(final), sample_weight=sample_weight)
-    return least_squares(
+    n_rows, n_features = features.shape
+    # Whichever space is smaller, that of the features or that of the rows.
+    learner = WideLeastSquares if n_rows < n_features else LeastSquares
+    return learner(
         features,
         alpha=0.0 if isinstance(final, LinearRegression) else _one_alpha(final),
         fit_intercept=final.fit_intercept,
         sample_weight=sample_weight,
-        rank=getattr(final, "rank_", None),
     )
 
 

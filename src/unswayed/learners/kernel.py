@@ -1,16 +1,25 @@
-"""Kernel ridge: z(x) = √S (√S K √S + αI)⁺ √S k(x)."""
+"""Kernel ridge: z(x) = √S N⁻¹ √S k(x) with N = √S K √S + αI, K and k(x) as computed."""
 
+import math
 from typing import Any
 
 import numpy as np
 
+from unswayed._core.influence import Weights
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
-from unswayed.learners.symmetric import SymmetricSolver
+from unswayed.learners.scaling import padded, row_norms, scaled_weights
+from unswayed.learners.verified import VerifiedInverse
+
+_SMALL = 2.0**-520  # for underflow: see rounding.NEGLIGIBLE
 
 
 class KernelLearner:
     """A fitted scikit-learn KernelRidge as the engine sees it.
+
+    The kernel as computed is its data: kernels do not look at labels.
 
     Parameters
     ----------
@@ -27,33 +36,67 @@ class KernelLearner:
         self, model: Any, *, alpha: float, sample_weight: FloatArray | None = None
     ) -> None:
         self._model = model
-        gram = np.asarray(model._get_kernel(model.X_fit_))
+        gram = np.tril(np.asarray(model._get_kernel(model.X_fit_), dtype=np.float64))
+        gram += np.tril(gram, -1).T  # what a symmetric solver reads; products may round otherwise
         self.n_rows = len(gram)
         self.definition = Definition("kernel-ridge", gram, alpha=alpha, sample_weight=sample_weight)
-        self._root = np.ones(self.n_rows) if sample_weight is None else np.sqrt(sample_weight)
-        matrix = gram * np.outer(self._root, self._root)
-        matrix[np.diag_indices_from(matrix)] += alpha
-        self._solver = SymmetricSolver(matrix)
-        self.residual = self._solver.residual
+        self._weight, factor = scaled_weights(sample_weight, self.n_rows)
+        self._root = np.sqrt(self._weight)
+        largest = max(float(np.abs(gram).max()), alpha / factor)
+        self._scale = float(1.0 / binade(largest))
+        penalty = alpha / factor * self._scale
+        exact = penalty / self._scale * factor == alpha
+        matrix = gram * self._scale * np.outer(self._root, self._root)
+        matrix[np.diag_indices_from(matrix)] += penalty
+        size = float(np.linalg.norm(matrix)) + penalty * math.sqrt(self.n_rows)
+        error = SAFETY * 8 * UNIT * size + _SMALL
+        self._solver = VerifiedInverse(matrix, error if exact else math.inf)
+        self.accuracy = self._accuracy()
+
+    def _accuracy(self) -> Accuracy:
+        solver = self._solver
+        if not solver.proven:
+            return Accuracy.none(self.n_rows)
+        off = SAFETY * (solver.bound * (solver.residual + 8 * UNIT) + 8 * UNIT * solver.norm)
+        return Accuracy(self._weight, np.full(self.n_rows, _SMALL), off + _SMALL, 1.0)
 
     def inputs(self, rows: Matrix) -> FloatArray:
         """Kernel rows."""
-        return np.asarray(self._model._get_kernel(rows, self._model.X_fit_))
+        return np.asarray(self._model._get_kernel(rows, self._model.X_fit_), dtype=np.float64)
 
-    def weights(self, rows: Matrix) -> FloatArray:
-        """Whole influence rows."""
-        right = (self.inputs(rows) * self._root).T
-        return np.ascontiguousarray((self._solver.solve(right) * self._root[:, None]).T)
-
-    def solve(self, labels: FloatArray) -> FloatArray:
-        """Dual coefficients."""
-        return self._root * self._solver.solve(self._root * labels)
-
-    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
-        """Scores of feature rows, given the dual coefficients."""
-        # In blocks: the kernel of all rows with all training rows would be T×n.
+    def _blocks(self, rows: Matrix) -> Any:
+        """Kernel rows in blocks: those of all rows with all training rows would be T×n."""
         step = max(1, 2**22 // self.n_rows)
-        parts = [
-            self.inputs(rows[at : at + step]) @ solution for at in range(0, rows.shape[0], step)
-        ]
-        return np.concatenate(parts)
+        return (self.inputs(rows[at : at + step]) for at in range(0, rows.shape[0], step))
+
+    def _weighted(self, kernel: FloatArray) -> tuple[FloatArray, FloatArray]:
+        weighted = kernel * self._scale * self._root
+        return weighted, padded(row_norms(weighted))
+
+    def weights(self, rows: Matrix) -> Weights:
+        """Whole influence rows."""
+        right, sizes = self._weighted(self.inputs(rows))
+        found, left = self._solver.solve(right, sizes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = self._solver.bound * (left + 8 * UNIT * sizes) + 8 * UNIT * row_norms(found)
+            found = found * self._root
+        return Weights(np.ascontiguousarray(found), SAFETY * off + _SMALL * sizes, sizes)
+
+    def solve(self, labels: FloatArray) -> Solution:
+        """Dual coefficients, in the scale of the weighted kernel."""
+        solver, right = self._solver, self._root * labels
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = row_norms(right[None])
+            (dual,), (left,) = solver.solve(right[None], sizes)
+            left = SAFETY * float(left + 4 * UNIT * sizes[0])
+            rounding = gamma(self.n_rows + 8) * float(np.linalg.norm(dual)) + _SMALL
+            return Solution(dual, left if solver.proven else math.inf, rounding)
+
+    def scores(self, rows: Matrix, solution: Solution) -> Scores:
+        """Scores of feature rows, given the dual coefficients."""
+        parts = []
+        for kernel in self._blocks(rows):
+            weighted, sizes = self._weighted(kernel)
+            norms = self._solver.solution_norms(weighted, sizes)
+            parts.append((weighted @ solution.values, sizes, norms * (1.0 + 8 * UNIT)))
+        return solution.scores(*(np.concatenate(each) for each in zip(*parts, strict=True)))

@@ -1,62 +1,39 @@
-"""Least squares and ridge: z(x) = A (AᵀSA + αI)⁺ φ(x), S the sample weights.
+"""Least squares and ridge: z(x) = S D M⁻¹ φ(x) with M = DᵀSD + αP, S the sample weights.
 
-With an intercept, features are centred by their weighted mean and the intercept is not
-penalised, as scikit-learn has it; the centred labels' mean drops out, because centred columns
-are orthogonal to a constant, and what is left of it is one constant influence s_i / Σs.
+With an intercept, rows are φ(x) = (x - t, 1) and the constant is not penalised (P is 0 there).
+Any shift t gives the same model; near the mean it gives a matrix M that is easy to invert.
+Columns are scaled by powers of two, which changes nothing but the units of the parameters.
 """
 
+import math
+
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from unswayed._core.influence import Weights
+from unswayed._core.rounding import SAFETY, UNIT, gamma
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
-from unswayed.learners.symmetric import SymmetricSolver, relative_residual
+from unswayed.learners.gram import moment, summation, weighted_gram
+from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.scaling import (
+    column_peaks,
+    column_scale,
+    dense,
+    padded,
+    row_norms,
+    scaled_weights,
+    weighted_mean,
+)
+from unswayed.learners.verified import VerifiedInverse
+
+_ENTRY = 2.0**-520  # of an error per unit of size, for underflow: see rounding.NEGLIGIBLE
+_DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
+_UNDERFLOW = 2.0**-900  # in scaled units, where what matters is about 1
 
 
-def _dense(matrix: Matrix) -> FloatArray:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
-
-class _Centred:
-    """Parameters of ridge in either space: coefficients, then the mean prediction if any."""
-
-    n_features: int
-    _fit_intercept: bool
-    _mean: FloatArray
-    _share: FloatArray  # of each label in the mean prediction
-
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction where there is an intercept."""
-        return self.n_features + int(self._fit_intercept)
-
-    def inputs(self, rows: Matrix) -> Matrix:
-        """Feature rows themselves."""
-        return rows
-
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, with a constant for the mean prediction."""
-        if not self._fit_intercept:
-            return _dense(rows)
-        # Centred first: large means would cancel at a loss later.
-        return np.hstack((_dense(rows) - self._mean, np.ones((rows.shape[0], 1))))
-
-    def _slope(self, labels: FloatArray) -> FloatArray:
-        raise NotImplementedError
-
-    def solve(self, labels: FloatArray) -> FloatArray:
-        """Coefficients, and the mean prediction after them, when trained on `labels`."""
-        mean = [self._share @ labels] if self._fit_intercept else []
-        return np.concatenate((self._slope(labels), mean))
-
-    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
-        """Scores of feature rows, given what `solve` returned."""
-        slope = solution[: self.n_features]
-        scores = np.asarray(rows @ slope)
-        return scores + (solution[-1] - self._mean @ slope) if self._fit_intercept else scores
-
-
-class LeastSquares(_Centred):
+class LeastSquares:
     """Ridge with more rows than features; alpha 0 is least squares, of minimum norm if singular.
 
     Parameters
@@ -66,8 +43,6 @@ class LeastSquares(_Centred):
         Ridge penalty.
     fit_intercept : bool
     sample_weight : (n,) array, optional
-    rank : int, optional
-        The rank the wrapped estimator found, to follow it where alpha is 0.
     """
 
     def __init__(
@@ -77,7 +52,6 @@ class LeastSquares(_Centred):
         alpha: float,
         fit_intercept: bool,
         sample_weight: FloatArray | None = None,
-        rank: int | None = None,
     ) -> None:
         self.n_rows, self.n_features = (int(size) for size in features.shape)
         self.definition = Definition(
@@ -87,186 +61,203 @@ class LeastSquares(_Centred):
             fit_intercept=fit_intercept,
             sample_weight=sample_weight,
         )
-        self.row_scale = sample_weight
         self._sparse = hasattr(features, "indptr")
-        weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self._fit_intercept = fit_intercept
-        self._total = float(weight.sum())
-        self._share = weight / self._total if fit_intercept else np.zeros(self.n_rows)
-        self._mean = np.asarray(features.T @ self._share).ravel()
+        weight, factor = scaled_weights(sample_weight, self.n_rows)
         self._weight = weight
-        if self._sparse:
-            self._fit_sparse(features, alpha, rank)
-        else:
-            self._fit_dense(features, alpha, rank)
-        probe = np.cos(np.arange(1.0, self.n_features + 1.0))
-        self.residual = relative_residual(
-            lambda v: self._normal(v) + alpha * v, lambda v: self._inverse @ v, probe
-        )
+        self.row_scale = None if sample_weight is None else weight
+        penalty = alpha / factor
+        self._exact_scaling = penalty * factor == alpha  # unless it under- or overflows
+        self._mean = np.zeros(self.n_features)
+        if fit_intercept:
+            self._mean = weighted_mean(features, weight / weight.sum())
+        self._build_design(features, penalty)
+        self._solve_normal_equations(features, penalty)
 
-    def _normal(self, slope: FloatArray) -> FloatArray:
-        """The normal matrix times a vector, straight from the rows."""
-        constant = slope @ self._mean if self._sparse else 0.0
-        weighted = self._weight * (self.design[:, : self.n_features] @ slope - constant)
-        product = self.design[:, : self.n_features].T @ weighted
-        return np.asarray(product - weighted.sum() * self._mean if self._sparse else product)
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
 
-    def _fit_dense(self, features: FloatArray, alpha: float, rank: int | None) -> None:
+    # --- fitting --------------------------------------------------------------------------
+
+    def _build_design(self, features: Matrix, penalty: float) -> None:
+        """Centred and scaled rows; sparse ones are not centred, which would fill them."""
+        rows = features
+        if self._fit_intercept and not self._sparse:
+            rows = features - self._mean
+        scale = column_scale(column_peaks(rows), penalty)
+        self.parameter_scale = np.append(scale, 1.0) if self._fit_intercept else scale
+        self._scale = scale
         # A copy either way: the caller may change the features later.
-        centred = features - self._mean if self._fit_intercept else features.copy()
-        scaled = centred
-        if self.row_scale is not None:
-            scaled = centred * np.sqrt(self._weight)[:, None]
-        if alpha == 0:
-            _, size, right = linalg.svd(scaled, full_matrices=False)
-            if rank is None:
-                cutoff = max(scaled.shape) * np.finfo(np.float64).eps * size.max(initial=0.0)
-                rank = int(np.sum(size > cutoff))
-            basis = right[:rank].T / size[:rank]
-            with np.errstate(over="ignore"):  # the residual below tells
-                self._inverse = basis @ basis.T
-        else:
-            self._inverse = self._invert(scaled.T @ scaled, alpha, rank)
-        self.design: Matrix = centred
+        rows = rows.multiply(scale).tocsr() if self._sparse else np.asarray(rows * scale)
         if self._fit_intercept:
-            self.design = np.hstack((centred, np.ones((self.n_rows, 1))))
+            ones = np.ones((self.n_rows, 1))
+            rows = (
+                sparse.csr_array(sparse.hstack((rows, sparse.csr_array(ones)), format="csr"))
+                if self._sparse
+                else np.hstack((rows, ones))
+            )
+        self.design: Matrix = rows
+        # What sparse rows are centred by later on, in parameter space.
+        self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
+        self._shift_size = float(np.linalg.norm(self._shift)) * SAFETY
 
-    def _fit_sparse(self, features: Matrix, alpha: float, rank: int | None) -> None:
-        # Centring would fill the matrix; the mean moves into the constant's weight instead.
-        gram = _dense(features.T @ features.multiply(self._weight[:, None]).tocsr())
-        self.design = features
-        if self._fit_intercept:
-            gram -= self._total * np.outer(self._mean, self._mean)
-            ones = sparse.csr_array(np.ones((self.n_rows, 1)))
-            self.design = sparse.csr_array(sparse.hstack((features, ones), format="csr"))
-        self._inverse = self._invert(gram, alpha, rank)
+    def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
+        gram = weighted_gram(self.design, self.row_scale)
+        # By Cauchy-Schwarz the entries' errors add up to a share of the trace.
+        trace = float(np.trace(gram)) * SAFETY
+        penalties = np.zeros(len(gram))
+        penalties[: self.n_features] = penalty * self._scale * self._scale
+        filled = self._filling(features, gram) if penalty == 0 else np.zeros((len(gram), 0))
+        matrix = gram + filled @ filled.T
+        matrix[np.diag_indices_from(matrix)] += penalties
+        added = float(np.linalg.norm(filled)) ** 2 + float(np.linalg.norm(penalties))
+        error = SAFETY * (
+            (summation(self.n_rows) + 4 * UNIT) * trace
+            + gamma(filled.shape[1] + 4) * (added + trace)
+            + _UNDERFLOW
+        )
+        error = error if self._exact_scaling else math.inf
+        self._filled, self._penalties, self._trace = filled, penalties, trace
+        self._solver = VerifiedInverse(matrix, error)
+        self.accuracy = self._accuracy()
 
-    def _invert(self, gram: FloatArray, alpha: float, rank: int | None) -> FloatArray:
-        gram[np.diag_indices_from(gram)] += alpha
-        solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
-        inverse = solver.solve(np.eye(len(gram)))
-        return (inverse + inverse.T) / 2
+    def _filling(self, features: Matrix, gram: FloatArray) -> FloatArray:
+        """Directions to penalise where columns depend on one another exactly.
 
-    def _with_constant(self, linear: FloatArray, constant: FloatArray | float) -> FloatArray:
+        The penalty picks the solution of minimum norm without changing how well it fits.
+        """
+        nothing = np.zeros((len(gram), 0))
+        if not np.isfinite(gram).all():
+            return nothing
+        vectors = suggested_null_vectors(gram, self._scale)
+        if not are_null_vectors(features, vectors, up_to_constant=self._fit_intercept):
+            return nothing
+        penalised = vectors * self._scale[:, None]
+        size = np.linalg.norm(penalised, axis=0)
+        wanted = math.sqrt(float(np.trace(gram)) / len(gram)) or 1.0
+        penalised = penalised * 2.0 ** np.rint(np.log2(wanted / size))
+        return np.vstack((penalised, np.zeros((len(gram) - self.n_features, vectors.shape[1]))))
+
+    def _accuracy(self) -> Accuracy:
+        solver, norms = self._solver, row_norms(self.design)
+        entry = gamma(self.n_parameters + 8) * (self._weight + _UNDERFLOW) * norms + _ENTRY
+        if not solver.proven or not np.isfinite(entry).all():
+            return Accuracy.none(self.n_rows)
+        off = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
+        return Accuracy(self._weight, entry, off, SAFETY * solver.norm + _ENTRY)
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def inputs(self, rows: Matrix) -> Matrix:
+        """Feature rows themselves."""
+        return rows
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, scaled, with a constant after them."""
+        found = dense(rows)
         if not self._fit_intercept:
-            return linear
-        column = np.full(len(linear), constant) / self._total
-        if self._sparse:
-            column -= linear @ self._mean
-        return np.hstack((linear, column[:, None]))
-
-    def weights(self, rows: Matrix) -> FloatArray:
-        """Weight vectors of feature rows; the constant's comes last."""
-        if not self._sparse:
-            return self.direction_weights(self.directions(rows))
-        linear = np.asarray(rows @ self._inverse - self._mean @ self._inverse)
-        return self._with_constant(linear, 1.0)
+            return found * self._scale
+        # Centred first: large means would cancel at a loss later.
+        return np.hstack(((found - self._mean) * self._scale, np.ones((len(found), 1))))
 
     def training_directions(self, which: IntArray | slice) -> FloatArray:
         """Training rows as directions."""
-        rows = self.design[which]
-        return self.directions(rows[:, : self.n_features]) if self._sparse else np.asarray(rows)
+        rows = dense(self.design[which])
+        if self._sparse and self._fit_intercept:
+            rows[:, : self.n_features] -= self._shift
+        return rows
 
-    def direction_weights(self, directions: FloatArray) -> FloatArray:
+    def direction_sizes(self, directions: FloatArray) -> FloatArray:
+        """Norms, those of the shift included where weights are made from uncentred rows."""
+        sizes = row_norms(directions)
+        if self._sparse and self._fit_intercept:
+            sizes = sizes + 2.0 * np.abs(directions[:, -1]) * self._shift_size
+        return padded(sizes)
+
+    def _scaled(self, rows: Matrix) -> tuple[Matrix, FloatArray]:
+        """Sparse rows in the units of the design, and their sizes."""
+        scaled = sparse.csr_array(rows).multiply(self._scale).tocsr()
+        constant = 1.0 + 2.0 * self._shift_size if self._fit_intercept else 0.0
+        return scaled, padded(row_norms(scaled) + constant)
+
+    def weights(self, rows: Matrix) -> Weights:
+        """Weight vectors of feature rows; the constant's comes last."""
+        if not self._sparse:
+            return self.direction_weights(self.directions(rows))
+        scaled, sizes = self._scaled(rows)
+        raw = np.ones((scaled.shape[0], self.n_parameters))
+        raw[:, : self.n_features] = dense(scaled)
+        return self._solved(raw, sizes)
+
+    def direction_weights(self, directions: FloatArray) -> Weights:
         """Weight vectors of directions in parameter space."""
-        linear = directions[:, : self.n_features] @ self._inverse
-        return self._with_constant(linear, directions[:, -1])
+        sizes = self.direction_sizes(directions)
+        if self._sparse and self._fit_intercept:
+            directions = directions.copy()
+            directions[:, : self.n_features] += directions[:, -1:] * self._shift
+        return self._solved(directions, sizes)
 
-    def _slope(self, labels: FloatArray) -> FloatArray:
-        moment = np.asarray(self.design.T @ (self._weight * labels)).ravel()
-        if self._fit_intercept:
-            constant, moment = moment[-1], moment[:-1]
-            moment = moment - constant * self._mean if self._sparse else moment
-        return np.asarray(self._inverse @ moment)
+    def _solved(self, raw: FloatArray, sizes: FloatArray) -> Weights:
+        found, left = self._solver.solve(raw, sizes)
+        # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r what is left.
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = SAFETY * math.sqrt(self._solver.bound) * (left + _DIRECTION * sizes)
+        return Weights(found, off, np.where(sizes == 0, 0.0, padded(row_norms(found))))
 
+    # --- labels ---------------------------------------------------------------------------
 
-class WideLeastSquares(_Centred):
-    """The same with fewer rows than features, solved in the space of the rows.
+    def _normal_residual(self, labels: FloatArray, solution: FloatArray) -> FloatArray:
+        """DᵀS(y - Dθ) less the penalties: what is left of the normal equations."""
+        left = self._weight * (labels - self.design @ solution)
+        gradient = moment(self.design, left)
+        return gradient - self._penalties * solution - self._filled @ (self._filled.T @ solution)
 
-    z(x) = √S (√S K √S + αI)⁺ √S k(x) + intercept, K and k the inner products of centred rows.
-    """
+    def solve(self, labels: FloatArray) -> Solution:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._solver.inverse @ moment(self.design, self._weight * labels)
+            # Once more on what is left: the first solution is as good as the inverse is.
+            values = values + self._solver.inverse @ self._normal_residual(labels, values)
+            left, size = self._left_of(labels, values), float(np.linalg.norm(values))
+        if self._sparse and self._fit_intercept:
+            values = np.append(values[:-1], values[-1] + self._shift @ values[:-1])
+        return Solution(values, left, gamma(self.n_parameters + 12) * size + _ENTRY)
 
-    design = None
-    row_scale = None
-
-    def __init__(
-        self,
-        features: Matrix,
-        *,
-        alpha: float,
-        fit_intercept: bool,
-        sample_weight: FloatArray | None = None,
-        rank: int | None = None,
-    ) -> None:
-        self.n_rows, self.n_features = (int(size) for size in features.shape)
-        self.definition = Definition(
-            "ridge",
-            features,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
+    def _left_of(self, labels: FloatArray, values: FloatArray) -> float:
+        """At least the norm of what is left of the normal equations."""
+        if not self._solver.proven:
+            return math.inf
+        root, size = math.sqrt(self._trace), float(np.linalg.norm(values))
+        # Labels and fitted values, weighted: what the rounding of a residual is relative to.
+        fitted = float(np.linalg.norm(np.sqrt(self._weight) * labels)) + size * root
+        penalised = (
+            float(np.linalg.norm(self._penalties)) + float(np.linalg.norm(self._filled)) ** 2
         )
-        weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
-        self._fit_intercept = fit_intercept
-        self._share = weight / weight.sum() if fit_intercept else np.zeros(self.n_rows)
-        self._mean = np.asarray(features.T @ self._share).ravel()
-        self._sparse = hasattr(features, "indptr")
-        # Centring would fill a sparse matrix: there the mean is taken off its products instead.
-        self._shift = self._mean if self._sparse else np.zeros(self.n_features)
-        self._features = self._centred(features)
-        self._root = np.sqrt(weight)
-        gram = self._inner(features) * np.outer(self._root, self._root)
-        gram[np.diag_indices_from(gram)] += alpha
-        self._solver = SymmetricSolver(gram, definite=alpha > 0, rank=rank)
-        self.residual = self._solver.residual
-
-    def _centred(self, rows: Matrix) -> Matrix:
-        return rows if self._sparse else _dense(rows) - self._mean
-
-    def _inner(self, rows: Matrix) -> FloatArray:
-        """Inner products of centred training rows with centred rows, one column per row."""
-        rows = self._centred(rows)
-        raw = _dense(self._features @ rows.T)
-        return np.asarray(
-            raw
-            - np.asarray(self._features @ self._shift).reshape(-1, 1)
-            - np.asarray(rows @ self._shift).reshape(1, -1)
-            + self._shift @ self._shift
+        rounding = (summation(self.n_rows) + gamma(self.n_parameters + 8)) * (
+            2 * root * fitted + (penalised + 1.0) * size
         )
+        return SAFETY * (float(np.linalg.norm(self._normal_residual(labels, values))) + rounding)
 
-    def _influence(self, inner: FloatArray) -> FloatArray:
-        root = self._root[:, None]
-        return (root * self._solver.solve(root * inner)).T
+    def scores(self, rows: Matrix, solution: Solution) -> Scores:
+        """Scores of feature rows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not self._sparse:
+                return self.direction_scores(self.directions(rows), solution)
+            scaled, sizes = self._scaled(rows)
+            slope = solution.values[: self.n_features]
+            found = np.asarray(scaled @ slope)
+            if self._fit_intercept:
+                found = found + (solution.values[-1] - self._shift @ slope)
+            return solution.scores(found, sizes, self._solver.bound * sizes)
 
-    def weights(self, rows: Matrix) -> FloatArray:
-        """Whole influence rows."""
-        return np.ascontiguousarray(self._influence(self._inner(rows)) + self._share)
-
-    def direction_weights(self, directions: FloatArray) -> FloatArray:
-        """Influence rows of directions in parameter space."""
-        linear = directions[:, : self.n_features]
-        influence = self._influence(np.asarray(self._features @ linear.T) - linear @ self._shift)
-        if self._fit_intercept:
-            influence += directions[:, -1:] * self._share
-        return np.ascontiguousarray(influence)
-
-    def _slope(self, labels: FloatArray) -> FloatArray:
-        dual = self._root * self._solver.solve(self._root * (labels - self._share @ labels))
-        slope = np.asarray(self._features.T @ dual).ravel() - self._shift * dual.sum()
-        return np.asarray(slope)
-
-
-def least_squares(
-    features: Matrix,
-    *,
-    alpha: float,
-    fit_intercept: bool,
-    sample_weight: FloatArray | None = None,
-    rank: int | None = None,
-) -> LeastSquares | WideLeastSquares:
-    """Ridge in whichever space is smaller, that of the features or that of the rows."""
-    n_rows, n_features = features.shape
-    learner = WideLeastSquares if n_rows < n_features else LeastSquares
-    return learner(
-        features, alpha=alpha, fit_intercept=fit_intercept, sample_weight=sample_weight, rank=rank
-    )
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Scores of directions in parameter space."""
+        sizes = self.direction_sizes(directions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = directions @ solution.values
+        if self._sparse:
+            return solution.scores(found, sizes, self._solver.bound * sizes)
+        norms = self._solver.solution_norms(directions, sizes)
+        return solution.scores(found, sizes, norms + self._solver.bound * _DIRECTION * sizes)

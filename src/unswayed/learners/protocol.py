@@ -2,7 +2,9 @@
 
 from typing import Protocol
 
+from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
 
 
@@ -10,12 +12,13 @@ class Learner(Protocol):
     """A model trained on features; its labels come later, because only the score needs them.
 
     The influence of the n training labels on the score at a row x is
-    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None.
+    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None: as
+    computed, which `accuracy` compares with the definition.
     """
 
     n_rows: int
     definition: Definition
-    residual: float  # relative, of its equations on a probe: how well they were solved
+    accuracy: Accuracy
 
     @property
     def design(self) -> Matrix | None:
@@ -27,19 +30,19 @@ class Learner(Protocol):
         """Nonnegative factors of the influence of each row."""
         ...
 
-    def weights(self, rows: Matrix) -> FloatArray:
-        """Weight vectors of feature rows, one row each."""
+    def weights(self, rows: Matrix) -> Weights:
+        """Weight vectors of feature rows."""
         ...
 
     def inputs(self, rows: Matrix) -> Matrix:
         """Feature rows as the definition sees them: features, kernel rows or influence rows."""
         ...
 
-    def solve(self, labels: FloatArray) -> FloatArray:
-        """What training on `labels` leaves to remember; linear in them."""
+    def solve(self, labels: FloatArray) -> Solution:
+        """Train on `labels`; linear in them."""
         ...
 
-    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
+    def scores(self, rows: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows, given what `solve` returned."""
         ...
 
@@ -48,10 +51,12 @@ class LinearLearner(Learner, Protocol):
     """A learner whose score is also linear in the features: score = parameters · direction(x).
 
     Parameters are what `solve` returns: the coefficients, and with an intercept the mean
-    prediction after them.
+    prediction after them. They are scaled by powers of two, so that features of any unit are
+    treated alike: parameter j counts in units of ``parameter_scale[j]``.
     """
 
     n_features: int
+    parameter_scale: FloatArray
 
     @property
     def n_parameters(self) -> int:
@@ -59,9 +64,20 @@ class LinearLearner(Learner, Protocol):
         ...
 
     def directions(self, rows: Matrix) -> FloatArray:
-        """Feature rows as directions in parameter space, one row each."""
+        """Feature rows as directions in parameter space, one row each.
+
+        Every entry has a relative error of one rounding at most.
+        """
         ...
 
-    def direction_weights(self, directions: FloatArray) -> FloatArray:
-        """Weight vectors of directions: linear in them."""
+    def direction_sizes(self, directions: FloatArray) -> FloatArray:
+        """Sizes of directions, rounded up."""
+        ...
+
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Scores of directions: what parameters make of them."""
+        ...
+
+    def direction_weights(self, directions: FloatArray) -> Weights:
+        """Weight vectors of directions: linear in them, up to rounding."""
         ...

@@ -1,14 +1,17 @@
 """An explicit influence matrix, for every linear model that is not wrapped by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from unswayed._core.influence import Weights
+from unswayed._core.rounding import TINY, exact_dots, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
+from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
 
 
@@ -89,28 +92,38 @@ class SmootherLearner:
     """A fitted `LinearSmoother` as the engine sees it."""
 
     design = None
-    residual = 0.0  # the influence is given, nothing is solved
     row_scale = None
 
     def __init__(self, smoother: LinearSmoother) -> None:
         self.n_rows = len(smoother.y_fit_)
         self.definition = Definition("smoother")
+        # The influence is given, nothing is solved.
+        self.accuracy = Accuracy(np.ones(self.n_rows), np.zeros(self.n_rows), 0.0, 1.0)
         self._smoother = smoother
 
     def inputs(self, rows: Matrix) -> FloatArray:
         """Influence rows."""
         return self._smoother.influence_rows(rows)
 
-    weights = inputs
+    def weights(self, rows: Matrix) -> Weights:
+        """Influence rows: given, so that they are what they are."""
+        z = self.inputs(rows)
+        return Weights(z, np.zeros(len(z)), np.abs(z).max(axis=1, initial=0.0))
 
-    def solve(self, labels: FloatArray) -> FloatArray:
-        """The labels themselves."""
-        return labels
-
-    def scores(self, rows: Matrix, solution: FloatArray) -> FloatArray:
-        """Scores of feature rows, given the labels."""
+    def _blocks(self, rows: Matrix) -> Iterator[FloatArray]:
         step = max(1, 2**22 // max(1, self.n_rows))
-        parts = [
-            self.weights(rows[at : at + step]) @ solution for at in range(0, rows.shape[0], step)
-        ]
-        return np.concatenate(parts)
+        return (self.inputs(rows[at : at + step]) for at in range(0, rows.shape[0], step))
+
+    def solve(self, labels: FloatArray) -> Solution:
+        """The labels themselves."""
+        return Solution(labels, 0.0, 0.0)
+
+    def scores(self, rows: Matrix, solution: Solution) -> Scores:
+        """Scores of feature rows, given the labels; rounded where a sum is not exact."""
+        values, errors = [], []
+        for z in self._blocks(rows):
+            values.append(z @ solution.values)
+            size = np.abs(z) @ np.abs(solution.values)
+            rounding = gamma(self.n_rows + 2) * size + self.n_rows * TINY
+            errors.append(np.where(exact_dots(z, solution.values), 0.0, rounding))
+        return Scores(np.concatenate(values), np.concatenate(errors))

@@ -1,0 +1,76 @@
+"""What proofs cost: the same certificates with every error bound taken out."""
+
+import contextlib
+from collections.abc import Iterator
+from unittest import mock
+
+import numpy as np
+from sklearn.kernel_ridge import KernelRidge
+
+from benchmarks.problems import Problem, gaussian, income
+from benchmarks.timing import Line, at_most, interleaved
+from unswayed import CertifiedClassifier, LabelBias
+from unswayed.engines.precision import Precision
+from unswayed.learners.verified import VerifiedInverse
+
+_MOST = 1.25
+
+
+@contextlib.contextmanager
+def without_rigour() -> Iterator[None]:
+    """No refinement, no residuals, no norms, no errors: plain products and selection."""
+
+    def solve(self, right, sizes):
+        return right @ self.inverse, np.zeros(len(right))
+
+    def errors(self, off, size, budget):
+        return np.zeros(1)
+
+    def nothing(self, *rows):
+        return np.zeros(1)
+
+    with (
+        mock.patch.object(VerifiedInverse, "solve", solve),
+        mock.patch.object(VerifiedInverse, "solution_norms", nothing),
+        mock.patch.object(Precision, "errors", errors),
+        mock.patch("unswayed.learners.least_squares.row_norms", lambda rows: np.zeros(1)),
+        mock.patch("unswayed.learners.least_squares.padded", lambda sizes: sizes),
+        mock.patch("unswayed.learners.kernel.row_norms", lambda rows: np.zeros(1)),
+        mock.patch("unswayed.learners.kernel.padded", lambda sizes: np.zeros(1)),
+    ):
+        yield
+
+
+def _plainly(work):
+    def run():
+        with without_rigour():
+            work()
+
+    return run
+
+
+def _compared(name: str, model: CertifiedClassifier, tests: np.ndarray) -> Iterator[Line]:
+    asked = {
+        "certify": lambda: model.certify(tests, method="exact"),
+        "minimum_budget": lambda: model.minimum_budget(tests),
+    }
+    for what, work in asked.items():
+        best = interleaved({"proven": work, "plain": _plainly(work)}, rounds=15)
+        yield at_most(
+            f"{name}: {what} with proofs / without", best["proven"] / best["plain"], _MOST
+        )
+
+
+def _kernel() -> tuple[CertifiedClassifier, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 20))
+    y = X[:, 0] + rng.normal(size=1500) > 0
+    model = CertifiedClassifier(KernelRidge(kernel="rbf"), bias=LabelBias.flips(budget=0.01))
+    return model.fit(X, y), rng.normal(size=(500, 20))
+
+
+def lines() -> Iterator[Line]:
+    problems: tuple[Problem, ...] = (income(), gaussian())
+    for problem in problems:
+        yield from _compared(problem.name, problem.fit(), problem.tests)
+    yield from _compared("Kernel ridge, n = 1,500", *_kernel())

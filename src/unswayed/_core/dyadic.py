@@ -1,0 +1,100 @@
+"""Doubles as what they are: whole numbers times powers of two."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from unswayed._typing import FloatArray, IntArray
+
+# The exponent of zero: above that of every double, so that a minimum passes it over.
+_NO_EXPONENT = 1 << 20
+
+
+def power_of_two(exponent: int) -> Fraction:
+    """Return 2**exponent, exactly."""
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dyadic:
+    """Finite doubles as odd integers (or 0) times 2**exponent.
+
+    Examples
+    --------
+    >>> halves = Dyadic.of(np.array([0.5, 3.0, 0.0]))
+    >>> halves.least(), halves.over(-1)
+    (-1, [1, 6, 0])
+    """
+
+    odd: IntArray
+    exponent: IntArray
+
+    @classmethod
+    def of(cls, values: FloatArray) -> "Dyadic":
+        """Take doubles apart."""
+        fraction, exponent = np.frexp(values)
+        whole = (fraction * 2.0**53).astype(np.int64)
+        lowest_bit = whole & -whole
+        trailing = np.maximum(np.frexp(lowest_bit.astype(np.float64))[1] - 1, 0)
+        zero = whole == 0
+        return cls(
+            whole >> trailing,
+            np.where(zero, _NO_EXPONENT, exponent.astype(np.int64) - 53 + trailing),
+        )
+
+    def __getitem__(self, rows: int | slice | IntArray) -> "Dyadic":
+        return Dyadic(self.odd[rows], self.exponent[rows])
+
+    def scaled(self, exponent: IntArray) -> "Dyadic":
+        """Values times 2**exponent."""
+        zero = self.exponent == _NO_EXPONENT
+        return Dyadic(self.odd, np.where(zero, _NO_EXPONENT, self.exponent + exponent))
+
+    def least(self) -> int:
+        """Return the exponent over which all values are whole; 0 if all of them are zero."""
+        found = int(self.exponent.min(initial=_NO_EXPONENT))
+        return 0 if found == _NO_EXPONENT else found
+
+    def least_by_column(self) -> IntArray:
+        """Such an exponent for every column; a column of zeros borrows the largest one."""
+        found = self.exponent.min(axis=0, initial=_NO_EXPONENT)
+        known = found != _NO_EXPONENT
+        return np.where(known, found, found[known].max(initial=-_NO_EXPONENT) if known.any() else 0)
+
+    def over(self, exponent: int | IntArray) -> list[int]:
+        """Whole numbers, in C order, that times 2**exponent are the values."""
+        shift = np.where(self.odd == 0, 0, self.exponent - exponent)
+        if (shift <= 9).all():  # 53 bits and 9 more fit into an int64 with its sign
+            return list((self.odd << shift).ravel().tolist())
+        pairs = zip(self.odd.ravel().tolist(), shift.ravel().tolist(), strict=True)
+        return [odd << by for odd, by in pairs]
+
+
+def enclose(value: Fraction) -> tuple[float, float]:
+    """Nearest doubles below and above; the same one twice where the value is a double.
+
+    Examples
+    --------
+    >>> enclose(Fraction(1, 2))
+    (0.5, 0.5)
+    >>> enclose(Fraction(1, 10))
+    (0.09999999999999999, 0.1)
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = math.inf if value > 0 else -math.inf
+    if nearest > value:
+        return math.nextafter(nearest, -math.inf), nearest
+    return nearest, nearest if nearest == value else math.nextafter(nearest, math.inf)
+
+
+def whole_sums(values: Sequence[int], group: IntArray, n_groups: int) -> list[int]:
+    """Exact sum of the values of each group."""
+    sums = [0] * n_groups
+    for value, at in zip(values, group.tolist(), strict=True):
+        sums[at] += value
+    return sums

@@ -1,0 +1,98 @@
+"""What rounding can do: IEEE 754 doubles, round to nearest, and nothing else assumed.
+
+Bounds on errors are sums and products of nonnegative doubles, so they lose at most a few units
+in the last place themselves. Every bound is multiplied by `SAFETY` at the end, which is worth
+ten million of those units.
+"""
+
+import math
+
+import numpy as np
+
+from unswayed._typing import BoolArray, FloatArray
+
+UNIT = 2.0**-53
+"""Largest relative error of one operation."""
+
+TINY = 2.0**-1040
+"""More than a row of operations can lose to underflow."""
+
+SAFETY = 1.0 + 1e-6
+
+NEGLIGIBLE = 2.0**-500
+"""Rows smaller than this (in scaled units) are treated as if they were this large: underflow in
+their products then disappears in the bounds."""
+
+
+def gamma(terms: float) -> float:
+    """Relative error of a sum of `terms` rounded terms, in any order, with or without FMA.
+
+    Examples
+    --------
+    >>> gamma(1) >= UNIT, gamma(2.0**53)
+    (True, inf)
+    """
+    lost = terms * UNIT
+    return lost / (1.0 - lost) * SAFETY if lost < 0.5 else math.inf
+
+
+def binade(size: FloatArray | float) -> FloatArray:
+    """Power of two nearest below each size, for scaling without rounding; 1 for a zero.
+
+    Kept within 2^±1000, so that scaling by it and its inverse never overflows.
+
+    Examples
+    --------
+    >>> binade(np.array([0.75, 1.0, 5.0, 0.0])).tolist()
+    [0.5, 1.0, 4.0, 1.0]
+    """
+    size = np.asarray(size, dtype=np.float64)
+    known = (size > 0) & np.isfinite(size)
+    _, exponent = np.frexp(np.where(known, size, 1.0))
+    return np.asarray(np.ldexp(1.0, np.clip(exponent - 1, -1000, 1000)))
+
+
+def wider(value: FloatArray, error: FloatArray) -> FloatArray:
+    """`value + error`, rounded up; `value` itself where there is no error."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(error == 0, value, np.nextafter(value + error, np.inf))
+
+
+def narrower(value: FloatArray, error: FloatArray) -> FloatArray:
+    """`value - error`, rounded down; `value` itself where there is no error."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(error == 0, value, np.nextafter(value - error, -np.inf))
+
+
+def subtraction_error(a: FloatArray, b: FloatArray | float) -> FloatArray:
+    """How far the double `a - b` is from the difference: exactly 0 where it is exact.
+
+    Examples
+    --------
+    >>> subtraction_error(np.array([1.5, 1.0]), np.array([0.5, 1e-30])).tolist()
+    [0.0, 1e-30]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        difference = a - b
+        part = difference - a
+        rest = np.abs((a - (difference - part)) - (b + part))
+        return np.where(np.isfinite(rest), rest, np.inf)
+
+
+def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 1.0) -> BoolArray:
+    """Rows whose products with `other`, and all sums of these, are certainly exact.
+
+    Entry j may be in a sum `times`_j times.
+
+    That is so where everything is a whole multiple of one power of two and small enough.
+
+    Examples
+    --------
+    >>> exact_dots(np.array([[0.5, -3.0], [0.1, 1.0]]), np.array([2.0, 4.0])).tolist()
+    [True, False]
+    """
+    fine = 2.0**20  # multiples of 2^-20: halves, quarters and whole numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = (rows * fine == np.rint(rows * fine)).all(axis=1)
+        whole &= bool((other * fine == np.rint(other * fine)).all())
+        return np.asarray(whole & (np.abs(rows) @ np.abs(other * times) < 2.0**12))

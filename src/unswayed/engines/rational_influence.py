@@ -1,0 +1,282 @@
+"""Influence rows in exact rational arithmetic, one class per kind of model.
+
+Every kind gives the influence of training row i, of sample weight s_i, as
+``z_i = scale · s_i · numerators[group_i]``: whole numbers, one per group of equal training rows,
+and one positive rational per row in question. Columns of features are scaled by powers of two
+to whole numbers first, each by its own, so that columns of different scales stay short.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from unswayed._core.compression import distinct_rows
+from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.engines.rational_matrix import (
+    column_of,
+    diagonal,
+    exact_arithmetic,
+    independent_rows,
+    is_surely_regular,
+    scale_rows,
+    take,
+)
+from unswayed.learners.definition import Definition
+
+_BLOCK = 16  # rows solved for at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InfluenceRow:
+    """``z_i = scale · s_i · numerators[group_i]``."""
+
+    numerators: list[int]
+    scale: Fraction  # positive
+
+
+class ExactInfluence(Protocol):
+    """What the rational engine needs of a model."""
+
+    group: IntArray  # of each training row; rows of weight 0 may be in any
+    n_groups: int
+
+    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+        """Influence on the score of each row, given as the learner's `inputs`."""
+        ...
+
+
+def exact_influence(definition: Definition, n_rows: int) -> "ExactInfluence":
+    """Influence of the `n_rows` labels of a model."""
+    if definition.kind == "smoother":
+        return SmootherInfluence(n_rows)
+    kind = RidgeInfluence if definition.kind == "ridge" else KernelInfluence
+    return kind(definition, n_rows)
+
+
+def sample_weights(definition: Definition, n_rows: int) -> FloatArray:
+    """Weights of the training rows, 1 where none were given."""
+    return np.ones(n_rows) if definition.sample_weight is None else definition.sample_weight
+
+
+def _dense(matrix: Matrix) -> FloatArray:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+class RidgeInfluence:
+    """Least squares and ridge: z(x) = S·(D·v + 1/Σs), v = M⁻¹ t(x), exactly.
+
+    The slope is sought as P·v. Where the normal equations are regular, P is the identity;
+    otherwise (or with fewer rows than features) its columns are independent training rows, in
+    whose span lies the slope of least norm. D are the training rows times P, t(x) the centred
+    row x times P, and M = DᵀSD (centred) + alpha·PᵀP is regular.
+    """
+
+    def __init__(self, definition: Definition, n_rows: int) -> None:
+        flint = self._flint = exact_arithmetic()
+        weight = sample_weights(definition, n_rows)
+        kept = np.flatnonzero(weight > 0)
+        self._fit_intercept = definition.fit_intercept
+        features: Matrix = definition.matrix
+        if len(kept) < n_rows:
+            features = features[kept]
+        first, group = distinct_rows(features)
+        self.group = np.zeros(n_rows, dtype=np.intp)
+        self.group[kept] = group
+        self.n_groups = len(first)
+        dyadic = Dyadic.of(_dense(features[first]))
+        self.n_features = int(dyadic.odd.shape[1])
+        self._exponent = dyadic.least_by_column()
+        self._features = flint.fmpz_mat(self.n_groups, self.n_features, dyadic.over(self._exponent))
+        weights = Dyadic.of(weight[kept])
+        self._weight_exponent = weights.least()
+        self._weight = whole_sums(weights.over(self._weight_exponent), group, self.n_groups)
+        self._alpha = Fraction(definition.alpha)
+        regular = False
+        if self.n_features <= self.n_groups:
+            self._use_features()
+            regular = is_surely_regular(self._matrix)
+        if not regular:
+            self._use_rows()
+
+    def _use_features(self) -> None:
+        """One unknown per column: regular unless alpha is 0 and columns are dependent."""
+        top = int(self._exponent.max())
+        squares = [1 << 2 * (top - int(e)) for e in self._exponent]
+        self._basis: Any = None
+        penalty = diagonal(squares)
+        self._assemble(self._features, penalty, self._alpha * power_of_two(-2 * top))
+
+    def _use_rows(self) -> None:
+        """One unknown per independent row: always regular."""
+        flint, rows = self._flint, self._features
+        if self._fit_intercept:  # centred rows and differences to one row have the same span
+            ones = flint.fmpz_mat(rows.nrows(), 1, [1] * rows.nrows())
+            rows = rows - ones * take(rows, [0], range(rows.ncols()))
+        chosen = take(rows, independent_rows(rows), range(rows.ncols()))
+        low = int(self._exponent.min())
+        # Rows of unscaled features, seen in scaled columns, carry each column's scale squared.
+        squares = [1 << 2 * (int(e) - low) for e in self._exponent]
+        self._basis = scale_rows(chosen.transpose(), squares)
+        self._assemble(
+            self._features * self._basis,
+            chosen * self._basis,
+            self._alpha * power_of_two(-2 * low),
+        )
+
+    def _assemble(self, design: Any, penalty: Any, alpha: Fraction) -> None:
+        """Set up M, times Σs with an intercept, as whole numbers times a power of two."""
+        flint = self._flint
+        weighted = scale_rows(design, self._weight).transpose()
+        normal = weighted * design
+        self._total, self._moment = 1, flint.fmpz_mat(design.ncols(), 1)
+        if self._fit_intercept:
+            self._total = sum(self._weight)
+            self._moment = weighted * flint.fmpz_mat(self.n_groups, 1, [1] * self.n_groups)
+            normal = normal * self._total - self._moment * self._moment.transpose()
+        # alpha = numerator · 2**-shift: a denominator of a double is a power of two.
+        shift = alpha.denominator.bit_length() - 1
+        low = min(self._weight_exponent, -shift) if alpha else self._weight_exponent
+        self._matrix = normal * (1 << (self._weight_exponent - low))
+        if alpha:
+            self._matrix += penalty * (self._total * alpha.numerator << (-shift - low))
+        self._matrix_exponent = low
+        self._design = design
+
+    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+        """Influence on the scores of feature rows."""
+        for start in range(0, inputs.shape[0], _BLOCK):
+            block = Dyadic.of(_dense(inputs[start : start + _BLOCK]))
+            yield from self._solve(block.scaled(-self._exponent), centred=self._fit_intercept)
+
+    def coefficients(self, which: IntArray) -> Iterator[InfluenceRow]:
+        """Influence on coefficients."""
+        for start in range(0, len(which), _BLOCK):
+            columns = which[start : start + _BLOCK]
+            units = np.zeros((len(columns), self.n_features))
+            units[np.arange(len(columns)), columns] = 1.0
+            yield from self._solve(Dyadic.of(units).scaled(-self._exponent), centred=False)
+
+    def _solve(self, directions: Dyadic, *, centred: bool) -> Iterator[InfluenceRow]:
+        flint, n_rows = self._flint, len(directions.odd)
+        lows = [min(0, directions[row].least()) for row in range(n_rows)]
+        whole = directions.over(np.array(lows, dtype=np.int64)[:, None])
+        right = flint.fmpz_mat(n_rows, self.n_features, whole).transpose()
+        if self._basis is not None:
+            right = self._basis.transpose() * right
+        right *= self._total
+        if centred:
+            right -= self._moment * flint.fmpz_mat(1, n_rows, [1 << -low for low in lows])
+        solution, denominator = self._matrix.solve(right).numer_denom()
+        for row, low in enumerate(lows):
+            # One at a time: the influence of a row takes kilobytes per training row.
+            slope = take(solution, range(solution.nrows()), [row])
+            raw = column_of(self._design * slope, 0)
+            mean = int((self._moment.transpose() * slope)[0, 0])
+            yield self._row(raw, mean, int(denominator), low, constant=centred)
+
+    def _row(
+        self, raw: list[int], mean: int, denominator: int, low: int, *, constant: bool
+    ) -> InfluenceRow:
+        """Subtract the mean and, for a row's score, add the share of the mean prediction."""
+        scale = power_of_two(low - self._matrix_exponent) / (denominator * self._total)
+        if not self._fit_intercept:
+            return InfluenceRow(raw, scale)
+        centred = [self._total * each - mean for each in raw]
+        if not constant:
+            return InfluenceRow(centred, scale)
+        # 1/Σs over the same scale, which becomes finer where that is no whole number.
+        shift = self._matrix_exponent - low - self._weight_exponent
+        pad = max(0, -shift)
+        share = denominator << (shift + pad)
+        return InfluenceRow([(each << pad) + share for each in centred], scale / (1 << pad))
+
+
+class KernelInfluence:
+    """Kernel ridge: z(x) = S·q, (KᵀS + alpha·I) q = k(x), over rows of positive weight.
+
+    Where that is singular, z(x) = √S (√S Kᵀ √S + alpha·I)⁺ √S k(x), whose roots cancel.
+    """
+
+    def __init__(self, definition: Definition, n_rows: int) -> None:
+        flint = self._flint = exact_arithmetic()
+        weight = sample_weights(definition, n_rows)
+        self._kept = np.flatnonzero(weight > 0)
+        self.group, self.n_groups = np.arange(n_rows), n_rows
+        size = len(self._kept)
+        gram: Matrix = definition.matrix
+        kernel = Dyadic.of(gram[np.ix_(self._kept, self._kept)])
+        weights = Dyadic.of(weight[self._kept])
+        kernel_low, weight_low = kernel.least(), weights.least()
+        whole = weights.over(weight_low)
+        low = kernel_low + weight_low
+        matrix = scale_rows(flint.fmpz_mat(size, size, kernel.over(kernel_low)), whole).transpose()
+        if definition.alpha:
+            alpha = Dyadic.of(np.full(size, definition.alpha))
+            matrix *= 1 << max(0, low - alpha.least())
+            low = min(low, alpha.least())
+            matrix += diagonal(alpha.over(low))
+        self._matrix, self._exponent = matrix, low
+        self._pseudo_inverse = None
+        if not is_surely_regular(matrix) and matrix.rank() < size:
+            self._pseudo_inverse = self._invert(whole)
+
+    def _invert(self, weight: list[int]) -> Any:
+        """Return the matrix of q = S⁻¹ z in terms of k, where the equations are singular.
+
+        With Q = K + alpha·S⁻¹, C independent columns and P independent rows of it,
+        q = Q_C (Q_CᵀSQ_C)⁻¹ Q_PCᵀ (Q_P S Q_Pᵀ)⁻¹ Q_P S k.
+        """
+        flint, size = self._flint, len(weight)
+        scale = flint.fmpq_mat(diagonal(weight))
+        q = scale.inv() * flint.fmpq_mat(self._matrix.transpose())
+        # Rows of Q are those of the whole matrix up to factors; its columns are the same.
+        whole = self._matrix.transpose()
+        columns = independent_rows(whole.transpose())
+        rows = independent_rows(whole)
+        everything = range(size)
+        tall, wide = take(q, everything, columns), take(q, rows, everything)
+        core = take(q, rows, columns)
+        left = tall * (tall.transpose() * scale * tall).inv()
+        right = (wide * scale * wide.transpose()).inv() * wide * scale
+        return left * core.transpose() * right
+
+    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+        """Influence on the scores of rows given by their kernel with the training rows."""
+        for start in range(0, inputs.shape[0], _BLOCK):
+            block = Dyadic.of(_dense(inputs[start : start + _BLOCK])[:, self._kept])
+            yield from self._solve(block)
+
+    def _solve(self, kernel: Dyadic) -> Iterator[InfluenceRow]:
+        n_rows = len(kernel.odd)
+        lows = [kernel[row].least() for row in range(n_rows)]
+        whole = kernel.over(np.array(lows, dtype=np.int64)[:, None])
+        right = self._flint.fmpz_mat(n_rows, len(self._kept), whole).transpose()
+        if self._pseudo_inverse is None:
+            solution = self._matrix.solve(right)
+        else:
+            solution = self._pseudo_inverse * self._flint.fmpq_mat(right)
+        numerator, denominator = solution.numer_denom()
+        for row, low in enumerate(lows):
+            numerators = [0] * self.n_groups
+            for at, value in zip(self._kept.tolist(), column_of(numerator, row), strict=True):
+                numerators[at] = value
+            scale = power_of_two(low - self._exponent) / int(denominator)
+            yield InfluenceRow(numerators, scale)
+
+
+class SmootherInfluence:
+    """Influence rows that are given."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.group, self.n_groups = np.arange(n_rows), n_rows
+
+    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+        """Influence rows as whole numbers."""
+        for values in _dense(inputs):
+            row = Dyadic.of(values)
+            low = row.least()
+            yield InfluenceRow(row.over(low), power_of_two(low))

@@ -1,0 +1,68 @@
+"""Centring and scaling that lose nothing: shifts by a double, factors that are powers of two."""
+
+import math
+
+import numpy as np
+
+from unswayed._core.rounding import NEGLIGIBLE, SAFETY, binade
+from unswayed._typing import FloatArray, Matrix
+
+
+def dense(matrix: Matrix) -> FloatArray:
+    """Return a matrix as an array."""
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def row_norms(matrix: Matrix) -> FloatArray:
+    """Euclidean norm of every row, rounded up; 0 for zero rows only."""
+    is_sparse = hasattr(matrix, "indptr")
+    with np.errstate(over="ignore", under="ignore"):
+        if is_sparse:
+            squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+        else:
+            squares = np.einsum("ij,ij->i", matrix, matrix)
+        norms = np.sqrt(squares) * SAFETY
+    small = np.flatnonzero(squares < NEGLIGIBLE)
+    if len(small):  # squares that underflow: all entries are at most the largest one
+        largest = np.abs(dense(matrix[small])).max(axis=1, initial=0.0)
+        norms[small] = np.maximum(norms[small], largest * math.sqrt(matrix.shape[1]) * SAFETY)
+    return np.asarray(norms)
+
+
+def padded(sizes: FloatArray) -> FloatArray:
+    """Sizes of rows that are not 0, made large enough for underflow to disappear in them."""
+    return np.where(sizes == 0, 0.0, np.maximum(sizes, NEGLIGIBLE))
+
+
+def scaled_weights(sample_weight: FloatArray | None, n_rows: int) -> tuple[FloatArray, float]:
+    """Sample weights with a largest of about 1, and the power of two they were divided by."""
+    if sample_weight is None:
+        return np.ones(n_rows), 1.0
+    factor = float(binade(float(sample_weight.max())))
+    return sample_weight / factor, factor
+
+
+def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
+    """Weighted mean of each column, and exactly its value where a column is constant.
+
+    Any shift near the mean will do: the intercept takes it back.
+    """
+    if hasattr(features, "indptr"):
+        found: FloatArray = np.asarray(features.T @ share).ravel()
+        return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: FloatArray = np.asarray(share @ features)
+    low, high = features.min(axis=0), features.max(axis=0)
+    return np.asarray(np.where(low == high, low, np.clip(mean, low, high)))
+
+
+def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
+    """Powers of two that make the largest entry of each column, or its penalty, about 1."""
+    return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
+
+
+def column_peaks(features: Matrix) -> FloatArray:
+    """Largest absolute entry of each column."""
+    if hasattr(features, "indptr"):
+        return np.asarray(abs(features).max(axis=0).toarray(), dtype=np.float64).ravel()
+    return np.asarray(np.maximum(-features.min(axis=0), features.max(axis=0)))

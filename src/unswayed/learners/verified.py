@@ -1,0 +1,102 @@
+"""An inverse that comes with a proof of how good it is."""
+
+import math
+
+import numpy as np
+from scipy import linalg
+
+from unswayed._core.rounding import SAFETY, gamma
+from unswayed._typing import FloatArray
+from unswayed.learners.scaling import row_norms
+
+_CONVINCING = 0.5  # a defect above this proves nothing worth having
+_SMALL = 256  # products with matrices up to this size are cheap beside all the rest
+_SHARP = 1e-11, 1e-8  # relative residuals above which it pays to refine and measure solutions
+
+
+class VerifiedInverse:
+    """Approximate inverse G of a symmetric matrix M that is known up to an error.
+
+    If ‖I - M G‖ <= defect < 1, then M is regular and ‖M⁻¹‖ <= ‖G‖ / (1 - defect): no assumption
+    on how G was found.
+
+    Parameters
+    ----------
+    matrix : (m, m) array
+        M as computed.
+    error : float
+        Bound on the norm of what M as computed is off by.
+
+    Attributes
+    ----------
+    inverse : (m, m) array
+        G: by Cholesky, or the pseudo-inverse where that fails (and proves nothing).
+    norm, bound : float
+        At least ‖G‖ and ‖M⁻¹‖; the latter is infinite where nothing is proven.
+    residual : float
+        At least ‖b - M x‖ / ‖b‖ for every b and the computed product x = G b.
+    """
+
+    def __init__(self, matrix: FloatArray, error: float) -> None:
+        size = len(matrix)
+        self.inverse = _invert(matrix)
+        self.norm = _norm(self.inverse)
+        with np.errstate(over="ignore", invalid="ignore"):
+            missed = np.eye(size) - matrix @ self.inverse
+        # Rounding of that product, what M is off by, and rounding of products with G later on.
+        spread = _norm(matrix) + error
+        rounding = gamma(size + 2) * (spread * self.norm + math.sqrt(size))
+        defect = SAFETY * (float(np.linalg.norm(missed)) + error * self.norm + rounding)
+        self.proven = bool(defect < _CONVINCING)
+        self.bound = self.norm / (1.0 - defect) * SAFETY if self.proven else math.inf
+        self.residual = SAFETY * (defect + rounding) if self.proven else math.inf
+        self._sharp = self.proven and self.residual > _SHARP[size > _SMALL]
+        self._matrix = matrix if self._sharp else None
+        self._left = SAFETY * (gamma(size + 4) * spread + error)
+
+    def solution_norms(self, right: FloatArray, sizes: FloatArray) -> FloatArray:
+        """At least ‖M⁻¹ b‖ of every row b of `right`; sizes are at least their norms."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not self._sharp:
+                return self.bound * sizes
+            found, left = self.solve(right, sizes)
+            return SAFETY * (row_norms(found) + self.bound * left)
+
+    def solve(self, right: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solve for every row of `right`; returns at least ‖b - M x‖ of each row too.
+
+        `sizes` are at least the norms of the rows.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = right @ self.inverse
+            if self._matrix is None:
+                return found, self.residual * sizes
+            # What is left of the equations is solved for again, then measured: that is far less
+            # than G promises for every right side, where M is badly conditioned.
+            found += (right - found @ self._matrix) @ self.inverse
+            left = row_norms(right - found @ self._matrix)
+            rounding = self._left * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
+            return found, SAFETY * (left + rounding)
+
+
+def _norm(matrix: FloatArray) -> float:
+    """At least the Euclidean norm of a symmetric matrix, and that of its absolute values."""
+    rows = float(np.abs(matrix).sum(axis=1).max(initial=0.0))
+    return min(float(np.linalg.norm(matrix)), rows) * SAFETY
+
+
+def _invert(matrix: FloatArray) -> FloatArray:
+    size = len(matrix)
+    if not np.isfinite(matrix).all():
+        return np.zeros_like(matrix)  # proves nothing, and says so
+    try:
+        factor = linalg.cho_factor(matrix, lower=True)
+        inverse = linalg.cho_solve(factor, np.eye(size))
+        if not np.isfinite(inverse).all():
+            raise linalg.LinAlgError
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(matrix)
+        kept = np.abs(values) > size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
+        with np.errstate(over="ignore"):
+            inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return np.asarray((inverse + inverse.T) / 2)

@@ -1,0 +1,274 @@
+"""Ridge with fewer rows than features: z(x) = √S N⁻¹ √S C c(x) + s/Σs, N = √S C Cᵀ √S + αI.
+
+C are the centred training rows, c(x) a centred row, s the sample weights; without an intercept
+nothing is centred and the last term is missing. Everything is scaled by one power of two.
+"""
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from unswayed._core.influence import Weights
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
+from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.accuracy import Accuracy, Scores, Solution
+from unswayed.learners.definition import Definition
+from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.scaling import (
+    column_peaks,
+    dense,
+    padded,
+    row_norms,
+    scaled_weights,
+    weighted_mean,
+)
+from unswayed.learners.verified import VerifiedInverse
+
+_SMALL = 2.0**-520  # for underflow: see rounding.NEGLIGIBLE
+
+
+class WideLeastSquares:
+    """Ridge solved in the space of the rows.
+
+    Parameters
+    ----------
+    features : (n, p) matrix, dense or CSR
+    alpha : float
+    fit_intercept : bool
+    sample_weight : (n,) array, optional
+    """
+
+    design = None
+    row_scale = None
+
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
+        self.definition = Definition(
+            "ridge",
+            features,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+        )
+        self._sparse = hasattr(features, "indptr")
+        self._fit_intercept = fit_intercept
+        self._weight, factor = scaled_weights(sample_weight, self.n_rows)
+        self._total = float(self._weight.sum())
+        self._share = np.zeros(self.n_rows)
+        self._mean = np.zeros(self.n_features)
+        if fit_intercept:
+            self._share = self._weight / self._total
+            self._mean = weighted_mean(features, self._share)
+        self._root = np.sqrt(self._weight)
+        self._scale_rows(features, alpha / factor)
+        self._penalty = alpha / factor * self._scale * self._scale
+        exact = self._penalty / self._scale / self._scale * factor == alpha
+        self._measure_centring()
+        self._solver = self._invert(features, proven=exact)
+        self.accuracy = self._accuracy()
+
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    # --- fitting --------------------------------------------------------------------------
+
+    def _scale_rows(self, features: Matrix, penalty: float) -> None:
+        rows = features if self._sparse else features - self._mean
+        largest = max(float(column_peaks(rows).max(initial=0.0)), math.sqrt(penalty))
+        self._scale = float(1.0 / binade(largest))
+        self.parameter_scale = np.full(self.n_parameters, self._scale)
+        self.parameter_scale[self.n_features :] = 1.0
+        self._rows = rows * self._scale
+        # Centring would fill a sparse matrix: there the mean is taken off its products instead.
+        self._shift = self._mean * self._scale if self._sparse else np.zeros(self.n_features)
+        self._shift_size = float(np.linalg.norm(self._shift)) * SAFETY
+        sizes = row_norms(self._rows) + self._shift_size
+        self._spread = float(np.linalg.norm(self._root * sizes)) * SAFETY  # √(Σ s ‖row‖²)
+
+    def _measure_centring(self) -> None:
+        """How far the rows' own mean may be from 0: rounding of the mean that was taken off."""
+        self._off = 0.0
+        if self._fit_intercept:
+            left = np.asarray(self._share @ self._rows).ravel() - self._shift
+            rounding = gamma(self.n_rows + 8) * self._spread / math.sqrt(self._total)
+            self._off = SAFETY * (float(np.linalg.norm(left)) + rounding)
+
+    def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
+        root = self._root
+        matrix = self._inner(self._rows) * np.outer(root, root)
+        matrix[np.diag_indices_from(matrix)] += self._penalty
+        filled = 0.0
+        if self._penalty == 0 and np.isfinite(matrix).all():
+            fill = self._filling(features, matrix)
+            matrix += fill @ fill.T
+            filled = float(np.linalg.norm(fill)) ** 2
+        total = math.sqrt(self._total)
+        error = SAFETY * (
+            gamma(self.n_features + self.n_rows + 16)
+            * (self._spread**2 + self._penalty * self.n_rows + filled)
+            + 2.0 * total * self._off * self._spread
+            + (total * self._off) ** 2
+        )
+        return VerifiedInverse(matrix, error if proven else math.inf)
+
+    def _filling(self, features: Matrix, matrix: FloatArray) -> FloatArray:
+        """Directions that no row's influence has, where training rows depend on one another."""
+        root, size = self._root, self._spread / math.sqrt(self.n_rows) or 1.0
+        still = np.eye(self.n_rows)[:, root == 0] * size
+        ones = np.zeros((self.n_rows, 0))
+        if self._fit_intercept:  # centred rows add up to 0
+            ones = root[:, None] * (size / float(np.linalg.norm(root)))
+        known = np.hstack((still, ones))
+        vectors = suggested_null_vectors(matrix + known @ known.T, root)
+        rows = features.T
+        if self._fit_intercept:
+            above = np.ones((1, self.n_rows))
+            rows = sparse.vstack((rows, above)) if self._sparse else np.vstack((rows, above))
+        rows = sparse.csr_array(rows) if self._sparse else rows
+        if not are_null_vectors(rows, vectors, up_to_constant=False):
+            return known
+        found = vectors / np.where(root == 0, 1.0, root)[:, None]
+        return np.hstack((known, found * (size / np.linalg.norm(found, axis=0))))
+
+    def _right_error(self) -> float:
+        """How far √S C c(x) may be off, per unit of a row's size."""
+        total = math.sqrt(self._total)
+        return SAFETY * (
+            gamma(self.n_features + 16) * self._spread
+            + self._off * (total + self._spread + total * self._off)
+        )
+
+    def _accuracy(self) -> Accuracy:
+        solver = self._solver
+        if not solver.proven:
+            return Accuracy.none(self.n_rows)
+        entry = gamma(self.n_rows + 8) * self._share + _SMALL
+        off = self._off_by(solver.residual * self._spread, solver.norm * self._spread, 1.0)
+        return Accuracy(self._weight, entry, float(off), 1.0)
+
+    def _off_by(
+        self, left: FloatArray | float, found: FloatArray | float, sizes: FloatArray | float
+    ) -> FloatArray | float:
+        """Error of dual solutions, given what is left of their equations and their norms."""
+        right = self._right_error() * sizes
+        return SAFETY * (self._solver.bound * (left + right) + 8 * UNIT * found) + _SMALL * sizes
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def inputs(self, rows: Matrix) -> Matrix:
+        """Feature rows themselves."""
+        return rows
+
+    def _scaled(self, rows: Matrix) -> Matrix:
+        rows = sparse.csr_array(rows) if self._sparse else dense(rows) - self._mean
+        return rows * self._scale
+
+    def _inner(self, scaled: Matrix) -> FloatArray:
+        """Inner products of centred training rows with centred rows, one column per row."""
+        raw = dense(self._rows @ scaled.T)
+        if not self._sparse:
+            return raw
+        return np.asarray(
+            raw
+            - np.asarray(self._rows @ self._shift).reshape(-1, 1)
+            - np.asarray(scaled @ self._shift).reshape(1, -1)
+            + self._shift @ self._shift
+        )
+
+    def _influence(self, inner: FloatArray, sizes: FloatArray, constant: FloatArray) -> Weights:
+        """Influence rows, given inner products, one row each."""
+        found, left = self._solver.solve(inner * self._root, self._spread * sizes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.asarray(self._off_by(left, row_norms(found), sizes))
+            found = found * self._root + constant * self._share
+        return Weights(np.ascontiguousarray(found), off, sizes)
+
+    def _sizes(self, scaled: Matrix) -> FloatArray:
+        """Norms of centred rows, and 1 for the constant."""
+        constant = 1.0 + self._shift_size + self._off if self._fit_intercept else 0.0
+        return padded(row_norms(scaled) + constant)
+
+    def weights(self, rows: Matrix) -> Weights:
+        """Whole influence rows."""
+        scaled = self._scaled(rows)
+        return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, scaled, with a constant after them."""
+        found = (dense(rows) - self._mean) * self._scale
+        if not self._fit_intercept:
+            return found
+        return np.hstack((found, np.ones((len(found), 1))))
+
+    def direction_sizes(self, directions: FloatArray) -> FloatArray:
+        """Norms of directions, and their constants."""
+        norms = row_norms(directions[:, : self.n_features])
+        if self._fit_intercept:
+            norms = norms + np.abs(directions[:, -1]) * (1.0 + self._off)
+        return padded(norms)
+
+    def direction_weights(self, directions: FloatArray) -> Weights:
+        """Influence rows of directions in parameter space."""
+        linear = directions[:, : self.n_features]
+        inner = np.asarray(self._rows @ linear.T).T - (linear @ self._shift)[:, None]
+        return self._influence(inner, self.direction_sizes(directions), directions[:, -1:])
+
+    # --- labels ---------------------------------------------------------------------------
+
+    def solve(self, labels: FloatArray) -> Solution:
+        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        solver, root = self._solver, self._root
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(self._share @ labels)
+            right = root * (labels - centre) if self._fit_intercept else root * labels
+            (dual,), (left,) = solver.solve(right[None], row_norms(right[None]))
+            slope = np.asarray(self._rows.T @ (root * dual)).ravel()
+            slope = slope - self._shift * float(root @ dual)
+            values = np.append(slope, centre) if self._fit_intercept else slope
+            total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
+            size = float(np.linalg.norm(root * labels))
+            mean = float(self._share @ np.abs(labels))
+            # Of the equations for the labels as they are, not as they were centred and rounded.
+            left = SAFETY * (float(left) + terms * (size + total * mean))
+            return Solution(values, left, self._rounding(left, dual, slope) + terms * mean)
+
+    def _rounding(self, left: float, dual: FloatArray, slope: FloatArray) -> float:
+        """Error of scores beside that of the dual solution: of the slope, and of centring."""
+        total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
+        dual_size = float(np.linalg.norm(dual)) + self._solver.bound * left
+        error = (terms * self._spread + total * self._off) * dual_size
+        slope_size = float(np.linalg.norm(slope)) + self._spread * dual_size * terms
+        return SAFETY * (error + (terms + self._off) * slope_size) + _SMALL
+
+    def scores(self, rows: Matrix, solution: Solution) -> Scores:
+        """Scores of feature rows."""
+        slope, scaled = solution.values[: self.n_features], self._scaled(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.asarray(scaled @ slope)
+            if self._fit_intercept:
+                found = found + (solution.values[-1] - self._shift @ slope)
+            sizes = self._sizes(scaled)
+            norms = self._solution_norms(self._inner(scaled).T, sizes)
+            return solution.scores(found, sizes, norms)
+
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Scores of directions in parameter space."""
+        sizes = self.direction_sizes(directions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = directions @ solution.values
+            return solution.scores(found, sizes, self._solver.bound * self._spread * sizes)
+
+    def _solution_norms(self, inner: FloatArray, sizes: FloatArray) -> FloatArray:
+        """At least the norms of the rows' dual solutions."""
+        found = self._solver.solution_norms(inner * self._root, self._spread * sizes)
+        return found + self._solver.bound * self._right_error() * sizes

@@ -1,0 +1,200 @@
+"""What a certified model says of a problem, compared with the truth; every lie is one line."""
+
+import contextlib
+import math
+import warnings
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import clone
+
+from tests.soundness.truth import Fraction
+from unswayed.bias import ResolvedBias
+from unswayed.certificates import Verdict
+from unswayed.engines.rational import ExactLimits, RationalEngine
+from unswayed.exceptions import SolverPrecisionWarning
+
+
+@contextlib.contextmanager
+def ill_conditioned():
+    """Problems here are hard on purpose: the solvers of others may say so."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", SolverPrecisionWarning)
+        warnings.simplefilter("ignore", LinAlgWarning)
+        warnings.filterwarnings("ignore", message="Singular matrix", module="sklearn")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="sklearn|scipy|numpy")
+        yield
+
+
+def can_be_fitted(problem):
+    """Whether scikit-learn itself gets through: at extreme scales it may refuse its own sums."""
+    given = {} if problem.weight is None else {"sample_weight": problem.weight}
+    try:
+        with ill_conditioned():
+            clone(problem.estimator).fit(problem.matrix(problem.X), problem.targets, **given)
+    except (ValueError, np.linalg.LinAlgError):
+        return False
+    return True
+
+
+def true_rows(problem, model):
+    """Truth about the test rows as the model computed their features."""
+    learner = model.model_.learner
+    if problem.kind != "kernel-ridge":
+        return problem.true_rows(problem.influence(problem.tests))
+    inputs = learner.inputs(problem.matrix(problem.tests))
+    return problem.true_rows(problem.influence(inputs, learner.definition.matrix))
+
+
+def methods(problem):
+    """Methods that exist for a problem's model."""
+    found = ["auto", "exact"]
+    if problem.kind == "ridge":
+        found.append("box")
+        if len(problem.X) >= problem.X.shape[1]:
+            found.append("sandwich")
+    return found
+
+
+def false_verdicts(certs, true):
+    for i, row in enumerate(true):
+        verdict, overturned = certs.verdict[i], row.overturned(certs.budget)
+        if verdict == (Verdict.ROBUST if overturned else Verdict.NOT_ROBUST):
+            yield (
+                f"row {i}: {verdict} at budget {certs.budget}, but {row.minimum_budget} label "
+                f"changes overturn it (score {float(row.score)!r})"
+            )
+
+
+def false_ranges(certs, true):
+    for i, row in enumerate(true):
+        if certs.error[i] == math.inf:  # it says that it knows nothing
+            continue
+        up, down = row.reach(certs.budget)
+        low, high = row.score - down, row.score + up
+        ends = (
+            ("low", certs.low[i], "above", low, lambda said, true: said <= true),
+            ("high", certs.high[i], "below", high, lambda said, true: said >= true),
+            ("inner_low", certs.inner_low[i], "below", low, lambda said, true: said >= true),
+            ("inner_high", certs.inner_high[i], "above", high, lambda said, true: said <= true),
+        )
+        for name, said, where, end, holds in ends:
+            if not holds(said, end):
+                gap = float(abs(Fraction(float(said)) - end)) if math.isfinite(said) else math.nan
+                yield f"row {i}: {name} {said!r} is {where} the true end by {gap:.1e}"
+        if not abs(row.score - Fraction(float(certs.score[i]))) <= certs.error[i]:
+            yield (
+                f"row {i}: score {certs.score[i]!r} ± {certs.error[i]!r} misses the true one, "
+                f"{float(row.score)!r}"
+            )
+
+
+def false_budgets(said, true):
+    for i, row in enumerate(true):
+        low, high, least = said.low[i], said.high[i], row.minimum_budget
+        if low > least or high < least:  # NaN: it says that it knows nothing
+            yield f"row {i}: minimum budget {low} to {high}, but it is {least}"
+
+
+def unresolved(certs, problem, true):
+    """What is wrong with certificates that exact arithmetic has settled."""
+    yield from false_verdicts(certs, true)
+    yield from false_ranges(certs, true)
+    for i, row in enumerate(true):
+        if certs.verdict[i] == Verdict.UNDECIDED:
+            yield f"row {i}: undecided after exact arithmetic"
+        if certs.minimum_budget[i] != row.minimum_budget:
+            yield f"row {i}: minimum budget {certs.minimum_budget[i]}, but it is exactly " + str(
+                row.minimum_budget
+            )
+        witness = certs.witness(i)
+        if row.overturned(certs.budget) and not _overturns(witness, problem, row):
+            yield f"row {i}: {witness} is no smallest set of label changes that overturns it"
+
+
+def _overturns(witness, problem, row):
+    """Whether a witness is as small as can be, and its labels change the prediction, exactly.
+
+    Labels are doubles: what was added to them is the end of the interval that rounds to them.
+    """
+    if witness is None or len(witness) != row.minimum_budget:
+        return False
+    rows = witness.indices.tolist()
+    ends = []
+    for i, label in zip(rows, witness.labels.tolist(), strict=True):
+        both = problem.lower[i], problem.upper[i]
+        ends.append([end for end in both if problem.targets[i] + end == label])
+    if not all(ends):
+        return False
+    for sign in (1, -1):
+        offsets = [
+            max(each, key=lambda end, i=i: sign * row.z[i] * Fraction(end))
+            for i, each in zip(rows, ends, strict=True)
+        ]
+        if not rows or row.overturned_by(rows, offsets):
+            return True
+    return False
+
+
+def wrong_exactly(rows, problem, true):
+    """What the rational engine gets wrong; every row, for certificates ask it about few."""
+    for i, (found, row) in enumerate(zip(rows, true, strict=True)):
+        kind, value = row.question
+        limits = (
+            ExactLimits.radius(value)
+            if kind == "radius"
+            else ExactLimits.sign(found.score)
+            if kind == "sign"
+            else ExactLimits.threshold(found.score, value)
+        )
+        if found.score != row.score or found.reach(problem.budget) != row.reach(problem.budget):
+            yield f"row {i}: the exact range is off"
+        if found.minimum_budget(limits) != row.minimum_budget:
+            yield f"row {i}: the exact minimum budget is off"
+        if row.minimum_budget < math.inf:
+            changed, offsets, _ = found.changes(limits, row.minimum_budget)
+            if len(changed) != row.minimum_budget or (
+                len(changed) and not row.overturned_by(changed.tolist(), offsets.tolist())
+            ):
+                yield f"row {i}: the exact changes do not overturn it"
+
+
+def lies(problem):
+    """Everything that is false in what the package says of a problem, and how many cases it has."""
+    with ill_conditioned():
+        model = problem.fitted()
+        tests = problem.matrix(problem.tests)
+        true = true_rows(problem, model)
+        found, n_cases = [], len(true)
+
+        def note(what, complaints):
+            found.extend(f"{what}, {complaint}" for complaint in complaints)
+
+        learner = model.model_.learner
+        bias = ResolvedBias(problem.lower, problem.upper, problem.budget)
+        engine = RationalEngine(learner.definition, bias, problem.targets)
+        note("rational", wrong_exactly(engine.rows(learner.inputs(tests)), problem, true))
+        for method in methods(problem):
+            certs = model.certify(tests, method=method)
+            note(f"method={method!r}", false_verdicts(certs, true))
+            note(f"method={method!r}", false_ranges(certs, true))
+        note("minimum_budgets", false_budgets(model.minimum_budgets(tests), true))
+        note("certificates", false_budgets(certs.minimum_budgets, true))
+        method = methods(problem)[problem.seed % len(methods(problem))]
+        certs = model.certify(tests, method=method, resolve="exact")
+        note(f"method={method!r}, resolve='exact'", unresolved(certs, problem, true))
+        if model.minimum_budget(tests, resolve="exact").tolist() != [
+            row.minimum_budget for row in true
+        ]:
+            found.append("minimum_budget, resolve='exact': not the true ones")
+        if problem.kind == "ridge":
+            true = problem.true_coefficients()
+            n_cases += len(true)
+            note("rational coefficients", wrong_exactly(engine.coefficients(), problem, true))
+            certs = model.certify_coefficients()
+            note("coefficients", false_verdicts(certs, true))
+            note("coefficients", false_ranges(certs, true))
+            note("coefficients", false_budgets(certs.minimum_budgets, true))
+            certs = model.certify_coefficients(resolve="exact")
+            note("coefficients, resolve='exact'", unresolved(certs, problem, true))
+    return found, n_cases

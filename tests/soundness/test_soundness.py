@@ -1,0 +1,78 @@
+"""Nothing that is said is false: tens of thousands of cases against exact rational truth.
+
+A case is one test row, or one coefficient, of one problem. A failure prints the problem;
+``python -m pytest tests/soundness -k "near-ties"`` runs one family.
+"""
+
+import numpy as np
+import pytest
+
+from tests.soundness.cases import FAMILIES, make
+from tests.soundness.checks import can_be_fitted, ill_conditioned, lies
+from unswayed.certificates import Verdict
+from unswayed.engines import auto
+
+CHUNK = 100
+SHOWN = 3  # problems of a failing chunk that are printed
+
+CHUNKS = [
+    (family, start)
+    for family, (_, n_problems) in FAMILIES.items()
+    for start in range(0, n_problems, CHUNK)
+]
+
+
+@pytest.fixture(autouse=True)
+def eager_auto(monkeypatch):
+    """Let "auto" try its bounds on few rows; without them it would repeat "exact"."""
+
+    def can_build(engine, n_rows):
+        exact = engine._exact
+        return exact.has_parameters and exact.precision.proven and exact.learner.design is not None
+
+    for name, value in (("_FIRST", 2), ("_CHUNK", 3), ("_LOT", 2)):
+        monkeypatch.setattr(auto, name, value)
+    monkeypatch.setattr(auto.AutoEngine, "_worth_building", can_build)
+    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda engine, seconds, n_rows: True)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    """Problems are tiny: to start threads for them would take longer than to answer."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.mark.parametrize(("family", "start"), CHUNKS)
+def test_nothing_that_is_said_is_false(family, start):
+    n_problems = min(CHUNK, FAMILIES[family][1] - start)
+    failures, n_checked, n_cases = [], 0, 0
+    for seed in range(start, start + n_problems):
+        problem = make(family, seed)
+        if not can_be_fitted(problem):
+            continue
+        complaints, cases = lies(problem)
+        n_checked += 1
+        n_cases += cases
+        if complaints:
+            failures.append("\n".join([*complaints, str(problem)]))
+    assert not failures, (
+        f"{len(failures)} of {n_checked} problems of {family!r} were answered falsely:\n\n"
+        + "\n\n".join(failures[:SHOWN])
+    )
+    assert n_checked >= 0.9 * n_problems
+    assert n_cases >= 3 * n_checked
+
+
+def test_there_are_five_thousand_problems():
+    assert sum(n_problems for _, n_problems in FAMILIES.values()) * 0.9 > 5000
+
+
+def test_ordinary_cases_are_decided_without_exact_arithmetic():
+    undecided, n_rows = 0, 0
+    for seed in range(FAMILIES["ordinary"][1]):
+        problem = make("ordinary", seed)
+        with ill_conditioned():
+            verdict = problem.fitted().certify(problem.matrix(problem.tests)).verdict
+        undecided += int(np.sum(verdict == Verdict.UNDECIDED))
+        n_rows += len(verdict)
+    assert undecided <= 0.001 * n_rows
