@@ -7,6 +7,7 @@ Schema than it uses.
 import base64
 import json
 import math
+import reprlib
 import struct
 import zlib
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def shown(value: object) -> str:
     """Write a value of a file for a message: short, and without control characters."""
-    text = repr(value)
+    text = reprlib.repr(value) if isinstance(value, list | dict) else repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
 
 
