@@ -161,7 +161,7 @@ def _claims(
         verdict = Verdict(certificates.verdict[row])
         claim: dict[str, Any] = {"row": int(row), "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and "radius" not in question.rule:
-            claim["decision"] = _decision(question.rule, float(certificates.score[row]))
+            claim["decision"] = question.decision(row)
         ends = (("low", certificates.low[row]), ("high", certificates.high[row]))
         claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
         if not np.isnan(least.low[row]):
@@ -180,13 +180,6 @@ def _bounds(low: float, high: float) -> Any:
     """Minimum budget, or from and to what rounding leaves open."""
     ends = [int(end) if math.isfinite(end) else "never" for end in (low, high)]
     return ends[0] if low == high else ends
-
-
-def _decision(rule: dict[str, Any], score: float) -> int:
-    """Class, or sign of a coefficient."""
-    if "threshold" in rule:
-        return int(score > rule["threshold"])
-    return int(np.sign(score))
 
 
 def _witness(question: "Question", row: int, budget: int) -> dict[str, Any]:

@@ -123,6 +123,15 @@ class Question:
                 found.low[at] = found.high[at] = row.minimum_budget(self.limits(row.score))
         return found[self.group]
 
+    def decision(self, row: int) -> int:
+        """Class (0 or 1), or sign of a coefficient, where the verdict says that it is known."""
+        at = int(self.group[row])
+        # A double may round an exact score onto the threshold.
+        exact = self._settled.get(at)
+        above = exact.score if exact is not None else Fraction(float(self.scores.value[at]))
+        above -= Fraction(self.rule.get("threshold", 0.0))
+        return int(above > 0) - int(above < 0 and "threshold" not in self.rule)
+
     def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
         """Smallest set of label changes that overturns a row: rows, offsets, the score then."""
         at = int(self.group[row])
@@ -143,9 +152,9 @@ class Question:
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
         """Write certificates to a file that anyone can check, and what they are about beside it."""
-        write_certificates(certificates, self, path)
         if data is not None:
             write_data(self, data)
+        write_certificates(certificates, self, path)
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Build a frame of the library the rows came in."""
