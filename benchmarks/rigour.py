@@ -29,14 +29,17 @@ def without_rigour() -> Iterator[None]:
     def nothing(self, *rows):
         return np.zeros(1)
 
+    def no_norms(rows):
+        return np.zeros(rows.shape[0])
+
     with (
         mock.patch.object(VerifiedInverse, "solve", solve),
         mock.patch.object(VerifiedInverse, "solution_norms", nothing),
         mock.patch.object(Precision, "errors", errors),
-        mock.patch("unswayed.learners.least_squares.row_norms", lambda rows: np.zeros(1)),
+        mock.patch("unswayed.learners.least_squares.row_norms", no_norms),
         mock.patch("unswayed.learners.least_squares.padded", lambda sizes: sizes),
-        mock.patch("unswayed.learners.kernel.row_norms", lambda rows: np.zeros(1)),
-        mock.patch("unswayed.learners.kernel.padded", lambda sizes: np.zeros(1)),
+        mock.patch("unswayed.learners.kernel.row_norms", no_norms),
+        mock.patch("unswayed.learners.kernel.padded", lambda sizes: sizes),
     ):
         yield
 

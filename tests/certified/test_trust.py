@@ -22,6 +22,7 @@ from unswayed import (
     Verdict,
     robustness_curve,
 )
+from unswayed.engines.rows import FeatureRows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -191,6 +192,6 @@ def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
         return kernel(block)
 
     monkeypatch.setattr(model.model_.learner, "inputs", watched)
-    scores = model.model_.learner.scores(rows, model.solution_).value
+    scores = FeatureRows.of(model.model_.learner, rows).scores(model.solution_).value
     assert len(scores) == len(rows)
     assert max(asked) * len(X) <= 2**22

@@ -66,7 +66,8 @@ def weight(rng):
 def influence(model, X):
     """Influence rows of a fitted model as the engine computes them."""
     learner = model.model_.learner
-    weights = learner.weights(as_matrix(before_final(model.estimator_, X))).values
+    inputs = learner.inputs(as_matrix(before_final(model.estimator_, X)))
+    weights = learner.weights(inputs).values
     if learner.design is None:
         return weights
     rows = np.asarray((learner.design @ weights.T).T)

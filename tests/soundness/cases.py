@@ -470,23 +470,23 @@ def smoothers(rng, family, seed):
 
 
 FAMILIES = {
-    "ordinary": (ordinary, 1000),
+    "ordinary": (ordinary, 700),
     "many-rows": (many_rows, 100),
     "long": (long, 20),
-    "near-ties": (near_ties, 900),
-    "integers": (integers, 700),
+    "near-ties": (near_ties, 800),
+    "integers": (integers, 600),
     "decimals": (decimals, 300),
-    "collinear": (collinear, 500),
+    "collinear": (collinear, 400),
     "hilbert": (hilbert, 250),
-    "rank-deficient": (rank_deficient, 600),
+    "rank-deficient": (rank_deficient, 450),
     "scales": (scales, 400),
     "subnormal": (subnormal, 200),
-    "tiny": (tiny, 300),
+    "tiny": (tiny, 250),
     "duplicates": (duplicates, 200),
     "sparse": (sparse_input, 250),
     "large-means": (large_means, 250),
-    "kernels": (kernels, 350),
-    "smoothers": (smoothers, 300),
+    "kernels": (kernels, 300),
+    "smoothers": (smoothers, 250),
 }
 
 

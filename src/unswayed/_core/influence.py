@@ -1,5 +1,6 @@
 """Influence rows over the entries: z = A·w, block by block, dense or sparse."""
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -30,6 +31,20 @@ class WeightRows(Protocol):
     def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop, one row each."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeRows:
+    """Weights that were made already."""
+
+    weights: Weights
+
+    def __len__(self) -> int:
+        return len(self.weights.values)
+
+    def block(self, start: int, stop: int) -> Weights:
+        """Weights of rows start to stop."""
+        return Weights(*(each[start:stop] for each in self.weights))
 
 
 class InfluenceMap:

@@ -61,7 +61,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
 def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray], None]) -> None:
@@ -92,7 +92,7 @@ def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray],
     if workers <= 1:
         drain()
         return
-    with _one_blas_thread, ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread, ThreadPoolExecutor(workers) as pool:
         try:
             jobs = [pool.submit(drain) for _ in range(workers)]
             wait(jobs)

@@ -64,6 +64,23 @@ def narrower(value: FloatArray, error: FloatArray) -> FloatArray:
         return np.where(error == 0, value, np.nextafter(value - error, -np.inf))
 
 
+def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
+    """At least `value + moved + error`; exactly that where nothing rounds.
+
+    Examples
+    --------
+    >>> above(np.array([1.0]), np.array([0.5]), np.array([0.0])).tolist()
+    [1.5]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return wider(value + moved, wider(error, subtraction_error(value, -moved)))
+
+
+def below(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
+    """At most `value + moved - error`; exactly that where nothing rounds."""
+    return -above(-value, -moved, error)
+
+
 def subtraction_error(a: FloatArray, b: FloatArray | float) -> FloatArray:
     """How far the double `a - b` is from the difference: exactly 0 where it is exact.
 

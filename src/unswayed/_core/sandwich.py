@@ -127,9 +127,11 @@ class AnchoredBounds:
         for box in self.boxes:
             box_up, box_down = box.reach(rests.directions, rests.sizes)
             up, down = np.minimum(up, box_up), np.minimum(down, box_down)
-        extra = self._rounding * rests.sizes
-        growth = 1.0 + 16 * UNIT
-        return growth * (rests.up + up + extra), growth * (rests.down + down + extra)
+        with np.errstate(invalid="ignore", over="ignore"):
+            extra = self._rounding * rests.sizes
+            growth = 1.0 + 16 * UNIT
+            up, down = growth * (rests.up + up + extra), growth * (rests.down + down + extra)
+        return np.where(np.isnan(up), np.inf, up), np.where(np.isnan(down), np.inf, down)
 
     def _untouched(self, directions: FloatArray, sizes: FloatArray) -> _Rests:
         nothing = np.zeros(len(directions))

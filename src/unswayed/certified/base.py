@@ -141,7 +141,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         self._label_size = float(np.abs(self.targets_).max())
         self.solution_ = self.model_.learner.solve(self.targets_)
         self.engine_ = ExactEngine(self.model_.learner, resolved)
-        self._check_precision(seen, self.model_.learner.scores(features, self.solution_).value)
+        checked = FeatureRows.of(self.model_.learner, features[:_CHECKED])
+        self._check_precision(seen, checked.scores(self.solution_).value)
         self.auto_ = AutoEngine(self.engine_)
         return self
 
@@ -219,10 +220,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         seen = before_final(self.estimator_, rows)
         features = as_matrix(seen)
         first, group = distinct_rows(features)
-        distinct = features[first]
-        scores = self.model_.learner.scores(distinct, self.solution_)
+        weights = FeatureRows.of(self.model_.learner, features[first])
+        scores = weights.scores(self.solution_)
         self._check_precision(seen, scores.value[group])
-        weights = FeatureRows(self.model_.learner, distinct)
         margins, limits = self._margins(scores), self._limits()
         return self._put(weights, group, scores, margins, limits, X, resolve, self._rule())
 
@@ -310,7 +310,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             method = self.parameter_box(budget=budget)
         elif method == "sandwich":
             method = self.sandwich(budget=budget)
-        directions = self._linear_learner().directions(rows.rows)
+        self._linear_learner()
+        directions = rows.directions(slice(None))
         if isinstance(method, ParameterBox):
             sizes = self._linear_learner().direction_sizes(directions)
             return Answer.bounded(method.bounds(directions, sizes), margins)

@@ -125,7 +125,7 @@ def _inputs(question: "Question") -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
     if not isinstance(question.weights, FeatureRows):
         return None
-    return question.engine.learner.inputs(question.weights.rows)[question.group]
+    return question.weights.inputs.take(question.group)
 
 
 def _dense(matrix: Matrix) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unswayed._core.dyadic import enclose
 from unswayed._core.influence import WeightRows
-from unswayed._core.rounding import narrower, wider
+from unswayed._core.rounding import above, below
 from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
@@ -55,8 +55,7 @@ class Question:
         missing = np.array([row for row in rows.tolist() if row not in self._settled], dtype=int)
         if len(missing):
             if isinstance(self.weights, FeatureRows):
-                inputs = self.engine.learner.inputs(self.weights.rows[missing])
-                found = self._rational.rows(inputs)
+                found = self._rational.rows(self.weights.inputs.take(missing))
             else:
                 found = self._rational.coefficients(missing)
             self._settled.update(zip(missing.tolist(), found, strict=True))
@@ -79,10 +78,10 @@ class Question:
         score, error, bounds = self.scores.value.copy(), self.scores.error, answer.bounds
         with np.errstate(invalid="ignore"):
             ends = {
-                "low": narrower(score - bounds.outer_down, error),
-                "high": wider(score + bounds.outer_up, error),
-                "inner_low": wider(score - bounds.inner_down, error),
-                "inner_high": narrower(score + bounds.inner_up, error),
+                "low": below(score, -bounds.outer_down, error),
+                "high": above(score, bounds.outer_up, error),
+                "inner_low": above(score, -bounds.inner_down, error),
+                "inner_high": below(score, bounds.inner_up, error),
             }
             columns = {"score": score, "error": error + bounds.error} | ends
         if self.resolve:

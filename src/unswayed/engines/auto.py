@@ -19,7 +19,6 @@ from unswayed.engines.exact import ExactEngine
 from unswayed.engines.margins import Margins
 from unswayed.engines.rows import FeatureRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
-from unswayed.learners.protocol import LinearLearner
 
 _FIRST = 64  # rows timed exactly before anything is decided
 _CHUNK = 256  # rows of the first chunk: early anchors help all later rows; chunks then double
@@ -96,8 +95,7 @@ class AutoEngine:
 
     def _build(self, rows: FeatureRows, budget: int, first: int) -> Sandwich:
         sandwich = Sandwich(self._exact, budget)
-        learner: LinearLearner = rows.learner  # type: ignore[assignment]
-        sandwich.add(learner.directions(rows.rows[:first]))
+        sandwich.add(rows.directions(slice(first)))
         while len(self._warm) >= _KEPT:
             self._warm.pop(next(iter(self._warm)))
         self._warm[budget] = sandwich
@@ -132,8 +130,7 @@ class AutoEngine:
     ) -> bool:
         """Decide a chunk; return whether that is cheaper than exact alone."""
         started = time.perf_counter()
-        learner: LinearLearner = rows.learner  # type: ignore[assignment]
-        directions = learner.directions(rows.rows[here])
+        directions = rows.directions(here)
         asked = margins[here]
         found = sandwich.answer(directions, asked, sharp=False)
         open_rows = np.flatnonzero(found.verdict == Verdict.UNDECIDED)

@@ -7,20 +7,31 @@ import hashlib
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from unswayed._core import selection
-from unswayed._core.influence import InfluenceMap, WeightRows, Weights
+from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
 from unswayed._core.parallel import block_starts, run_blocks
 from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.bias import ResolvedBias
 from unswayed.certificates import MinimumBudgets
 from unswayed.engines.margins import Margins
 from unswayed.engines.precision import RELATIVE, Precision
 from unswayed.learners.protocol import Learner
+
+_AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
+
+
+class _Rounded(NamedTuple):
+    """What the errors of rows are relative to (see `Weights`), and rows that have none."""
+
+    off: FloatArray
+    size: FloatArray
+    exact: BoolArray
 
 
 class ExactEngine:
@@ -35,36 +46,51 @@ class ExactEngine:
         self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
         self.precision = Precision(learner, bias)
 
-    def _run(self, weights: WeightRows, work: Callable[[FloatArray, Weights, slice], None]) -> None:
-        """Call ``work(influence rows, their weights, their place)`` for all rows, in blocks."""
-        entries = len(self.influence.entries)
-        starts = block_starts(len(weights), 8 * max(self.influence.width, entries))
+    def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> _Rounded:
+        """Call ``work(influence rows, their place)`` for all rows, block by block.
+
+        Errors are bounded for all rows at once, later: beside the kernels, which hold no GIL,
+        small steps of Python would keep the threads waiting for one another.
+        """
+        entries, precision, n_rows = self.influence.entries, self.precision, len(weights)
+        starts = block_starts(n_rows, 8 * max(self.influence.width, len(entries)))
+        rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.zeros(n_rows, dtype=bool))
+        if n_rows * self.influence.width <= _AT_ONCE:
+            weights = MadeRows(weights.block(0, n_rows))
 
         def block(start: int, stop: int, buffer: FloatArray) -> None:
-            found = weights.block(start, stop)
-            work(self.influence(found.values, buffer), found, slice(start, stop))
+            here = slice(start, stop)
+            values, rounded.off[here], rounded.size[here] = weights.block(start, stop)
+            z = self.influence(values, buffer)
+            if precision.given:
+                rounded.exact[here] = precision.exact_rows(z, entries)
+            work(z, here)
 
-        run_blocks(starts, entries, block)
+        run_blocks(starts, len(entries), block)
+        return rounded
 
     def _errors(
-        self, z: FloatArray, weights: Weights, budget: float, reach: FloatArray
+        self, rounded: _Rounded, budget: FloatArray | float, reach: FloatArray, relative: float
     ) -> FloatArray:
         """Bounds on the errors of reaches."""
-        exact = self.precision.exact_rows(z, self.influence.entries)
+        off, size, exact = rounded
+        if reach.ndim == 2:
+            off, size, exact = off[:, None], size[:, None], exact[:, None]
         with np.errstate(invalid="ignore"):
-            found = self.precision.errors(weights.off, weights.size, budget) + RELATIVE * reach
+            found = self.precision.errors(off, size, budget) + relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def reach(self, weights: WeightRows, budget: int) -> Bounds:
         """How far `budget` labels can raise and lower the score of each row."""
-        up, down, error = np.empty((3, len(weights)))
+        up, down = np.empty((2, len(weights)))
 
-        def work(z: FloatArray, found: Weights, here: slice) -> None:
+        def work(z: FloatArray, here: slice) -> None:
             up[here], down[here] = selection.reach(z, self.influence.entries, budget)
-            error[here] = self._errors(z, found, budget, np.maximum(up[here], down[here]))
 
-        self._run(weights, work)
-        return Bounds.around(up, down, error)
+        rounded = self._run(weights, work)
+        return Bounds.around(
+            up, down, self._errors(rounded, budget, np.maximum(up, down), RELATIVE)
+        )
 
     def extremes(self, weights: WeightRows, budget: int) -> tuple[Bounds, FloatArray, FloatArray]:
         """Reach up and down of each row, and what the labels that attain it do to any score.
@@ -72,19 +98,19 @@ class ExactEngine:
         The last two hold one vector per row: its product with another row's weights is how far
         the same label changes move that row's score.
         """
-        up, down, error = np.empty((3, len(weights)))
+        up, down = np.empty((2, len(weights)))
         moved_up = np.empty((len(weights), self.influence.width))
         moved_down = np.empty_like(moved_up)
 
-        def work(z: FloatArray, found: Weights, here: slice) -> None:
+        def work(z: FloatArray, here: slice) -> None:
             for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
                 best = selection.extremes(z, self.influence.entries, budget, sign)
                 reached[here] = best.reach
                 moved[here] = [self.influence.pull_back(*best.changes(i)) for i in range(len(z))]
-            error[here] = self._errors(z, found, budget, np.maximum(up[here], down[here]))
 
-        self._run(weights, work)
-        return Bounds.around(up, down, error), moved_up, moved_down
+        rounded = self._run(weights, work)
+        errors = self._errors(rounded, budget, np.maximum(up, down), RELATIVE)
+        return Bounds.around(up, down, errors), moved_up, moved_down
 
     @property
     def has_parameters(self) -> bool:
@@ -110,52 +136,49 @@ class ExactEngine:
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
         """Least number of labels that overturns each row; inf if all of them do not."""
-        low, high = np.empty((2, len(weights)))
+        count, before, after = np.empty((3, len(weights), 2))
+        error = 0.0
 
-        def work(z: FloatArray, found: Weights, here: slice) -> None:
-            budgets = self._crossings(z, found, margins[here])
-            low[here], high[here] = budgets.low, budgets.high
+        def work(z: FloatArray, here: slice) -> None:
+            nonlocal error
+            up, down = margins.up[here], margins.down[here]
+            found = selection.minimum_budget(z, self.influence.entries, up, down)
+            count[here], before[here], after[here] = found.count, found.before, found.after
+            error = found.error
 
-        self._run(weights, work)
-        return MinimumBudgets(low, high)
+        rounded = self._run(weights, work)
+        sure = self._sure(selection.Crossings(count, before, after, error), rounded, margins)
+        low = count.min(axis=1)
+        found = MinimumBudgets(low, low.copy())
+        for row in np.flatnonzero(~sure).tolist():
+            found.low[row], found.high[row] = self._between(
+                weights.block(row, row + 1), margins[row : row + 1]
+            )
+        return found
 
-    def _crossings(self, z: FloatArray, weights: Weights, margins: Margins) -> MinimumBudgets:
-        entries = self.influence.entries
-        found = selection.minimum_budget(z, entries, margins.up, margins.down)
-        exact = self.precision.exact_rows(z, entries)[:, None]
-        margin = np.stack((margins.up, margins.down), axis=1)
-        off, size, slack = (each[:, None] for each in (*weights[1:], margins.slack))
-
-        def error(reach: FloatArray, count: FloatArray) -> FloatArray:
-            most = self.precision.errors(off, size, count) + (RELATIVE + found.error) * reach
-            return np.where(exact, 0.0, most) + slack
-
-        before, after = found.before, found.after
+    def _sure(self, found: selection.Crossings, rounded: _Rounded, margins: Margins) -> BoolArray:
+        """Rows whose least count is what it says, whatever was rounded."""
+        margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
+        relative, fewer = RELATIVE + found.error, np.maximum(found.count - 1, 0)
         with np.errstate(invalid="ignore"):
-            enough = narrower(after, error(after, found.count)) > margin
-            too_few = wider(before, error(before, np.maximum(found.count - 1, 0))) <= margin
-            too_few |= np.isposinf(margin)
-        least = found.least
+            off_after = self._errors(rounded, found.count, found.after, relative) + slack
+            off_before = self._errors(rounded, fewer, found.before, relative) + slack
+            enough = narrower(found.after, off_after) > margin
+            too_few = (wider(found.before, off_before) <= margin) | np.isposinf(margin)
         # Overturned by the least count in one direction, by no smaller count in either.
-        sure = (enough & (found.count == least[:, None])).any(axis=1) | np.isposinf(least)
-        sure &= too_few.all(axis=1)
-        low, high = least.copy(), least.copy()
-        unsure = np.flatnonzero(~sure)
-        if len(unsure):
-            some = Weights(*(each[unsure] for each in weights))
-            low[unsure], high[unsure] = self._between(z[unsure], some, margins[unsure])
-        known = np.isfinite(margins.slack) & self.precision.proven
-        return MinimumBudgets(np.where(known, low, np.nan), np.where(known, high, np.nan))
+        least = found.least
+        overturned = (enough & (found.count == least[:, None])).any(axis=1) | np.isposinf(least)
+        return np.asarray(overturned & too_few.all(axis=1) & np.isfinite(margins.slack))
 
-    def _between(
-        self, z: FloatArray, weights: Weights, margins: Margins
-    ) -> tuple[FloatArray, FloatArray]:
-        """Smallest and largest counts that rounding leaves possible."""
-        entries = self.influence.entries
+    def _between(self, weights: Weights, margins: Margins) -> tuple[float, float]:
+        """Smallest and largest counts that rounding leaves possible for one row."""
+        if not (self.precision.proven and np.isfinite(margins.slack[0])):
+            return np.nan, np.nan
+        z, entries = self.influence(weights.values), self.influence.entries
         most = self.precision.errors(weights.off, weights.size, np.inf) + margins.slack
 
-        def least(up: FloatArray, down: FloatArray) -> FloatArray:
-            return selection.minimum_budget(z, entries, up, down).least
+        def least(up: FloatArray, down: FloatArray) -> float:
+            return float(selection.minimum_budget(z, entries, up, down).least[0])
 
         up, down = margins.up, margins.down
         less, more = 1.0 - 2 * RELATIVE, 1.0 + 2 * RELATIVE
@@ -165,7 +188,7 @@ class ExactEngine:
                 np.where(np.isposinf(down), down, narrower(down * less, most)),
             )
             high = least(wider(up * more, most), wider(down * more, most))
-        return np.maximum(low, 1.0), high
+        return max(low, 1.0), high
 
     # --- witnesses ------------------------------------------------------------------------
 
@@ -178,18 +201,19 @@ class ExactEngine:
         moves the score; None if rounding hides it. Of equally strong labels those with the
         lowest row numbers are taken.
         """
-        found, margins = weights.block(row, row + 1), margins[row : row + 1]
-        z = self.influence(found.values)
-        needed = self._crossings(z, found, margins).high[0]
+        one, margins = weights.block(row, row + 1), margins[row : row + 1]
+        needed = self.minimum_budget(MadeRows(one), margins).high[0]
         if not needed <= budget:
             return None
-        count = int(needed)
+        z, count = self.influence(one.values), int(needed)
+        exact = self.precision.exact_rows(z, self.influence.entries)
+        rounded = _Rounded(one.off, one.size, exact)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
             # lexsort's last key leads: strongest first, then lowest row number.
             chosen = np.sort(np.lexsort((np.arange(len(strength)), -strength))[:count])
             reach = np.array([math.fsum(strength[chosen])])
-            error = self._errors(z, found, count, reach) + margins.slack
+            error = self._errors(rounded, count, reach, RELATIVE) + margins.slack
             if narrower(reach, error) > margin:
                 return chosen, offset[chosen], sign * float(reach[0])
         return None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.box import Box
-from unswayed._core.rounding import gamma, narrower, wider
+from unswayed._core.rounding import above, below, gamma
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
 from unswayed.engines.exact import ExactEngine
@@ -51,8 +51,8 @@ class ParameterBox:
         return cls(
             names,
             values.value,
-            narrower(values.value - found.outer_down, values.error),
-            wider(values.value + found.outer_up, values.error),
+            below(values.value, -found.outer_down, values.error),
+            above(values.value, found.outer_up, values.error),
             budget,
             engine.fingerprint,
             Box(found.outer_up / scale, found.outer_down / scale),

@@ -1,32 +1,49 @@
 """Rows put to an engine, as weights made on demand."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.engines.inputs import InputRows
 from unswayed.learners.accuracy import Scores, Solution
 from unswayed.learners.protocol import Learner, LinearLearner
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureRows:
-    """Weights of feature rows."""
+    """Weights of feature rows: of all inputs, or of those that are chosen."""
 
     learner: Learner
-    rows: Matrix
+    inputs: InputRows
+    which: IntArray
+
+    @classmethod
+    def of(cls, learner: Learner, rows: Matrix) -> "FeatureRows":
+        """All of the rows."""
+        return cls(learner, InputRows(learner, rows), np.arange(rows.shape[0]))
 
     def __len__(self) -> int:
-        return int(self.rows.shape[0])
+        return len(self.which)
 
     def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop."""
-        return self.learner.weights(self.rows[start:stop])
+        return self.learner.weights(self.inputs.take(self.which[start:stop]))
 
     def take(self, which: IntArray) -> "FeatureRows":
         """Some of the rows."""
-        return FeatureRows(self.learner, self.rows[which])
+        return FeatureRows(self.learner, self.inputs, self.which[which])
+
+    def directions(self, here: slice) -> FloatArray:
+        """Some of the rows as directions in parameter space."""
+        learner: LinearLearner = self.learner  # type: ignore[assignment]
+        return learner.directions(self.inputs.take(self.which[here]))
+
+    def scores(self, solution: Solution) -> Scores:
+        """Scores of all rows."""
+        parts = [self.learner.scores(block, solution) for block in self.inputs.blocks()]
+        return Scores.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +75,7 @@ class UnitRows:
         """Their values, in the user's units."""
         blocks = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
         parts = [self.learner.direction_scores(block, solution) for block in blocks]
-        return Scores(*(np.concatenate(each) for each in zip(*map(astuple, parts), strict=True)))
+        return Scores.concatenate(parts)
 
     def _units(self, start: int, stop: int) -> FloatArray:
         units = np.zeros((stop - start, self.learner.n_parameters))

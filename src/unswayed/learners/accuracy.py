@@ -1,6 +1,7 @@
 """How far what a learner computes may be from its definition."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,14 @@ class Scores:
 
     value: FloatArray
     error: FloatArray
+
+    @classmethod
+    def concatenate(cls, parts: "Sequence[Scores]") -> "Scores":
+        """Scores of several sets of rows, one after the other."""
+        return cls(
+            np.concatenate([part.value for part in parts]),
+            np.concatenate([part.error for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,18 +64,13 @@ class KernelLearner:
         """Kernel rows."""
         return np.asarray(self._model._get_kernel(rows, self._model.X_fit_), dtype=np.float64)
 
-    def _blocks(self, rows: Matrix) -> Any:
-        """Kernel rows in blocks: those of all rows with all training rows would be T×n."""
-        step = max(1, 2**22 // self.n_rows)
-        return (self.inputs(rows[at : at + step]) for at in range(0, rows.shape[0], step))
-
     def _weighted(self, kernel: FloatArray) -> tuple[FloatArray, FloatArray]:
         weighted = kernel * self._scale * self._root
         return weighted, padded(row_norms(weighted))
 
-    def weights(self, rows: Matrix) -> Weights:
+    def weights(self, inputs: FloatArray) -> Weights:
         """Whole influence rows."""
-        right, sizes = self._weighted(self.inputs(rows))
+        right, sizes = self._weighted(inputs)
         found, left = self._solver.solve(right, sizes)
         with np.errstate(over="ignore", invalid="ignore"):
             off = self._solver.bound * (left + 8 * UNIT * sizes) + 8 * UNIT * row_norms(found)
@@ -92,11 +87,8 @@ class KernelLearner:
             rounding = gamma(self.n_rows + 8) * float(np.linalg.norm(dual)) + _SMALL
             return Solution(dual, left if solver.proven else math.inf, rounding)
 
-    def scores(self, rows: Matrix, solution: Solution) -> Scores:
-        """Scores of feature rows, given the dual coefficients."""
-        parts = []
-        for kernel in self._blocks(rows):
-            weighted, sizes = self._weighted(kernel)
-            norms = self._solver.solution_norms(weighted, sizes)
-            parts.append((weighted @ solution.values, sizes, norms * (1.0 + 8 * UNIT)))
-        return solution.scores(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
+        """Scores of kernel rows, given the dual coefficients."""
+        weighted, sizes = self._weighted(inputs)
+        norms = self._solver.solution_norms(weighted, sizes) * (1.0 + 8 * UNIT)
+        return solution.scores(weighted @ solution.values, sizes, norms)

@@ -182,11 +182,11 @@ class LeastSquares:
         constant = 1.0 + 2.0 * self._shift_size if self._fit_intercept else 0.0
         return scaled, padded(row_norms(scaled) + constant)
 
-    def weights(self, rows: Matrix) -> Weights:
+    def weights(self, inputs: Matrix) -> Weights:
         """Weight vectors of feature rows; the constant's comes last."""
         if not self._sparse:
-            return self.direction_weights(self.directions(rows))
-        scaled, sizes = self._scaled(rows)
+            return self.direction_weights(self.directions(inputs))
+        scaled, sizes = self._scaled(inputs)
         raw = np.ones((scaled.shape[0], self.n_parameters))
         raw[:, : self.n_features] = dense(scaled)
         return self._solved(raw, sizes)
@@ -240,12 +240,12 @@ class LeastSquares:
         )
         return SAFETY * (float(np.linalg.norm(self._normal_residual(labels, values))) + rounding)
 
-    def scores(self, rows: Matrix, solution: Solution) -> Scores:
+    def scores(self, inputs: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not self._sparse:
-                return self.direction_scores(self.directions(rows), solution)
-            scaled, sizes = self._scaled(rows)
+                return self.direction_scores(self.directions(inputs), solution)
+            scaled, sizes = self._scaled(inputs)
             slope = solution.values[: self.n_features]
             found = np.asarray(scaled @ slope)
             if self._fit_intercept:

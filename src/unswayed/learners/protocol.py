@@ -30,8 +30,8 @@ class Learner(Protocol):
         """Nonnegative factors of the influence of each row."""
         ...
 
-    def weights(self, rows: Matrix) -> Weights:
-        """Weight vectors of feature rows."""
+    def weights(self, inputs: Matrix) -> Weights:
+        """Weight vectors of rows, as `inputs` gives them."""
         ...
 
     def inputs(self, rows: Matrix) -> Matrix:
@@ -42,8 +42,8 @@ class Learner(Protocol):
         """Train on `labels`; linear in them."""
         ...
 
-    def scores(self, rows: Matrix, solution: Solution) -> Scores:
-        """Scores of feature rows, given what `solve` returned."""
+    def scores(self, inputs: Matrix, solution: Solution) -> Scores:
+        """Scores of rows, as `inputs` gives them, given what `solve` returned."""
         ...
 
 

@@ -1,6 +1,6 @@
 """An explicit influence matrix, for every linear model that is not wrapped by name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -105,25 +105,17 @@ class SmootherLearner:
         """Influence rows."""
         return self._smoother.influence_rows(rows)
 
-    def weights(self, rows: Matrix) -> Weights:
+    def weights(self, inputs: FloatArray) -> Weights:
         """Influence rows: given, so that they are what they are."""
-        z = self.inputs(rows)
-        return Weights(z, np.zeros(len(z)), np.abs(z).max(axis=1, initial=0.0))
-
-    def _blocks(self, rows: Matrix) -> Iterator[FloatArray]:
-        step = max(1, 2**22 // max(1, self.n_rows))
-        return (self.inputs(rows[at : at + step]) for at in range(0, rows.shape[0], step))
+        return Weights(inputs, np.zeros(len(inputs)), np.abs(inputs).max(axis=1, initial=0.0))
 
     def solve(self, labels: FloatArray) -> Solution:
         """The labels themselves."""
         return Solution(labels, 0.0, 0.0)
 
-    def scores(self, rows: Matrix, solution: Solution) -> Scores:
-        """Scores of feature rows, given the labels; rounded where a sum is not exact."""
-        values, errors = [], []
-        for z in self._blocks(rows):
-            values.append(z @ solution.values)
-            size = np.abs(z) @ np.abs(solution.values)
-            rounding = gamma(self.n_rows + 2) * size + self.n_rows * TINY
-            errors.append(np.where(exact_dots(z, solution.values), 0.0, rounding))
-        return Scores(np.concatenate(values), np.concatenate(errors))
+    def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
+        """Scores of influence rows, given the labels; rounded where a sum is not exact."""
+        size = np.abs(inputs) @ np.abs(solution.values)
+        rounding = gamma(self.n_rows + 2) * size + self.n_rows * TINY
+        exact = exact_dots(inputs, solution.values)
+        return Scores(inputs @ solution.values, np.where(exact, 0.0, rounding))

@@ -11,7 +11,7 @@ from unswayed.learners.scaling import row_norms
 
 _CONVINCING = 0.5  # a defect above this proves nothing worth having
 _SMALL = 256  # products with matrices up to this size are cheap beside all the rest
-_SHARP = 1e-11, 1e-8  # relative residuals above which it pays to refine and measure solutions
+_SHARP = 1e-8  # with larger ones, solutions are refined and measured above this residual only
 
 
 class VerifiedInverse:
@@ -50,7 +50,7 @@ class VerifiedInverse:
         self.proven = bool(defect < _CONVINCING)
         self.bound = self.norm / (1.0 - defect) * SAFETY if self.proven else math.inf
         self.residual = SAFETY * (defect + rounding) if self.proven else math.inf
-        self._sharp = self.proven and self.residual > _SHARP[size > _SMALL]
+        self._sharp = self.proven and (size <= _SMALL or self.residual > _SHARP)
         self._matrix = matrix if self._sharp else None
         self._left = SAFETY * (gamma(size + 4) * spread + error)
 

@@ -198,9 +198,9 @@ class WideLeastSquares:
         constant = 1.0 + self._shift_size + self._off if self._fit_intercept else 0.0
         return padded(row_norms(scaled) + constant)
 
-    def weights(self, rows: Matrix) -> Weights:
+    def weights(self, inputs: Matrix) -> Weights:
         """Whole influence rows."""
-        scaled = self._scaled(rows)
+        scaled = self._scaled(inputs)
         return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
 
     def directions(self, rows: Matrix) -> FloatArray:
@@ -250,9 +250,9 @@ class WideLeastSquares:
         slope_size = float(np.linalg.norm(slope)) + self._spread * dual_size * terms
         return SAFETY * (error + (terms + self._off) * slope_size) + _SMALL
 
-    def scores(self, rows: Matrix, solution: Solution) -> Scores:
+    def scores(self, inputs: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
-        slope, scaled = solution.values[: self.n_features], self._scaled(rows)
+        slope, scaled = solution.values[: self.n_features], self._scaled(inputs)
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.asarray(scaled @ slope)
             if self._fit_intercept:

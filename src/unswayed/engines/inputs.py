@@ -1,0 +1,71 @@
+"""Input rows: feature rows as a learner's definition sees them, each computed in one way only.
+
+A kernel row is data: scores, influence and exact arithmetic must all start from the same doubles.
+But the last bits of a product depend on the rows it is computed beside, and on the threads. So
+rows are always computed in the same blocks, by one thread.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import numpy as np
+
+from unswayed._core.parallel import one_blas_thread
+from unswayed._typing import IntArray, Matrix
+from unswayed.learners.protocol import Learner
+
+_BLOCK = 2**22  # numbers in a block: the inputs of all rows may not fit into memory
+_KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
+
+
+class InputRows:
+    """Inputs of a set of feature rows, made on demand."""
+
+    def __init__(self, learner: Learner, rows: Matrix) -> None:
+        self.rows = rows
+        self._learner = learner
+        self._given = learner.definition.kind == "ridge"  # features are what they are
+        self._step = max(1, _BLOCK // max(1, learner.n_rows))
+        self._made: OrderedDict[int, Matrix] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def _block(self, number: int) -> Matrix:
+        with self._lock:
+            if number not in self._made:
+                start = number * self._step
+                with one_blas_thread:
+                    self._made[number] = self._learner.inputs(self.rows[start : start + self._step])
+            self._made.move_to_end(number)
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+            return self._made[number]
+
+    def take(self, which: IntArray) -> Matrix:
+        """Inputs of some of the rows."""
+        if self._given or not len(which):
+            return self.rows[which] if self._given else np.empty((0, self._learner.n_rows))
+        block = which // self._step
+        out = np.empty((len(which), self._learner.n_rows))
+        for number in np.unique(block).tolist():
+            here = np.flatnonzero(block == number)
+            out[here] = self._block(number)[which[here] - number * self._step]
+        return out
+
+    def blocks(self) -> Iterator[Matrix]:
+        """All inputs, block by block, in order."""
+        if self._given:
+            yield self.rows
+            return
+        for number in range(-(-len(self) // self._step)):
+            yield self._block(number)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
