@@ -199,5 +199,5 @@ TRUE_STILL = {
 }  # fmt: skip
 
 
-def test_mutations_are_more_than_a_thousand(cases):
-    assert sum(1 for case in cases.values() for _ in mutations(case.document)) > 1000
+def test_there_are_thousands_of_mutations(cases):
+    assert sum(1 for case in cases.values() for _ in mutations(case.document)) > 5000
