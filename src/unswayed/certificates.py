@@ -5,6 +5,8 @@ import operator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -136,6 +138,10 @@ class CertificateSource(Protocol):
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Build a frame of the library the rows came in."""
+        ...
+
+    def save(self, certificates: "CertificateSet", path: Path, data: Path | None) -> None:
+        """Write a certificate file, and the data it is about."""
         ...
 
 
@@ -270,6 +276,22 @@ class CertificateSet:
     def to_frame(self) -> Any:
         """Return a frame of the library the test rows came in (pandas for arrays)."""
         return self._model().frame(self.to_dict())
+
+    def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
+        """Write a certificate file, which `unswayed verify` checks without trusting the engine.
+
+        It holds the question, hashes of the data and one claim per row, witnesses included, but
+        not the data: whoever checks it has those, or is given them.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually named ``.json``.
+        data : path, optional
+            Another file, named ``.npz``, for the training and test rows as the final estimator
+            sees them: behind a pipeline or a kernel, nobody could compute them again.
+        """
+        self._model().save(self, Path(path), None if data is None else Path(data))
 
     def _model(self) -> CertificateSource:
         if self.source is None:

@@ -12,7 +12,7 @@ from tests.commands import CLASSES, unswayed
 from unswayed import __version__
 from unswayed.cli import COMMANDS, overview
 from unswayed.cli.program import build
-from unswayed.cli.writing import whole_file
+from unswayed.whole_file import whole_file
 
 
 def python(code, *arguments, cwd):

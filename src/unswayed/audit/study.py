@@ -168,6 +168,14 @@ class Study:
             out.minimum_budget[here] = certs.minimum_budget
         return out
 
+    def certificates(self) -> Any:
+        """Return the certificates of every test row at the main budget, as one set."""
+        return self.model.certify(
+            self.test.features,
+            budget=self.count(self.request.budget),
+            method=self.request.method,
+        )
+
     def robust(self, budget: Budget) -> BoolArray:
         """Test rows proven robust at a budget, by the method asked for."""
         if budget == self.request.budget:

@@ -84,6 +84,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _limits(self) -> Limits:
         raise NotImplementedError
 
+    def _rule(self) -> dict[str, Any]:
+        raise NotImplementedError
+
     def _raw(self, estimator: Any, X: Any) -> FloatArray:
         return np.asarray(estimator.predict(X), dtype=np.float64).ravel()
 
@@ -220,7 +223,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         weights = FeatureRows.of(self.model_.learner, features[first])
         scores = weights.scores(self.solution_)
         self._check_precision(seen, scores.value[group])
-        return self._put(weights, group, scores, self._margins(scores), self._limits(), X, resolve)
+        margins, limits = self._margins(scores), self._limits()
+        return self._put(weights, group, scores, margins, limits, X, resolve, self._rule())
 
     def _put(
         self,
@@ -231,6 +235,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         limits: Limits,
         origin: Any,
         resolve: str | None,
+        rule: dict[str, Any],
     ) -> Question:
         return Question(
             self.engine_,
@@ -243,6 +248,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             limits,
             origin,
             resolve is not None,
+            rule,
         )
 
     @staticmethod
@@ -426,6 +432,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             ExactLimits.sign,
             self._training_kind,
             resolve,
+            {"task": "coefficients"},
         )
         count = self._budget(budget)
         names = self.model_.feature_names(getattr(self, "feature_names_in_", None))

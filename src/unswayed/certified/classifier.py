@@ -101,6 +101,9 @@ Pipeline that ends in one
     def _limits(self) -> Limits:
         return partial(ExactLimits.threshold, threshold=self.threshold_)
 
+    def _rule(self) -> dict[str, Any]:
+        return {"task": "classification", "threshold": self.threshold_}
+
     def _raw(self, estimator: Any, X: Any) -> FloatArray:
         if self._signed():
             return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from unswayed._core.influence import WeightRows
 from unswayed._core.rounding import above, below
 from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
+from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
 from unswayed.engines.answer import RATIONAL, Answer
 from unswayed.engines.exact import ExactEngine
@@ -39,6 +41,7 @@ class Question:
     limits: Limits  # the margins again, as functions of exact scores
     origin: Any  # the user's rows: a frame of their library is given back
     resolve: bool  # in rational arithmetic, what rounding leaves open
+    rule: dict[str, Any]  # what must stay: the task, and its threshold or radius
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 
     # --- rational arithmetic --------------------------------------------------------------
@@ -119,8 +122,17 @@ class Question:
                 found.low[at] = found.high[at] = row.minimum_budget(self.limits(row.score))
         return found[self.group]
 
-    def witness(self, row: int, budget: int) -> Witness:
-        """Smallest set of label changes that overturns a row."""
+    def decision(self, row: int) -> int:
+        """Class (0 or 1), or sign of a coefficient, where the verdict says that it is known."""
+        at = int(self.group[row])
+        # A double may round an exact score onto the threshold.
+        exact = self._settled.get(at)
+        above = exact.score if exact is not None else Fraction(float(self.scores.value[at]))
+        above -= Fraction(self.rule.get("threshold", 0.0))
+        return int(above > 0) - int(above < 0 and "threshold" not in self.rule)
+
+    def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
+        """Smallest set of label changes that overturns a row: rows, offsets, the score then."""
         at = int(self.group[row])
         found = None
         if at not in self._settled:
@@ -128,11 +140,20 @@ class Question:
         if found is None:  # rounding hides it
             ((_, exact),) = self._exactly(np.array([at]))
             rows, added, moved = exact.changes(self.limits(exact.score), budget)
-            score = float(exact.score + moved)
-        else:
-            rows, added, shift = found
-            score = float(self.scores.value[at] + shift)
+            return rows, added, float(exact.score + moved)
+        rows, added, shift = found
+        return rows, added, float(self.scores.value[at] + shift)
+
+    def witness(self, row: int, budget: int) -> Witness:
+        """Smallest set of label changes that overturns a row."""
+        rows, added, score = self.changes(row, budget)
         return Witness(rows, self.code.decode(self.targets[rows] + added), score)
+
+    def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
+        """Write certificates to a file that anyone can check, and what they are about beside it."""
+        if data is not None:
+            write_data(self, data)
+        write_certificates(certificates, self, path)
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Build a frame of the library the rows came in."""

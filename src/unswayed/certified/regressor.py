@@ -97,6 +97,9 @@ in one
     def _limits(self) -> Limits:
         return partial(_within, float(self.radius))  # type: ignore[arg-type]
 
+    def _rule(self) -> dict[str, Any]:
+        return {"task": "regression", "radius": float(self.radius)}  # type: ignore[arg-type]
+
     def predict(self, X: Any) -> FloatArray:
         """Prediction of each row, exactly the wrapped estimator's."""
         rows = self._validated(X, reset=False)

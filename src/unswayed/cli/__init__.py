@@ -15,6 +15,7 @@ COMMANDS = {
     "certify": "Prove which predictions survive wrong labels, and which do not.",
     "witness": "Show which labels overturn one prediction.",
     "coefficients": "Prove which coefficients keep their sign.",
+    "verify": "Check a certificate file without trusting the program that wrote it.",
     "tradeoff": "Weigh accuracy against robustness over alpha.",
     "reproduce": "Compute every table and figure of the paper again.",
     "demo": "Run an embedded story end to end and write its report.",
@@ -36,7 +37,7 @@ Options:
 Example:
   unswayed certify people.csv --label hired --budget 1% --groups gender --report report.html
 
-Exit codes: 0 fine, 1 a rate below --fail-under, 2 bad input.
+Exit codes: 0 fine, 1 a rate below --fail-under or a false certificate, 2 bad input.
 """
 
 

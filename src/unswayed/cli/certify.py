@@ -40,6 +40,7 @@ def certify(
     groups: Annotated[Names, OUTPUT] = (),
     out: Annotated[Path | None, OUTPUT] = None,
     report: Annotated[Path | None, OUTPUT] = None,
+    certificates: Annotated[Path | None, OUTPUT] = None,
     with_tradeoff: Annotated[Flag, OUTPUT] = False,
     fail_under: Annotated[str | None, OUTPUT] = None,
 ) -> int:
@@ -58,6 +59,8 @@ def certify(
         Table of the test rows: FILE.csv, .parquet or .json.
     report
         Page with charts for people: FILE.html, readable offline.
+    certificates
+        Claims that anyone can check with unswayed verify: FILE.json.
     with_tradeoff
         Put accuracy against robustness into the report.
     fail_under
@@ -68,6 +71,7 @@ def certify(
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
     check_output(out, "--out", TABLES, train, request.test)
     check_output(report, "--report", (".html", ".htm"), train, request.test, out)
+    check_output(certificates, "--certificates", (".json",), train, request.test, out)
     study = open_study(request, terminal)
     facts = headline(study)
     page = None
@@ -76,12 +80,14 @@ def certify(
         page = _page(study, points)
     if out is not None:
         write_table(out, answer_table(study))
+    if certificates is not None:
+        _write_certificates(terminal, study, certificates)
     if report is not None and page is not None:
         write_text(report, page)
     for note in study.notes:
         terminal.note(note)
     _show(terminal, study, facts)
-    for path in (out, report):
+    for path in (out, certificates, report):
         if path is not None:
             terminal.say(f"wrote {path}")
     rate = facts["budgets"][0]["rate"]
@@ -98,6 +104,15 @@ def _page(study: Study, points: list[Point] | None) -> str:
     from unswayed.report.summarise import summarise
 
     return render(summarise(study, command=command_line(), tradeoff=points))
+
+
+def _write_certificates(terminal: Terminal, study: Study, path: Path) -> None:
+    from unswayed.audit.recipe import recipe
+    from unswayed.certified.certificate_file import write_certificates
+
+    certs = study.certificates()
+    rows = terminal.track(range(len(certs)), "writing certificates", len(certs))
+    write_certificates(certs, certs.source, path, recipe=recipe(study), rows=rows)
 
 
 def answer_table(study: Study) -> dict[str, Any]:

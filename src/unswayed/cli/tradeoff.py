@@ -17,9 +17,10 @@ from unswayed.cli.options import (
     make_request,
 )
 from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, as_rows, check_output, whole_file, write_table
+from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
+from unswayed.whole_file import whole_file
 
 _CHARTS = (".html", ".svg", ".png")
 _BAR = 24

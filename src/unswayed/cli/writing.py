@@ -1,15 +1,13 @@
 """Output files: whole or not at all."""
 
-import contextlib
 import json
 import math
 import os
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from unswayed.exceptions import InputError
+from unswayed.whole_file import whole_file
 
 TABLES = (".csv", ".parquet", ".json")
 
@@ -31,18 +29,6 @@ def check_output(
         raise InputError(f"{option} {path}: nothing may be written to {folder}")
     if any(each is not None and each.resolve() == path.resolve() for each in inputs):
         raise InputError(f"{option} {path} would overwrite the input; choose another name")
-
-
-@contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a file beside `path` to write to; it takes the name only once it is complete."""
-    path = path.resolve()
-    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
-    try:
-        yield beside
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

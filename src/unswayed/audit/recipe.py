@@ -1,0 +1,56 @@
+"""Recipe: how the features of a study come from its files, so that anyone can make them again."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import IntArray
+from unswayed.audit.study import Study
+from unswayed.certified.certificate_file import pack_rows
+
+
+def recipe(study: Study) -> dict[str, Any]:
+    """Return rows, columns and numbers that lead from the files to features and labels."""
+    return {
+        "label": study.target.label,
+        "features": [*_categories(study), *_numbers(study)],
+        "train": _rows(study.train.numbers),
+        "test": _rows(study.test.numbers),
+        "test_file": "train" if study.request.test is None else "test",
+    }
+
+
+def _rows(numbers: IntArray) -> list[int] | str:
+    return pack_rows(np.asarray(numbers) - 1)
+
+
+def _categories(study: Study) -> list[dict[str, Any]]:
+    return [
+        {"column": column.name, "equals": value}
+        for column in study.columns.categories
+        for value in _plain(column.categories)
+    ]
+
+
+def _plain(categories: pa.Array) -> list[Any]:
+    """Return categories as JSON can hold them: no decimals, and no NaN beside missing values."""
+    if pa.types.is_decimal(categories.type):
+        categories = categories.cast(pa.float64(), safe=False)
+    values = categories.to_pylist()
+    return [None if isinstance(value, float) and math.isnan(value) else value for value in values]
+
+
+def _numbers(study: Study) -> list[dict[str, Any]]:
+    if not study.columns.numbers:
+        return []
+    scaler, fills = study.model.estimator_["features"].named_transformers_["number"], None
+    if study.request.missing == "impute":
+        fills, scaler = scaler[0].statistics_, scaler[-1]
+    made = []
+    for at, column in enumerate(study.columns.numbers):
+        mean, scale = float(scaler.mean_[at]), float(scaler.scale_[at])
+        fill = {} if fills is None else {"missing": float(fills[at])}
+        made.append({"column": column.name, "mean": mean, "scale": scale, **fill})
+    return made

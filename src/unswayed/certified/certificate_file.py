@@ -1,0 +1,204 @@
+"""Certificate files: a question, hashes of the data, and one claim per row.
+
+`unswayed.verify` checks them. It shares no code with this module, so that what both compute (the
+hashes, the packing) is written twice on purpose. docs/certificates.md describes the format.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unswayed import __version__
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.certificates import CertificateSet, Verdict
+from unswayed.engines.rows import FeatureRows
+from unswayed.exceptions import InputError
+from unswayed.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from unswayed.certified.question import Question
+
+SCHEMA = 1
+_LONGEST_LIST = 50  # longer lists of row numbers are packed
+_BLOCK = 2**20  # numbers hashed at a time
+_MOST_BYTES = 2**31  # of features written beside a certificate file
+
+
+def write_certificates(
+    certificates: CertificateSet,
+    question: "Question",
+    path: Path,
+    *,
+    recipe: dict[str, Any] | None = None,
+    rows: Iterable[int] | None = None,
+) -> None:
+    """Write a certificate file, whole or not at all.
+
+    Parameters
+    ----------
+    certificates : CertificateSet
+    question : Question
+        What they answer.
+    path : Path
+    recipe : dict, optional
+        How the features come from the columns of a table.
+    rows : iterable of int, optional
+        The rows in order, for a caller that wants to see how far it is.
+    """
+    head = _head(certificates, question) | ({} if recipe is None else {"recipe": recipe})
+    claims = _claims(certificates, question, rows or range(len(certificates)))
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(_json(head)[:-1] + ',"claims":[')
+        for at, claim in enumerate(claims):
+            file.write((",\n" if at else "\n") + _json(claim))
+        file.write("\n]}\n")
+
+
+def write_data(question: "Question", path: Path) -> None:
+    """Write training and test rows as the final estimator sees them, and the training labels."""
+    parts = {"train": question.engine.learner.definition.matrix, "test": _inputs(question)}
+    arrays: dict[str, Any] = {n: _dense(part) for n, part in parts.items() if part is not None}
+    with whole_file(path) as beside, beside.open("wb") as file:
+        np.savez_compressed(file, labels=question.targets, **arrays)
+
+
+def pack_rows(rows: IntArray) -> list[int] | str:
+    """Ascending row numbers: a short list as it is, a long one as steps, zlib and base64."""
+    if len(rows) <= _LONGEST_LIST:
+        return [int(row) for row in rows]
+    return _packed(np.diff(rows, prepend=-1).astype("<u4"))
+
+
+# --- the question ---------------------------------------------------------------------------
+
+
+def _head(certificates: CertificateSet, question: "Question") -> dict[str, Any]:
+    definition, bias = question.engine.learner.definition, question.engine.bias
+    model: dict[str, Any] = {"kind": definition.kind}
+    if definition.kind != "smoother":
+        model["alpha"] = float(definition.alpha)
+    if definition.kind == "ridge":
+        model["intercept"] = bool(definition.fit_intercept)
+    if definition.sample_weight is not None:
+        model["weights"] = _vector(definition.sample_weight)
+    return {
+        "schema": SCHEMA,
+        "unswayed": __version__,
+        "question": question.rule,
+        "model": model,
+        "bias": {
+            "lower": _vector(bias.lower),
+            "upper": _vector(bias.upper),
+            # More than all labels cannot be wrong.
+            "budget": min(certificates.budget, len(bias.lower)),
+        },
+        "data": _data(question, len(certificates)),
+    }
+
+
+def _data(question: "Question", n_rows: int) -> dict[str, Any]:
+    n_train, tests = len(question.targets), _inputs(question)
+    train = question.engine.learner.definition.matrix
+    width = n_train if train is None else int(train.shape[1])
+    hashes = {"labels": _sha256(question.targets[:, None])}
+    hashes |= {} if train is None else {"train": _sha256(train)}
+    hashes |= {} if tests is None else {"test": _sha256(tests)}
+    classes = np.unique(question.targets)
+    return {
+        "train_rows": n_train,
+        "features": width,
+        "test_rows": n_rows,
+        **({"classes": classes.tolist()} if len(classes) == 2 else {}),
+        "sha256": hashes,
+    }
+
+
+def _inputs(question: "Question") -> Matrix | None:
+    """Test rows as the definition of the model sees them; None for coefficients."""
+    if not isinstance(question.weights, FeatureRows):
+        return None
+    return question.weights.inputs.take(question.group)
+
+
+def _dense(matrix: Matrix) -> FloatArray:
+    if 8 * math.prod(matrix.shape) > _MOST_BYTES:
+        raise InputError(
+            f"features of {matrix.shape[0]} × {matrix.shape[1]} numbers are too many for a data "
+            "file; certify fewer rows, or save without data="
+        )
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _sha256(matrix: Matrix) -> str:
+    """Of the shape as two 64-bit integers, then row by row of doubles; little-endian, -0 as 0."""
+    n_rows, width = matrix.shape
+    digest = hashlib.sha256(struct.pack("<QQ", n_rows, width))
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, n_rows, step):
+        block = matrix[start : start + step]
+        dense = np.asarray(block.toarray() if hasattr(block, "toarray") else block)
+        digest.update((dense + 0.0).astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+# --- the claims -----------------------------------------------------------------------------
+
+
+def _claims(
+    certificates: CertificateSet, question: "Question", rows: Iterable[int]
+) -> Iterator[dict[str, Any]]:
+    least = certificates.minimum_budgets
+    witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
+    for row in rows:
+        verdict = Verdict(certificates.verdict[row])
+        claim: dict[str, Any] = {"row": int(row), "verdict": str(verdict)}
+        if verdict != Verdict.UNDECIDED and "radius" not in question.rule:
+            claim["decision"] = question.decision(row)
+        ends = (("low", certificates.low[row]), ("high", certificates.high[row]))
+        claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
+        if not np.isnan(least.low[row]):
+            claim["minimum_budget"] = _bounds(least.low[row], least.high[row])
+        if verdict == Verdict.NOT_ROBUST:
+            group = int(question.group[row])
+            if group not in witnesses:
+                # No larger than is proven to be enough, whatever its own rounding hides.
+                most = int(np.fmin(certificates.budget, least.high[row]))
+                witnesses[group] = _witness(question, row, most)
+            claim["witness"] = witnesses[group]
+        yield claim
+
+
+def _bounds(low: float, high: float) -> Any:
+    """Minimum budget, or from and to what rounding leaves open."""
+    ends = [int(end) if math.isfinite(end) else "never" for end in (low, high)]
+    return ends[0] if low == high else ends
+
+
+def _witness(question: "Question", row: int, budget: int) -> dict[str, Any]:
+    rows, added, _ = question.changes(row, budget)
+    return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
+
+
+# --- numbers as text ------------------------------------------------------------------------
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _packed(values: Any) -> str:
+    return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()
+
+
+def _vector(values: FloatArray) -> float | str:
+    """One number if all are the same, else packed doubles."""
+    same = bool((values == values[0]).all())
+    return float(values[0]) if same else _packed(values.astype("<f8"))

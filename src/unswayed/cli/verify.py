@@ -1,0 +1,78 @@
+"""``unswayed verify``: check a certificate file without trusting the program that wrote it."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from unswayed.cli.options import OUTPUT, Flag, OutputOptions
+from unswayed.cli.terminal import Terminal
+from unswayed.exceptions import InputError
+from unswayed.verify import CertificateError, Report, schema_text
+from unswayed.verify import verify as check
+
+_LINES = 40
+
+
+def verify(
+    certificates: Annotated[Path | None, Parameter(help="The certificate file.")] = None,
+    /,
+    *,
+    train: Path | None = None,
+    test: Path | None = None,
+    data: Path | None = None,
+    label: str | None = None,
+    schema: Annotated[Flag, OUTPUT] = False,
+    output: OutputOptions | None = None,
+) -> int:
+    """Check a certificate file without trusting the program that wrote it.
+
+    Every claim is proven again from the data, in exact arithmetic and by code that shares nothing
+    with what made it. Exit codes: 0 all is proven, 1 some claim is false, 2 the file is damaged
+    or belongs to other data.
+
+    Example: unswayed verify c.json --train people.csv
+
+    Parameters
+    ----------
+    train
+        Training rows: the CSV or Parquet file that was certified, or one of bare numbers.
+    test
+        Test rows, if they were in a file of their own.
+    data
+        The .npz file that was saved with the certificate, instead of the other two.
+    label
+        Label column of a file of bare numbers.
+    schema
+        Print the JSON schema of certificate files and do nothing else.
+    """
+    if schema:
+        sys.stdout.write(schema_text())
+        return 0
+    if certificates is None:
+        raise InputError("name the certificate file, for example unswayed verify c.json")
+    terminal = Terminal(output)
+    try:
+        report = check(
+            certificates, train=train, test=test, data=data, label=label, track=terminal.track
+        )
+    except CertificateError as error:
+        raise InputError(str(error)) from None
+    _show(terminal, report)
+    terminal.answer(asdict(report))
+    return 1 if report.rejected else 0
+
+
+def _show(terminal: Terminal, report: Report) -> None:
+    terminal.say(report.question)
+    terminal.say(
+        f"{report.proven:,} claims proven, {len(report.rejected):,} rejected, "
+        f"{report.undecided:,} without a verdict",
+        style="bold",
+    )
+    for row, reason in list(report.rejected.items())[:_LINES]:
+        terminal.say(f"claim {row}: {reason}")
+    if len(report.rejected) > _LINES:
+        terminal.say(f"… and {len(report.rejected) - _LINES:,} more: --json has them all")

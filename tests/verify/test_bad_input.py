@@ -1,0 +1,168 @@
+"""Bad input to verify: one line, exit 2, bounded memory and time."""
+
+import base64
+import json
+import subprocess
+import sys
+import time
+import zlib
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from unswayed import CertifiedRegressor, LabelBias
+from unswayed.cli import main
+
+MEASURED = (
+    "import resource, sys; from unswayed.cli import main; code = main(sys.argv[1:]); "
+    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
+)
+
+
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("valid")
+    X, y = np.arange(24.0).reshape(12, 2) % 7, np.arange(12.0) % 5
+    model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=2), radius=0.5).fit(X, y)
+    model.certify(X[:3]).save(folder / "c.json", data=folder / "c.npz")
+    return folder
+
+
+def bomb(n_bytes):
+    return base64.b64encode(zlib.compress(bytes(n_bytes), 9)).decode()
+
+
+def edited(**changes):
+    def edit(text):
+        return json.dumps(json.loads(text) | changes)
+
+    return edit
+
+
+def nested(key, **changes):
+    def edit(text):
+        document = json.loads(text)
+        document[key] |= changes
+        return json.dumps(document)
+
+    return edit
+
+
+CASES = {
+    "truncated": (lambda text: text[:-40], "not readable as JSON"),
+    "empty": (lambda text: "", "not readable as JSON"),
+    "not UTF-8": (lambda text: b"\xff\xfe\xfd" + text.encode(), "not readable as JSON"),
+    "another schema number": (edited(schema=2), "must be one of [1], not 2"),
+    "a schema that is true": (edited(schema=True), "must be of type integer, not True"),
+    "a list": (lambda text: "[]", "must be of type object"),
+    "an unknown field": (edited(extra=1), "must not have a field 'extra'"),
+    "a missing field": (
+        lambda text: text.replace('"unswayed"', '"unsway"'), "the file must",
+    ),
+    "a field twice": (lambda text: text.replace('"row":0', '"row":0,"row":0'), "given twice"),
+    "missing claims": (lambda text: text.replace('"row":1', '"row":2'), "one claim for each"),
+    "a row too many": (lambda text: text.replace('"row":1', '"row":7'), "one claim for each"),
+    "NaN": (lambda text: text.replace('"radius":0.5', '"radius":NaN'), "'NaN' has no place"),
+    "infinity": (lambda text: text.replace('"radius":0.5', '"radius":1e999'), "has no place"),
+    "a million digits": (
+        lambda text: text.replace('"row":1', '"row":1' + "0" * 10**6), "has no place",
+    ),
+    "a million decimals": (
+        lambda text: text.replace('"radius":0.5', '"radius":0.' + "1" * 10**6), "has no place",
+    ),
+    "deep nesting": (lambda text: "[" * 10**6, "recursion"),
+    "deep nesting inside": (
+        lambda text: text.replace('"row":1', '"row":' + '{"a":' * 10**5), "recursion",
+    ),
+    "millions of values": (lambda text: "[" + "[]," * 10**7 + "[]]", "more than"),
+    "four billion rows": (
+        nested("data", train_rows=2**32 - 1, test_rows=2**32 - 1), "one claim for each",
+    ),
+    "other sizes": (nested("data", train_rows=13), "belongs to other data"),
+    "a packed gigabyte": (nested("bias", lower=bomb(2**30)), "cannot be unpacked"),
+    "a packed text that is none": (nested("bias", lower="?!"), "cannot be unpacked"),
+    "a packed vector too short": (nested("bias", lower=bomb(88)), "12 finite numbers"),
+    "an interval without zero": (nested("bias", lower=0.5), "lower <= 0 <= upper"),
+    "coefficients of no model": (
+        edited(question={"task": "coefficients"}, model={"kind": "smoother"}), "must have",
+    ),
+    "a control character": (edited(schema="\x1b[2J\ud800"), "\\x1b"),
+}  # fmt: skip
+
+
+LARGE = (
+    "a million digits", "deep nesting", "deep nesting inside", "millions of values",
+    "four billion rows", "a packed gigabyte",
+)  # fmt: skip
+
+
+def measured(folder, *arguments):
+    """Run verify in a process of its own that says how much memory it took."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, "verify", *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    *out, size = done.stdout.splitlines()
+    assert int(size) < 900_000  # kB
+    assert time.monotonic() - start < 30
+    return one_line(done.returncode, out, done.stderr)
+
+
+def one_line(code, out, err):
+    assert code == 2, (out, err)
+    assert not out
+    assert len(err.splitlines()) == 1
+    assert err.startswith("unswayed: error: ")
+    return err
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_damaged_file_is_one_line_and_exit_2(valid, tmp_path, case, capsys):
+    change, words = CASES[case]
+    content, path = change((valid / "c.json").read_text()), tmp_path / "c.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    arguments = ("c.json", "--data", str(valid / "c.npz"))
+    if case in LARGE:
+        assert words in measured(tmp_path, *arguments)
+    else:
+        code = main(["verify", str(path), *arguments[1:]])
+        assert words in one_line(code, *capsys.readouterr())
+
+
+def test_a_gigabyte_is_not_read(valid, tmp_path):
+    with (tmp_path / "c.json").open("wb") as file:
+        file.truncate(2**30)
+    assert "more than" in measured(tmp_path, "c.json", "--data", str(valid / "c.npz"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name the certificate file"),
+        (("none.json",), "No such file"),
+        (("c.json",), "name the data"),
+        (("c.json", "--train", "none.csv"), "No such file"),
+        (("c.json", "--train", "c.json"), "CSV"),
+        (("c.json", "--data", "c.json"), ".npz"),
+        (("c.json", "--train", "numbers.csv"), "label"),
+        (("c.json", "--train", "numbers.csv", "--label", "y"), "belongs to other data"),
+        (("c.json", "--train", "texts.csv", "--label", "y"), "'abc' is not a number"),
+        (("c.json", "--train", "broken.parquet", "--label", "y"), "Parquet"),
+        (("c.json", "--data", "pickle.npz"), ".npz"),
+        (("c.json", "--data", "other.npz"), "must hold doubles"),
+    ],
+)
+def test_data_that_do_not_fit_are_one_line_and_exit_2(
+    valid, tmp_path, arguments, words, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.json").write_text((valid / "c.json").read_text())
+    (tmp_path / "numbers.csv").write_text("a,b,y\n1,2,3\n4,5,6\n")
+    (tmp_path / "texts.csv").write_text("a,b,y\n1,abc,3\n4,5,6\n")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nonsense")
+    np.savez(tmp_path / "pickle.npz", labels=np.array([{}], dtype=object))
+    np.savez(tmp_path / "other.npz", labels=np.arange(3))
+    code = main(["verify", *arguments])
+    assert words in one_line(code, *capsys.readouterr())
