@@ -125,6 +125,7 @@ class Request:
     give_up: float = 0.0
     groups: tuple[str, ...] = ()
     method: str = "auto"
+    resolve: Literal["exact"] | None = None
 
     @property
     def budget(self) -> Budget:

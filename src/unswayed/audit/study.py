@@ -67,6 +67,11 @@ class Answers:
     verdict: Any  # object array of Verdict, at the main budget
     minimum_budget: FloatArray
 
+    @property
+    def proven_budget(self) -> FloatArray:
+        """Fewer labels than this are proven not to overturn a row; 0 where nothing is proven."""
+        return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)
+
 
 def _need(names: tuple[str, ...], table: pa.Table, option: str) -> None:
     for name in names:
@@ -158,11 +163,7 @@ class Study:
         starts = range(0, n_rows, _CHUNK)
         for start in self.progress.track(starts, "certifying", len(starts)):
             here = slice(start, start + _CHUNK)
-            certs = self.model.certify(
-                self.test.features[here],
-                budget=self.count(self.request.budget),
-                method=self.request.method,
-            )
+            certs = self._certify(self.test.features[here], self.request.budget)
             out.score[here], out.low[here], out.high[here] = certs.score, certs.low, certs.high
             out.verdict[here] = certs.verdict
             out.minimum_budget[here] = certs.minimum_budget
@@ -170,10 +171,13 @@ class Study:
 
     def certificates(self) -> Any:
         """Return the certificates of every test row at the main budget, as one set."""
+        return self._certify(self.test.features, self.request.budget)
+
+    def _certify(self, features: FloatArray, budget: Budget) -> Any:
+        """Certify as was asked for."""
+        request = self.request
         return self.model.certify(
-            self.test.features,
-            budget=self.count(self.request.budget),
-            method=self.request.method,
+            features, budget=self.count(budget), method=request.method, resolve=request.resolve
         )
 
     def robust(self, budget: Budget) -> BoolArray:
@@ -182,10 +186,7 @@ class Study:
             return np.asarray(self.answers.verdict == Verdict.ROBUST, dtype=bool)
         if self.request.method in _EXACT:
             return self.answers.minimum_budget > self.count(budget)
-        certs = self.model.certify(
-            self.test.features, budget=self.count(budget), method=self.request.method
-        )
-        return np.asarray(certs.robust)
+        return np.asarray(self._certify(self.test.features, budget).robust)
 
     def quality(self) -> float | None:
         """Accuracy (R² for regression) on the test rows; None where they have no labels."""
@@ -206,9 +207,17 @@ class Study:
         """Smallest label changes that overturn each of some test rows; None where none do."""
         if not len(at):
             return []
-        certs = self.model.certify(self.test.features[at], budget=self.n_train)
+        certs = self.model.certify(
+            self.test.features[at], budget=self.n_train, resolve=self.request.resolve
+        )
         tracked = self.progress.track(range(len(at)), "finding witnesses", len(at))
         return [certs.witness(row) for row in tracked]
+
+    def ever_overturned(self, at: int) -> Verdict:
+        """Whether any label changes overturn a test row, or rounding hides that."""
+        one = self.test.features[at : at + 1]
+        certs = self.model.certify(one, budget=self.n_train, resolve=self.request.resolve)
+        return Verdict(certs.verdict[0])
 
 
 # --- making one ---------------------------------------------------------------------------

@@ -74,9 +74,9 @@ def labels(count: float) -> str:
 
     Examples
     --------
-    >>> labels(1), labels(2943), labels(math.inf)
-    ('1 label', '2,943 labels', 'never')
+    >>> labels(1), labels(2943), labels(math.inf), labels(math.nan)
+    ('1 label', '2,943 labels', 'never', 'unknown')
     """
-    if math.isinf(count):
-        return "never"
+    if not math.isfinite(count):
+        return "never" if math.isinf(count) else "unknown"
     return "1 label" if count == 1 else f"{int(count):,} labels"

@@ -197,20 +197,18 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             return
         self._warned = True
         kind = type(final_estimator(self.estimator_)).__name__
-        consequence = (
-            "certificates are about that solution. An iterative solver wants a smaller tol, a "
-            "singular problem alpha > 0"
-            if proven
-            else "the problem is too close to singular for a proof in double precision, so that "
-            "every verdict is UNDECIDED: pass resolve='exact' to settle them in rational "
-            "arithmetic, or alpha > 0"
-        )
-        warnings.warn(
+        message = (
             f"{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its "
-            f"definition asks for; {consequence}",
-            SolverPrecisionWarning,
-            stacklevel=4,
+            "definition asks for, and certificates are about that solution. An iterative solver "
+            "wants a smaller tol, a singular problem alpha > 0"
         )
+        if not proven:
+            message = (
+                f"this {kind} problem is too close to singular for proofs in double precision: "
+                "every verdict is UNDECIDED unless it is resolved in rational arithmetic "
+                "(resolve='exact'); alpha > 0 would make it regular"
+            )
+        warnings.warn(message, SolverPrecisionWarning, stacklevel=4)
 
     # --- questions ------------------------------------------------------------------------
 

@@ -168,7 +168,9 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         ],
     )
     if facts["undecided"]:
-        terminal.say(f"undecided at {facts['budgets'][0]['budget']}: {facts['undecided']:,} rows")
+        hint = "" if study.request.resolve else "; --resolve exact settles them"
+        budget = facts["budgets"][0]["budget"]
+        terminal.say(f"undecided at {budget}: {facts['undecided']:,} rows{hint}")
     for grouping in facts["groups"]:
         terminal.say()
         terminal.table(

@@ -87,6 +87,8 @@ class ModelOptions:
     """Points of accuracy to trade for robustness; takes the largest alpha within that loss."""
     method: str = "auto"
     """How to prove it; auto is exact."""
+    resolve: Literal["exact"] | None = None
+    """Settle what rounding leaves undecided in rational arithmetic: slow, and never in doubt."""
 
 
 @Parameter(name="*", group=_OUTPUT)
@@ -156,4 +158,5 @@ def make_request(
         give_up=model.give_up or 0.0,
         groups=split_names(groups),
         method=model.method,
+        resolve=model.resolve,
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from unswayed.audit.study import Study, open_study
 from unswayed.audit.words import labels
-from unswayed.certificates import Witness
+from unswayed.certificates import Verdict, Witness
 from unswayed.cli.options import (
     MODEL,
     OUTPUT,
@@ -60,6 +60,11 @@ def witness(
     study = open_study(request, terminal)
     at = _position(study, row)
     found = study.witnesses(np.array([at]))[0]
+    if found is None and study.ever_overturned(at) == Verdict.UNDECIDED:
+        raise InputError(
+            f"whether any label changes overturn row {row} is hidden by rounding; pass "
+            "--resolve exact to settle it in rational arithmetic"
+        )
     for note in study.notes:
         terminal.note(note)
     facts = _facts(study, at, found)

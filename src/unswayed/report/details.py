@@ -8,7 +8,7 @@ import numpy as np
 
 from unswayed._typing import IntArray
 from unswayed.audit.study import Study
-from unswayed.audit.words import show
+from unswayed.audit.words import labels, show
 from unswayed.certificates import Verdict, Witness
 
 _ROWS = 500
@@ -24,7 +24,7 @@ _MOST_WITNESSES = 300
 
 def _least(study: Study) -> IntArray:
     """Test rows that the fewest wrong labels overturn, first."""
-    least = study.answers.minimum_budget
+    least = study.answers.proven_budget
     order = np.argsort(least, kind="stable")[:_ROWS]
     return np.asarray(order)
 
@@ -32,7 +32,8 @@ def _least(study: Study) -> IntArray:
 def witnesses_of(study: Study) -> dict[int, Witness]:
     """Witnesses of the least robust test rows, as many as are worth the time."""
     rows = _least(study)
-    rows = rows[np.isfinite(study.answers.minimum_budget[rows])]
+    least = study.answers.proven_budget[rows]
+    rows = rows[np.isfinite(least) & (least > 0)]
     many = int(np.clip(_WITNESS_WORK // study.n_train, 20, _MOST_WITNESSES))
     found = study.witnesses(rows[:many])
     return {int(row): each for row, each in zip(rows, found, strict=False) if each is not None}
@@ -59,8 +60,8 @@ def least_robust(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
                 "label": None if labels is None else study.target.show(labels[row]),
                 "score": float(f"{answers.score[row]:.6g}"),
                 "least": None
-                if math.isinf(answers.minimum_budget[row])
-                else int(answers.minimum_budget[row]),
+                if math.isinf(answers.proven_budget[row])
+                else int(answers.proven_budget[row]),
                 "witness": _listed(study, witnesses.get(int(row))),
                 "cells": cells[position],
             }
@@ -111,7 +112,9 @@ def suspects(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
 
 def all_coefficients(study: Study) -> list[dict[str, Any]]:
     """Every coefficient: its range and whether its sign is proven, largest first."""
-    certs = study.model.certify_coefficients(budget=study.count(study.request.budget))
+    certs = study.model.certify_coefficients(
+        budget=study.count(study.request.budget), resolve=study.request.resolve
+    )
     least = certs.minimum_budget
     order = np.argsort(-np.abs(certs.score), kind="stable")
     names = study.columns.feature_names()
@@ -135,9 +138,12 @@ def coefficients(study: Study) -> dict[str, Any]:
     return {
         "total": len(found),
         "kept": sum(each["keeps_sign"] for each in found),
-        "rows": [
-            each
-            | {"least": None if math.isinf(each["minimum_budget"]) else int(each["minimum_budget"])}
-            for each in found[:_COEFFICIENTS]
-        ],
+        "rows": [_drawable(each) for each in found[:_COEFFICIENTS]],
     }
+
+
+def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
+    """Return a coefficient as the page takes it: ends that are not known are left out."""
+    ends = {end: coefficient[end] for end in ("value", "low", "high")}
+    known = {end: value if math.isfinite(value) else None for end, value in ends.items()}
+    return coefficient | known | {"minimum_budget": labels(coefficient["minimum_budget"])}

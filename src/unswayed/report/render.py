@@ -54,7 +54,9 @@ def _source(environment: jinja2.Environment, name: str) -> str:
     return loader.get_source(environment, name)[0].strip()
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return "unknown"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 

@@ -95,7 +95,7 @@ def _groups(study: Study, column: str) -> dict[str, Any]:
 
 def summarise(study: Study, *, command: str, tradeoff: list[Point] | None = None) -> dict[str, Any]:
     """Everything the page shows, as plain values."""
-    least = study.answers.minimum_budget
+    least = study.answers.proven_budget
     top, main = _top(study, least), study.count(study.request.budget)
     facts, witnesses = headline(study), witnesses_of(study)
     grouped = [_codes(study.groups(name)) for name in study.request.groups]

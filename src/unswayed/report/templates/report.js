@@ -141,7 +141,7 @@
       const row = data.rows.rows[at];
       const line = document.createElement("tr");
       line.append(cell(row.row, "n"), cell(row.prediction));
-      line.append(cell(row.least === null ? "never" : labels(row.least), "n"), witness(row));
+      line.append(cell(row.least === null ? "never" : row.least === 0 ? "unknown" : labels(row.least), "n"), witness(row));
       line.append(cell(row.score, "n"));
       if (hasLabels) line.append(cell(row.label));
       line.append(...row.cells.map((text) => cell(text)));
