@@ -2,14 +2,14 @@
 
 import sys
 
-from benchmarks import approximation, checker, cli, exact
+from benchmarks import approximation, checker, cli, exact, rigour
 from unswayed._core.selection import kernel_name
 
 
 def main() -> int:
     print(f"kernel: {kernel_name()}")
     missed = 0
-    for module in (exact, approximation, cli, checker):
+    for module in (exact, rigour, approximation, cli, checker):
         for line in module.lines():
             print(line, flush=True)
             missed += not line.ok

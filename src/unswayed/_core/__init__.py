@@ -12,6 +12,8 @@ A map, from what comes in to what goes out::
                               ▼
                           reach_up, reach_down, minimum budget per row
 
+`box` and `sandwich` bound a row's reach without selection, from rows whose reach is known.
+`rounding` bounds what floating point does to all of it.
 `dyadic` takes doubles apart, for answers in exact arithmetic.
 `parallel` runs the blocks side by side and stops within one of them when interrupted.
 Nothing here imports scikit-learn: it would cost more to import than a certificate to compute.

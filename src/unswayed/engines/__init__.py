@@ -1,7 +1,13 @@
-"""Who answers a question about rows: `exact` today, bounds that answer sooner beside it.
+"""Who answers a question about rows.
 
-`margins`  how far a score may move before its prediction changes
-`exact`    ranges, minimum budgets and witnesses by selection over the influence rows
-`rational` the same without rounding, for what doubles leave open (needs python-flint);
-           `rational_influence` has its models, `rational_matrix` its matrices
+`inputs`     rows as a learner's definition sees them
+`rows`       their weights, made on demand
+`margins`    how far a score may move before its prediction changes
+`precision`  how far computed reaches may be from the true ones
+`exact`      ranges, minimum budgets and witnesses by selection over the influence rows
+`parameter_box`, `sandwich`  bounds that answer without selection
+`auto`       bounds where they suffice, `exact` for the rest
+`answer`     bounds and verdicts: what is proven, and how
+`rational`   the same without rounding, for what doubles leave open (needs python-flint);
+             `rational_influence` has its models, `rational_matrix` its matrices
 """
