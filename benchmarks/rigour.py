@@ -7,9 +7,10 @@ from unittest import mock
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
+from benchmarks.approximation import compas
 from benchmarks.problems import Problem, gaussian, income
 from benchmarks.timing import Line, at_most, interleaved
-from unswayed import CertifiedClassifier, LabelBias
+from unswayed import CertifiedClassifier, LabelBias, Verdict
 from unswayed.engines.precision import Precision
 from unswayed.learners.verified import VerifiedInverse
 
@@ -72,8 +73,24 @@ def _kernel() -> tuple[CertifiedClassifier, np.ndarray]:
     return model.fit(X, y), rng.normal(size=(500, 20))
 
 
+def _undecided(problem: Problem) -> Iterator[Line]:
+    """Shares of rows that rounding leaves open, the worst of four budgets."""
+    shares, after = [], 0
+    for budget in (0.0025, 0.01, 0.02, 0.05):
+        model = problem.fit(budget)
+        shares.append(100 * np.mean(model.certify(problem.tests).verdict == Verdict.UNDECIDED))
+        shares.append(100 * np.mean(~model.minimum_budgets(problem.tests).proven))
+        resolved = model.certify(problem.tests, resolve="exact").verdict
+        after += int(np.sum(resolved == Verdict.UNDECIDED))
+    yield at_most(f"{problem.name}: undecided, or budgets not proven", max(shares), 0.1, "%")
+    yield at_most(f"{problem.name}: undecided after resolve", after, 0, "rows")
+
+
 def lines() -> Iterator[Line]:
     problems: tuple[Problem, ...] = (income(), gaussian())
     for problem in problems:
         yield from _compared(problem.name, problem.fit(), problem.tests)
     yield from _compared("Kernel ridge, n = 1,500", *_kernel())
+    for real in (problems[0], compas()):
+        if real is not None:
+            yield from _undecided(real)

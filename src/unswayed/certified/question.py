@@ -16,7 +16,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
-from unswayed.engines.answer import RATIONAL, Answer
+from unswayed.engines.answer import EXACT, RATIONAL, Answer
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.margins import Margins
 from unswayed.engines.rational import ExactLimits, ExactRow, RationalEngine
@@ -67,6 +67,14 @@ class Question:
         """Answer by selection alone."""
         return Answer.exact(self.engine.reach(self.weights, budget), self.margins)
 
+    def _sharpened(self, answer: Answer, budget: int) -> Answer:
+        """Ask selection about rows that bounds alone leave open: cheaper than fractions."""
+        open_rows = np.flatnonzero((answer.verdict == Verdict.UNDECIDED) & (answer.method != EXACT))
+        if len(open_rows) and isinstance(self.weights, FeatureRows):
+            found = self.engine.reach(self.weights.take(open_rows), budget)
+            answer.put(open_rows, Answer.exact(found, self.margins[open_rows]))
+        return answer
+
     def certificates(
         self,
         answer: Answer,
@@ -75,6 +83,8 @@ class Question:
         names: tuple[str, ...] | None = None,
     ) -> CertificateSet:
         """Put an answer into the user's terms."""
+        if self.resolve:
+            answer = self._sharpened(answer, budget)
         score, error, bounds = self.scores.value.copy(), self.scores.error, answer.bounds
         with np.errstate(invalid="ignore"):
             ends = {
