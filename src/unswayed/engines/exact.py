@@ -13,7 +13,7 @@ import numpy as np
 
 from unswayed._core import selection
 from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
-from unswayed._core.parallel import block_starts, run_blocks
+from unswayed._core.parallel import block_starts, one_blas_thread, run_blocks
 from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
@@ -56,7 +56,9 @@ class ExactEngine:
         starts = block_starts(n_rows, 8 * max(self.influence.width, len(entries)))
         rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.zeros(n_rows, dtype=bool))
         if n_rows * self.influence.width <= _AT_ONCE:
-            weights = MadeRows(weights.block(0, n_rows))
+            # Products of small matrices: more threads would wait for one another.
+            with one_blas_thread:
+                weights = MadeRows(weights.block(0, n_rows))
 
         def block(start: int, stop: int, buffer: FloatArray) -> None:
             here = slice(start, stop)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unswayed._core.influence import Weights
+from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.inputs import InputRows
 from unswayed.learners.accuracy import Scores, Solution
@@ -42,7 +43,8 @@ class FeatureRows:
 
     def scores(self, solution: Solution) -> Scores:
         """Scores of all rows."""
-        parts = [self.learner.scores(block, solution) for block in self.inputs.blocks()]
+        with one_blas_thread:  # products of small matrices, as a rule
+            parts = [self.learner.scores(block, solution) for block in self.inputs.blocks()]
         return Scores.concatenate(parts)
 
 
