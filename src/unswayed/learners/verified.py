@@ -89,14 +89,14 @@ def _invert(matrix: FloatArray) -> FloatArray:
     size = len(matrix)
     if not np.isfinite(matrix).all():
         return np.zeros_like(matrix)  # proves nothing, and says so
-    try:
-        factor = linalg.cho_factor(matrix, lower=True)
-        inverse = linalg.cho_solve(factor, np.eye(size))
-        if not np.isfinite(inverse).all():
-            raise linalg.LinAlgError
-    except linalg.LinAlgError:
+    factor, failed = linalg.lapack.dpotrf(matrix, lower=True)
+    if not failed:
+        inverse, failed = linalg.lapack.dpotri(factor, lower=True)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    if failed or not np.isfinite(inverse).all():
         values, vectors = linalg.eigh(matrix)
         kept = np.abs(values) > size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
         with np.errstate(over="ignore"):
             inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-    return np.asarray((inverse + inverse.T) / 2)
+        inverse = (inverse + inverse.T) / 2
+    return np.asarray(inverse)
