@@ -116,6 +116,9 @@ class AnchoredBounds:
         self._planes = np.concatenate((anchors.shift_up, anchors.shift_down)).T.copy()
         self._images = ellipsoid.image(anchors.directions)
         self._squares = np.einsum("ij,ij->i", self._images, self._images)
+        known = self._squares > 0
+        with np.errstate(over="ignore"):
+            self._inverse_squares = np.where(known, 1.0 / np.where(known, self._squares, 1.0), 0.0)
 
     def with_anchors(self, anchors: Anchors) -> "AnchoredBounds":
         """Return the same boxes with other anchors."""
@@ -184,13 +187,10 @@ class AnchoredBounds:
 
     def _pursue(self, rows: _Rests, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One step of matching pursuit: project onto the anchor of the smallest angle."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cosine = np.nan_to_num(inner**2 / self._squares, posinf=0.0)
-        c = np.argmax(cosine, axis=1)
-        square = self._squares[c]
-        share = np.where(square > 0, inner[np.arange(len(c)), c], 0.0) / np.where(
-            square > 0, square, 1.0
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            c = np.argmax(inner * inner * self._inverse_squares, axis=1)
+            share = inner[np.arange(len(c)), c] * self._inverse_squares[c]
+        share = np.where(np.isfinite(share), share, 0.0)  # any share will do
         return self._bounded(self._subtract(rows, c, share))
 
     def _subtract(self, rows: _Rests, c: IntArray, share: FloatArray) -> _Rests:
