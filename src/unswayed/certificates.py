@@ -262,14 +262,16 @@ class CertificateSet:
         return self._model().witness(row, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns by name: names (of coefficients), score, low, high, verdict, minimum budget."""
+        """Columns by name: names (of coefficients), ranges, verdicts, minimum budgets."""
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         return columns | {
             "score": self.score,
             "low": self.low,
             "high": self.high,
+            "error": self.error,
             "verdict": [str(verdict) for verdict in self.verdict],
             "minimum_budget": self.minimum_budget,
+            "minimum_budget_proven": self.minimum_budget_proven,
             "method": self.method_.tolist(),
         }
 

@@ -66,6 +66,7 @@ class Answers:
     high: FloatArray
     verdict: Any  # object array of Verdict, at the main budget
     minimum_budget: FloatArray
+    minimum_budget_proven: BoolArray  # elsewhere it is proven only that fewer do not suffice
 
     @property
     def proven_budget(self) -> FloatArray:
@@ -159,7 +160,8 @@ class Study:
         """Certificates of every test row at the main budget, and their minimum budgets."""
         n_rows = len(self.test)
         empty = np.empty((4, n_rows))
-        out = Answers(empty[0], empty[1], empty[2], np.empty(n_rows, object), empty[3])
+        verdict, proven = np.empty(n_rows, object), np.empty(n_rows, bool)
+        out = Answers(*empty[:3], verdict, empty[3], proven)
         starts = range(0, n_rows, _CHUNK)
         for start in self.progress.track(starts, "certifying", len(starts)):
             here = slice(start, start + _CHUNK)
@@ -167,6 +169,7 @@ class Study:
             out.score[here], out.low[here], out.high[here] = certs.score, certs.low, certs.high
             out.verdict[here] = certs.verdict
             out.minimum_budget[here] = certs.minimum_budget
+            out.minimum_budget_proven[here] = certs.minimum_budget_proven
         return out
 
     def certificates(self) -> Any:

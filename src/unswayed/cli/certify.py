@@ -130,6 +130,7 @@ def answer_table(study: Study) -> dict[str, Any]:
         "high": answers.high,
         "verdict": [str(verdict) for verdict in answers.verdict],
         "minimum_budget": answers.minimum_budget,
+        "minimum_budget_proven": answers.minimum_budget_proven,
     }
     return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
 
