@@ -154,7 +154,10 @@ def test_rates_print_as_a_table_and_go_into_json():
 
 # --- frames -------------------------------------------------------------------------------
 
-COLUMNS = ["score", "low", "high", "verdict", "minimum_budget", "method"]
+COLUMNS = [
+    *("score", "low", "high", "error", "verdict"),
+    *("minimum_budget", "minimum_budget_proven", "method"),
+]
 
 
 def test_pandas_rows_get_a_pandas_frame_with_their_index():

@@ -159,9 +159,9 @@ class Study:
     def answers(self) -> Answers:
         """Certificates of every test row at the main budget, and their minimum budgets."""
         n_rows = len(self.test)
-        empty = np.empty((4, n_rows))
+        score, low, high, least = np.empty((4, n_rows))
         verdict, proven = np.empty(n_rows, object), np.empty(n_rows, bool)
-        out = Answers(*empty[:3], verdict, empty[3], proven)
+        out = Answers(score, low, high, verdict, least, proven)
         starts = range(0, n_rows, _CHUNK)
         for start in self.progress.track(starts, "certifying", len(starts)):
             here = slice(start, start + _CHUNK)
