@@ -41,6 +41,8 @@ def test_a_report_of_undecided_rows_says_that_nothing_is_known(hard):
     page = (hard / "r.html").read_text()
     assert '"minimum_budget":[0,0,0]' in page
     assert "unknown" in page
+    assert "for 3 of these rows rounding hides how many labels it takes" in page
+    assert "No prediction can be overturned" not in page
 
 
 def test_resolved_rows_are_decided_and_the_checker_agrees(hard):

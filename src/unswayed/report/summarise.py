@@ -104,6 +104,7 @@ def summarise(study: Study, *, command: str, tradeoff: list[Point] | None = None
         "top": top,
         "main": main,
         "kept": int((least > main).sum()),
+        "unknown": int(np.sum(~study.answers.minimum_budget_proven)),
         "exact_groups": exact,
         "exact_gaps": [_gap(each) for each in exact],
         "small_group": SMALL_GROUP,
