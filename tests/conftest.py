@@ -7,9 +7,10 @@ from hypothesis import settings
 
 from unswayed._core.selection import kernel_name
 
+# No deadlines: a busy machine is no failure.
+settings.register_profile("here", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
