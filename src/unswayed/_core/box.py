@@ -38,7 +38,8 @@ class Box:
     @cached_property
     def longest(self) -> float:
         """At least h of any vector of norm 1, for the box of units."""
-        return float(np.linalg.norm(np.maximum(self.rise, self.fall))) * SAFETY
+        # hypot: squares of reaches may underflow, and a longest of 0 would promise exact sums.
+        return math.hypot(*np.maximum(self.rise, self.fall).tolist()) * SAFETY
 
     def reach(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds on h(r) and h(-r), one row each; sizes are at least norms."""
