@@ -2,7 +2,7 @@
 
 Bounds on errors are sums and products of nonnegative doubles, so they lose at most a few units
 in the last place themselves. Every bound is multiplied by `SAFETY` at the end, which is worth
-ten million of those units.
+billions of those units.
 """
 
 import math
@@ -50,6 +50,20 @@ def binade(size: FloatArray | float) -> FloatArray:
     known = (size > 0) & np.isfinite(size)
     _, exponent = np.frexp(np.where(known, size, 1.0))
     return np.asarray(np.ldexp(1.0, np.clip(exponent - 1, -1000, 1000)))
+
+
+def norm(values: FloatArray) -> float:
+    """Euclidean norm of all values, rounded up, also where their squares over- or underflow.
+
+    Examples
+    --------
+    >>> norm(np.array([3e-200, 4e-200])) >= 5e-200, norm(np.zeros(2))
+    (True, 0.0)
+    """
+    peak = float(np.abs(values).max(initial=0.0))
+    if not math.isfinite(peak):
+        return math.inf
+    return peak * float(np.linalg.norm(values / peak)) * SAFETY if peak else 0.0
 
 
 def wider(value: FloatArray, error: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma
+from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma, norm
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -21,7 +21,6 @@ from unswayed.learners.scaling import (
     column_peaks,
     column_scale,
     dense,
-    norm,
     padded,
     rescaled,
     row_norms,

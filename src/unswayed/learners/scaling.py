@@ -7,7 +7,6 @@ import numpy as np
 from unswayed._core.rounding import NEGLIGIBLE, SAFETY, binade
 from unswayed._typing import FloatArray, Matrix
 
-
 _SMALLEST = 2.0**-1074
 
 
@@ -30,11 +29,6 @@ def row_norms(matrix: Matrix) -> FloatArray:
         largest = np.abs(dense(matrix[small])).max(axis=1, initial=0.0)
         norms[small] = np.maximum(norms[small], largest * math.sqrt(matrix.shape[1]) * SAFETY)
     return np.asarray(norms)
-
-
-def norm(vector: FloatArray) -> float:
-    """Euclidean norm, rounded up; 0 for the zero vector only."""
-    return float(row_norms(vector[None])[0])
 
 
 def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -18,7 +18,6 @@ from unswayed.learners.null_space import are_null_vectors, suggested_null_vector
 from unswayed.learners.scaling import (
     column_peaks,
     dense,
-    norm,
     padded,
     rescaled,
     row_norms,
