@@ -79,7 +79,7 @@ def narrower(value: FloatArray, error: FloatArray) -> FloatArray:
 
 
 def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
-    """At least `value + moved + error`; exactly that where nothing rounds.
+    """At least `value + moved + error`; exactly that where nothing rounds, infinity if unknown.
 
     Examples
     --------
@@ -87,7 +87,8 @@ def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray
     [1.5]
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return wider(value + moved, wider(error, subtraction_error(value, -moved)))
+        found = wider(value + moved, wider(error, subtraction_error(value, -moved)))
+        return np.where(np.isnan(found), np.inf, found)
 
 
 def below(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
