@@ -331,6 +331,18 @@ def test_bounds_of_another_model_or_bias_are_refused(change):
             model.certify(tests, method=made)
 
 
+def test_bounds_of_the_same_rows_in_another_order_are_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-3, 4, size=(40, 3)) * 1.0, rng.integers(-3, 4, size=40) * 1.0
+    bias = LabelBias.intervals(np.zeros(40), np.arange(40.0), budget=2)
+    model = CertifiedRegressor(Ridge(fit_intercept=False), bias=bias, radius=0.5).fit(X, y)
+    bounds = model.sandwich(max_anchors=4)
+    other = CertifiedRegressor(Ridge(fit_intercept=False), bias=bias, radius=0.5)
+    other.fit(X[::-1], y[::-1])  # whole numbers: every sum over the rows is the same
+    with pytest.raises(InputError, match="another model or bias"):
+        other.certify(X, method=bounds)
+
+
 def test_bounds_survive_pickling_with_their_model():
     model, tests = gaussian_model()
     made = model.sandwich(max_anchors=10)

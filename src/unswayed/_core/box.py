@@ -12,8 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma
+from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma, norm
 from unswayed._typing import FloatArray
+
+_LOST = 2.0**-530  # more than a norm loses where a square underflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class Box:
     @cached_property
     def longest(self) -> float:
         """At least h of any vector of norm 1, for the box of units."""
-        return float(np.linalg.norm(np.maximum(self.rise, self.fall))) * SAFETY
+        return norm(np.maximum(self.rise, self.fall))
 
     def reach(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds on h(r) and h(-r), one row each; sizes are at least norms."""
@@ -46,7 +48,8 @@ class Box:
         positive = np.maximum(u, 0.0)
         negative = positive - u
         growth = 1.0 + gamma(2 * len(self.rise) + 16)
-        underflow = TINY * len(self.rise) if self.longest > 0 else 0.0
+        # Of the products, and of the directions themselves.
+        underflow = TINY * len(self.rise) * (1.0 + self.longest) if self.longest > 0 else 0.0
         with np.errstate(invalid="ignore", over="ignore"):
             extra = self.missed * sizes + np.where(sizes == 0, 0.0, underflow)
             up = growth * (positive @ self.rise + negative @ self.fall + extra)
@@ -72,8 +75,9 @@ class Ellipsoid:
 
     def reach(self, image: FloatArray, sizes: FloatArray) -> FloatArray:
         """Bound on h(r), and on h(-r), from the image of r and at least its norm."""
-        norm = np.sqrt(np.einsum("ij,ij->i", image, image))
-        return np.asarray(SAFETY * (self.size * norm + self.missed * sizes))
+        norms = np.sqrt(np.einsum("ij,ij->i", image, image))
+        norms += np.where(sizes == 0, 0.0, _LOST * len(self.factor))
+        return np.asarray(SAFETY * (self.size * norms + self.missed * sizes))
 
     @classmethod
     def of(cls, gram: FloatArray, error: float, off: float, budget: int) -> "Ellipsoid":
@@ -84,7 +88,7 @@ class Ellipsoid:
         """
         values, vectors = np.linalg.eigh(gram)
         factor = vectors * np.sqrt(np.maximum(values, 0.0))
-        size, norm = len(gram), float(np.linalg.norm(factor))
-        error += float(np.linalg.norm(gram - factor @ factor.T)) + gamma(2 * size) * norm**2
-        missed = math.sqrt(error) + off + (gamma(size + 8) + 8 * UNIT) * norm
+        size, longest = len(gram), norm(factor)
+        error += norm(gram - factor @ factor.T) + gamma(2 * size) * longest**2
+        missed = math.sqrt(error) + off + (gamma(size + 8) + 8 * UNIT) * longest
         return cls(factor, math.sqrt(budget), SAFETY * math.sqrt(budget) * missed)

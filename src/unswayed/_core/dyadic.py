@@ -73,6 +73,14 @@ class Dyadic:
         return [odd << by for odd, by in pairs]
 
 
+def nearest(value: Fraction) -> float:
+    """Nearest double; infinite beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def enclose(value: Fraction) -> tuple[float, float]:
     """Nearest doubles below and above; the same one twice where the value is a double.
 
@@ -83,13 +91,10 @@ def enclose(value: Fraction) -> tuple[float, float]:
     >>> enclose(Fraction(1, 10))
     (0.09999999999999999, 0.1)
     """
-    try:
-        nearest = float(value)
-    except OverflowError:
-        nearest = math.inf if value > 0 else -math.inf
-    if nearest > value:
-        return math.nextafter(nearest, -math.inf), nearest
-    return nearest, nearest if nearest == value else math.nextafter(nearest, math.inf)
+    found = nearest(value)
+    if found > value:
+        return math.nextafter(found, -math.inf), found
+    return found, found if found == value else math.nextafter(found, math.inf)
 
 
 def whole_sums(values: Sequence[int], group: IntArray, n_groups: int) -> list[int]:

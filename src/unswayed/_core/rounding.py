@@ -2,7 +2,7 @@
 
 Bounds on errors are sums and products of nonnegative doubles, so they lose at most a few units
 in the last place themselves. Every bound is multiplied by `SAFETY` at the end, which is worth
-ten million of those units.
+billions of those units.
 """
 
 import math
@@ -52,6 +52,20 @@ def binade(size: FloatArray | float) -> FloatArray:
     return np.asarray(np.ldexp(1.0, np.clip(exponent - 1, -1000, 1000)))
 
 
+def norm(values: FloatArray) -> float:
+    """Euclidean norm of all values, rounded up, also where their squares over- or underflow.
+
+    Examples
+    --------
+    >>> norm(np.array([3e-200, 4e-200])) >= 5e-200, norm(np.zeros(2))
+    (True, 0.0)
+    """
+    peak = float(np.abs(values).max(initial=0.0))
+    if not math.isfinite(peak):
+        return math.inf
+    return peak * float(np.linalg.norm(values / peak)) * SAFETY if peak else 0.0
+
+
 def wider(value: FloatArray, error: FloatArray) -> FloatArray:
     """`value + error`, rounded up; `value` itself where there is no error."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -65,7 +79,7 @@ def narrower(value: FloatArray, error: FloatArray) -> FloatArray:
 
 
 def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
-    """At least `value + moved + error`; exactly that where nothing rounds.
+    """At least `value + moved + error`; exactly that where nothing rounds, infinity if unknown.
 
     Examples
     --------
@@ -73,7 +87,8 @@ def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray
     [1.5]
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return wider(value + moved, wider(error, subtraction_error(value, -moved)))
+        found = wider(value + moved, wider(error, subtraction_error(value, -moved)))
+        return np.where(np.isnan(found), np.inf, found)
 
 
 def below(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:

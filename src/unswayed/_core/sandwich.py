@@ -42,6 +42,12 @@ class Bounds:
         inner_down = np.maximum(narrower(down, error), 0.0)
         return cls(outer_up, outer_down, inner_up, inner_down, outer_up, outer_down, error)
 
+    @classmethod
+    def outside(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
+        """Bounds from outside alone: from inside, nothing is known."""
+        # Arrays of their own: better answers are written into them later.
+        return cls(up, down, np.zeros(len(up)), np.zeros(len(up)), up.copy(), down.copy(), error)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anchors:
@@ -145,11 +151,13 @@ class AnchoredBounds:
     def base(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Bounds from planes and boxes: one product each."""
         up, down = self._bounded(self._untouched(directions, sizes))
-        nothing = np.zeros(len(directions))
-        off = np.where(sizes == 0, 0.0, self.plane_error) * sizes
-        error = np.where(sizes == 0, 0.0, self._rounding) * sizes + off
+        with np.errstate(invalid="ignore", over="ignore"):
+            off = np.where(sizes == 0, 0.0, self.plane_error * sizes)
+            error = np.where(sizes == 0, 0.0, self._rounding * sizes) + off
+        # Nothing moves (0) and the row is beyond bounds (infinity): nothing is known.
+        off, error = (np.where(np.isnan(each), np.inf, each) for each in (off, error))
         if not len(self.anchors):
-            return Bounds(up, down, nothing, nothing, up, down, error)
+            return Bounds.outside(up, down, error)
         moved = directions @ self._planes
         inner_up = np.maximum(narrower(moved.max(axis=1), off), 0.0)
         inner_down = np.maximum(narrower(-moved.min(axis=1), off), 0.0)

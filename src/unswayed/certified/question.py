@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from unswayed._core.dyadic import enclose
+from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import WeightRows
 from unswayed._core.rounding import above, below
 from unswayed._typing import FloatArray, IntArray
@@ -150,7 +150,7 @@ class Question:
         if found is None:  # rounding hides it
             ((_, exact),) = self._exactly(np.array([at]))
             rows, added, moved = exact.changes(self.limits(exact.score), budget)
-            return rows, added, float(exact.score + moved)
+            return rows, added, nearest(exact.score + moved)
         rows, added, shift = found
         return rows, added, float(self.scores.value[at] + shift)
 

@@ -123,8 +123,11 @@ class ExactEngine:
     def fingerprint(self) -> str:
         """What bounds were built from: they are refused by a model or bias that differs."""
         digest = hashlib.blake2b(digest_size=16)
-        probe = np.ones((1, self.learner.n_rows))
+        # Uneven: offsets belong to rows, and the same rows in another order are another model.
+        probe = np.random.default_rng(0).random((1, self.learner.n_rows))
         parts = [self.bias.lower, self.bias.upper]
+        if self.learner.row_scale is not None:
+            parts.append(self.learner.row_scale)
         if self.has_parameters:
             units = np.eye(min(64, self.learner.n_parameters), self.learner.n_parameters)  # type: ignore[attr-defined]
             parts.append(self.learner.direction_weights(units).values)  # type: ignore[attr-defined]

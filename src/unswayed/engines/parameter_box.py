@@ -61,9 +61,8 @@ class ParameterBox:
     def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Outer bounds of the reach of each direction; nothing is known from inside."""
         up, down = self.box.reach(directions, sizes)
-        nothing = np.zeros(len(up))
         error = gamma(2 * len(self) + 16) * np.maximum(up, down)
-        return Bounds(up, down, nothing, nothing, up, down, error)
+        return Bounds.outside(up, down, error)
 
     def __contains__(self, parameters: ArrayLike) -> bool:
         found: Any = np.asarray(parameters, dtype=np.float64)

@@ -10,7 +10,7 @@ from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
-from unswayed.learners.scaling import padded, row_norms, scaled_weights
+from unswayed.learners.scaling import padded, rescaled, row_norms, scaled_weights, scales_back
 from unswayed.learners.verified import VerifiedInverse
 
 _SMALL = 2.0**-520  # for underflow: see rounding.NEGLIGIBLE
@@ -46,6 +46,7 @@ class KernelLearner:
         self._scale = float(1.0 / binade(largest))
         penalty = alpha / factor * self._scale
         exact = penalty / self._scale * factor == alpha
+        exact = exact and scales_back(self._weight, factor, sample_weight)
         matrix = gram * self._scale * np.outer(self._root, self._root)
         matrix[np.diag_indices_from(matrix)] += penalty
         size = float(np.linalg.norm(matrix)) + penalty * math.sqrt(self.n_rows)
@@ -65,7 +66,7 @@ class KernelLearner:
         return np.asarray(self._model._get_kernel(rows, self._model.X_fit_), dtype=np.float64)
 
     def _weighted(self, kernel: FloatArray) -> tuple[FloatArray, FloatArray]:
-        weighted = kernel * self._scale * self._root
+        weighted = np.asarray(rescaled(rescaled(kernel, self._scale), self._root))
         return weighted, padded(row_norms(weighted))
 
     def weights(self, inputs: FloatArray) -> Weights:
@@ -90,5 +91,6 @@ class KernelLearner:
     def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
         """Scores of kernel rows, given the dual coefficients."""
         weighted, sizes = self._weighted(inputs)
-        norms = self._solver.solution_norms(weighted, sizes) * (1.0 + 8 * UNIT)
+        norms = self._solver.solution_norms(weighted, sizes)
+        norms = norms + self._solver.bound * 8 * UNIT * sizes  # of the weighted row
         return solution.scores(weighted @ solution.values, sizes, norms)

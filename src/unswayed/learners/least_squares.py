@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, UNIT, gamma
+from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma, norm
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -22,6 +22,7 @@ from unswayed.learners.scaling import (
     column_scale,
     dense,
     padded,
+    rescaled,
     row_norms,
     scaled_weights,
     weighted_mean,
@@ -158,9 +159,10 @@ class LeastSquares:
         """Rows as the parameters see them: centred, scaled, with a constant after them."""
         found = dense(rows)
         if not self._fit_intercept:
-            return found * self._scale
+            return dense(rescaled(found, self._scale))
         # Centred first: large means would cancel at a loss later.
-        return np.hstack(((found - self._mean) * self._scale, np.ones((len(found), 1))))
+        centred = rescaled(found - self._mean, self._scale)
+        return np.hstack((centred, np.ones((len(found), 1))))
 
     def training_directions(self, which: IntArray | slice) -> FloatArray:
         """Training rows as directions."""
@@ -178,7 +180,7 @@ class LeastSquares:
 
     def _scaled(self, rows: Matrix) -> tuple[Matrix, FloatArray]:
         """Sparse rows in the units of the design, and their sizes."""
-        scaled = sparse.csr_array(rows).multiply(self._scale).tocsr()
+        scaled = rescaled(sparse.csr_array(rows), self._scale)
         constant = 1.0 + 2.0 * self._shift_size if self._fit_intercept else 0.0
         return scaled, padded(row_norms(scaled) + constant)
 
@@ -220,7 +222,7 @@ class LeastSquares:
             values = self._solver.inverse @ moment(self.design, self._weight * labels)
             # Once more on what is left: the first solution is as good as the inverse is.
             values = values + self._solver.inverse @ self._normal_residual(labels, values)
-            left, size = self._left_of(labels, values), float(np.linalg.norm(values))
+            left, size = self._left_of(labels, values), norm(values)
         if self._sparse and self._fit_intercept:
             values = np.append(values[:-1], values[-1] + self._shift @ values[:-1])
         return Solution(values, left, gamma(self.n_parameters + 12) * size + _ENTRY)
@@ -229,16 +231,17 @@ class LeastSquares:
         """At least the norm of what is left of the normal equations."""
         if not self._solver.proven:
             return math.inf
-        root, size = math.sqrt(self._trace), float(np.linalg.norm(values))
+        root, size = math.sqrt(self._trace), norm(values)
         # Labels and fitted values, weighted: what the rounding of a residual is relative to.
-        fitted = float(np.linalg.norm(np.sqrt(self._weight) * labels)) + size * root
+        fitted = norm(np.sqrt(self._weight) * labels) + size * root
         penalised = (
             float(np.linalg.norm(self._penalties)) + float(np.linalg.norm(self._filled)) ** 2
         )
         rounding = (summation(self.n_rows) + gamma(self.n_parameters + 8)) * (
             2 * root * fitted + (penalised + 1.0) * size
         )
-        return SAFETY * (float(np.linalg.norm(self._normal_residual(labels, values))) + rounding)
+        underflow = TINY * self.n_rows * self.n_parameters
+        return SAFETY * (norm(self._normal_residual(labels, values)) + rounding + underflow)
 
     def scores(self, inputs: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""

@@ -7,6 +7,8 @@ import numpy as np
 from unswayed._core.rounding import NEGLIGIBLE, SAFETY, binade
 from unswayed._typing import FloatArray, Matrix
 
+_SMALLEST = 2.0**-1074
+
 
 def dense(matrix: Matrix) -> FloatArray:
     """Return a matrix as an array."""
@@ -29,6 +31,24 @@ def row_norms(matrix: Matrix) -> FloatArray:
     return np.asarray(norms)
 
 
+def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
+    """Rows · scale, powers of two or roots of weights; 0 only where a factor is 0.
+
+    What would underflow to 0 becomes the smallest double instead: a row whose size is 0 has no
+    error, so it must be 0 in truth.
+    """
+    if hasattr(rows, "indptr"):
+        factors = np.broadcast_to(scale, rows.shape[1])[rows.indices]
+        data = rescaled(rows.data, factors)
+        return type(rows)((data, rows.indices, rows.indptr), shape=rows.shape)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.asarray(rows * scale)
+    lost = (found == 0) & (rows != 0) & (np.asarray(scale) != 0)
+    if lost.any():
+        found[lost] = np.copysign(_SMALLEST, rows[lost])
+    return found
+
+
 def padded(sizes: FloatArray) -> FloatArray:
     """Sizes of rows that are not 0, made large enough for underflow to disappear in them."""
     return np.where(sizes == 0, 0.0, np.maximum(sizes, NEGLIGIBLE))
@@ -40,6 +60,11 @@ def scaled_weights(sample_weight: FloatArray | None, n_rows: int) -> tuple[Float
         return np.ones(n_rows), 1.0
     factor = float(binade(float(sample_weight.max())))
     return sample_weight / factor, factor
+
+
+def scales_back(weight: FloatArray, factor: float, sample_weight: FloatArray | None) -> bool:
+    """Whether no weight was lost to underflow, which lets a row count as if it had none."""
+    return sample_weight is None or np.array_equal(weight * factor, sample_weight)
 
 
 def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:

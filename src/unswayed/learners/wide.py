@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
@@ -19,8 +19,10 @@ from unswayed.learners.scaling import (
     column_peaks,
     dense,
     padded,
+    rescaled,
     row_norms,
     scaled_weights,
+    scales_back,
     weighted_mean,
 )
 from unswayed.learners.verified import VerifiedInverse
@@ -71,6 +73,7 @@ class WideLeastSquares:
         self._scale_rows(features, alpha / factor)
         self._penalty = alpha / factor * self._scale * self._scale
         exact = self._penalty / self._scale / self._scale * factor == alpha
+        exact = exact and scales_back(self._weight, factor, sample_weight)
         self._measure_centring()
         self._solver = self._invert(features, proven=exact)
         self.accuracy = self._accuracy()
@@ -100,7 +103,8 @@ class WideLeastSquares:
         self._off = 0.0
         if self._fit_intercept:
             left = np.asarray(self._share @ self._rows).ravel() - self._shift
-            rounding = gamma(self.n_rows + 8) * self._spread / math.sqrt(self._total)
+            # Of the sum, and of the total that the shares were divided by.
+            rounding = gamma(2 * self.n_rows + 8) * self._spread / math.sqrt(self._total)
             self._off = SAFETY * (float(np.linalg.norm(left)) + rounding)
 
     def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
@@ -118,6 +122,7 @@ class WideLeastSquares:
             * (self._spread**2 + self._penalty * self.n_rows + filled)
             + 2.0 * total * self._off * self._spread
             + (total * self._off) ** 2
+            + _SMALL
         )
         return VerifiedInverse(matrix, error if proven else math.inf)
 
@@ -146,6 +151,7 @@ class WideLeastSquares:
         return SAFETY * (
             gamma(self.n_features + 16) * self._spread
             + self._off * (total + self._spread + total * self._off)
+            + _SMALL
         )
 
     def _accuracy(self) -> Accuracy:
@@ -171,7 +177,7 @@ class WideLeastSquares:
 
     def _scaled(self, rows: Matrix) -> Matrix:
         rows = sparse.csr_array(rows) if self._sparse else dense(rows) - self._mean
-        return rows * self._scale
+        return rescaled(rows, self._scale)
 
     def _inner(self, scaled: Matrix) -> FloatArray:
         """Inner products of centred training rows with centred rows, one column per row."""
@@ -205,7 +211,7 @@ class WideLeastSquares:
 
     def directions(self, rows: Matrix) -> FloatArray:
         """Rows as the parameters see them: centred, scaled, with a constant after them."""
-        found = (dense(rows) - self._mean) * self._scale
+        found = dense(rescaled(dense(rows) - self._mean, self._scale))
         if not self._fit_intercept:
             return found
         return np.hstack((found, np.ones((len(found), 1))))
@@ -236,7 +242,7 @@ class WideLeastSquares:
             slope = slope - self._shift * float(root @ dual)
             values = np.append(slope, centre) if self._fit_intercept else slope
             total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
-            size = float(np.linalg.norm(root * labels))
+            size = norm(root * labels)
             mean = float(self._share @ np.abs(labels))
             # Of the equations for the labels as they are, not as they were centred and rounded.
             left = SAFETY * (float(left) + terms * (size + total * mean))

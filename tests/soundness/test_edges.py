@@ -1,0 +1,86 @@
+"""Problems at the edge of the doubles, where something underflows that is not 0."""
+
+import numpy as np
+import pytest
+
+from tests.soundness.cases import Problem
+from tests.soundness.checks import lies
+
+
+def problem(X, targets, tests, *, lower=-1.0, upper=1.0, **more):
+    ones = np.ones(len(X))
+    known = {"budget": 1, "fit_intercept": False, "radius": 0.5, **more}
+    if "weight" in known:
+        known["weight"] = np.array(known["weight"])
+    return Problem(
+        "edge",
+        0,
+        np.array(X),
+        np.array(targets),
+        np.array(tests),
+        lower * ones,
+        upper * ones,
+        **known,
+    )
+
+
+HUGE = {"lower": -1e290, "upper": 1e290, "radius": 1e-40}
+TALL = ([[1e300, 0.0], [-1e300, 1.0], [1e300, 2.0]], [1e300, -1e300, 5e299], [[1e-30, 0.0]])
+KERNEL = {"kind": "kernel-ridge", "kernel": {"kernel": "precomputed"}}
+
+EDGES = {
+    "a test row underflows": problem(*TALL, **HUGE),
+    "a sparse test row underflows": problem(*TALL, sparse=True, **HUGE),
+    "a test row underflows, more columns than rows": problem(
+        [[1e300, 0.0, 0.0], [-1e300, 1e300, 2e299]], [1e300, -1e300], [[1e-30, 0.0, 0.0]], **HUGE
+    ),
+    "a kernel row underflows": problem(
+        [[1e200, 1e199], [1e199, 1e200]],
+        [1.0, -1.0],
+        [[1e-180, 1e-180]],
+        alpha=1e180,
+        **HUGE,
+        **KERNEL,
+    ),
+    "a weight underflows": problem(
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [1.0, 2.0], [[0.0, 3.0, 0.0]], weight=[1e300, 1e-300]
+    ),
+    "labels underflow in the units of a row without weight": problem(
+        [[2.0**440], [1.0], [1.0]],
+        [0.0, 2.0**-640, 2.0**-640],
+        [[1.0]],
+        weight=[0.0, 1.0, 1.0],
+        lower=-(2.0**-650),
+        upper=2.0**-650,
+        radius=2.0**-650,
+    ),
+    "the square of a reach underflows": problem(
+        [[1.0], [1.0]], [0.0, 0.0], [[1e-150]], lower=-1e-16, upper=1e-16, radius=1e-167
+    ),
+    "a direction is subnormal": problem(
+        [[2.0**499], [2.0**499]],
+        [0.0, 0.0],
+        [[2.0**-570 * (1 + 1 / 64)]],
+        lower=-(2.0**800),
+        upper=2.0**800,
+        radius=2.0**-270 * (1 + 1 / 128),
+    ),
+    "a witness's score is beyond the doubles": problem(
+        [[0.0]], [1e308], [[1.0]], kind="smoother", lower=-1e308, upper=1e308
+    ),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_nothing_is_false_where(edge):
+    assert lies(EDGES[edge])[0] == []
+
+
+def test_a_box_that_is_resolved_keeps_both_inner_ends():
+    X = [[0.0], [0.3]]
+    found = problem(X, [3.0, 3.0], [[0.6]], lower=-3.0, alpha=0.1, fit_intercept=True)
+    model = found.fitted()
+    boxed = model.certify(found.tests, method="box", resolve="exact")
+    exact = model.certify(found.tests, method="exact")
+    assert boxed.inner_low == exact.inner_low
+    assert boxed.inner_high == exact.inner_high
