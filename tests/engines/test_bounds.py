@@ -23,7 +23,9 @@ from unswayed import (
     Verdict,
 )
 from unswayed._core import selection, selection_numpy
+from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import merge_rows
+from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed.engines import auto
 
 slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -198,6 +200,17 @@ def test_bounds_are_exact_at_an_anchor():
     bounded = model.certify(tests[:20], method=made)
     np.testing.assert_allclose(bounded.low, exact.low, rtol=1e-9)
     np.testing.assert_allclose(bounded.inner_low, exact.low, rtol=1e-9)
+
+
+def test_a_cutting_plane_that_overflows_says_nothing():
+    shift = np.array([[1.9e298, -1e298]])
+    ones, zeros = np.ones(2), np.zeros((1, 2))
+    anchors = Anchors(zeros, np.zeros(1), np.zeros(1), np.zeros(1), shift, zeros)
+    bounds = AnchoredBounds(
+        (Box(1e298 * ones, 1e298 * ones),), Ellipsoid(np.eye(2), 1.0, np.inf), anchors
+    )
+    found = bounds.base(np.full((1, 2), 1e10), np.array([2e10]))
+    assert found.inner_up[0] <= 0.9e308  # what the shift does to the row
 
 
 def test_the_oldest_anchors_give_way():

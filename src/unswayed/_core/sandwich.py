@@ -158,9 +158,13 @@ class AnchoredBounds:
         off, error = (np.where(np.isnan(each), np.inf, each) for each in (off, error))
         if not len(self.anchors):
             return Bounds.outside(up, down, error)
-        moved = directions @ self._planes
-        inner_up = np.maximum(narrower(moved.max(axis=1), off), 0.0)
-        inner_down = np.maximum(narrower(-moved.min(axis=1), off), 0.0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            moved = directions @ self._planes
+        inner_up, inner_down = (
+            # A product that overflowed says nothing.
+            np.where(np.isfinite(most), np.maximum(narrower(most, off), 0.0), 0.0)
+            for most in (moved.max(axis=1), -moved.min(axis=1))
+        )
         return Bounds(up, down, inner_up, inner_down, up, down, error)
 
     def refined(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -94,7 +94,9 @@ class Sandwich:
         size, norm = float(np.linalg.norm(shifts)), float(np.trace(inner))
         rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + _UNDERFLOW
         error = SAFETY * size * size * rounding
-        return Ellipsoid.of(gram, error, self._engine.precision.most_of_norm, self.budget)
+        # A direction is a sum of single parameters, and every parameter's weights are off.
+        off = (1.0 + math.sqrt(len(gram))) * self._engine.precision.most_of_norm
+        return Ellipsoid.of(gram, error, off, self.budget)
 
     # --- anchors --------------------------------------------------------------------------
 
