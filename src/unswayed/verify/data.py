@@ -111,7 +111,7 @@ def _read(path: Path, names: list[str] | None) -> dict[str, list[Any]]:
 
 
 def _csv_rows(path: Path, _: Any) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(_MOST)
+    csv.field_size_limit(_MOST // 2)  # a piece of a line without end is too long
     with path.open(encoding="utf-8-sig", newline="") as file:
         yield from csv.DictReader(iter(lambda: file.readline(_MOST), ""))
 
