@@ -293,6 +293,8 @@ class CertificateSet:
             Another file, named ``.npz``, for the training and test rows as the final estimator
             sees them: behind a pipeline or a kernel, nobody could compute them again.
         """
+        if data is not None and Path(path).resolve() == Path(data).resolve():
+            raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
         self._model().save(self, Path(path), None if data is None else Path(data))
 
     def _model(self) -> CertificateSource:

@@ -5,9 +5,13 @@ import json
 import subprocess
 import sys
 import time
+import zipfile
 import zlib
+from datetime import date
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import Ridge
 
@@ -76,6 +80,10 @@ CASES = {
         lambda text: text.replace('"row":1', '"row":' + '{"a":' * 10**5), "recursion",
     ),
     "millions of values": (lambda text: "[" + "[]," * 10**7 + "[]]", "more than"),
+    "millions of fields": (
+        lambda text: "{" + ",".join(f'"{i}":1' for i in range(4 * 10**6)) + "}", "too many fields",
+    ),
+    "a number of rows that would not fit": (nested("data", features=2**25), "are not read"),
     "four billion rows": (
         nested("data", train_rows=2**32 - 1, test_rows=2**32 - 1), "one claim for each",
     ),
@@ -93,6 +101,7 @@ CASES = {
 
 LARGE = (
     "a million digits", "deep nesting", "deep nesting inside", "millions of values",
+    "millions of fields",
     "four billion rows", "a packed gigabyte",
 )  # fmt: skip
 
@@ -131,6 +140,22 @@ def test_a_damaged_file_is_one_line_and_exit_2(valid, tmp_path, case, capsys):
         assert words in one_line(code, *capsys.readouterr())
 
 
+def test_arrays_larger_than_the_certificate_says_are_not_unpacked(valid, tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("train.npy", bytes(2**29))
+    assert "unpacks to more" in measured(tmp_path, str(valid / "c.json"), "--data", "c.npz")
+
+
+def test_millions_of_cells_or_a_line_without_end_are_not_read(valid, tmp_path):
+    with (tmp_path / "rows.csv").open("w") as file:
+        file.write("a,b,y\n" + "".join(f"{i},{i}.5,3\n" for i in range(15 * 10**5)))
+    with (tmp_path / "line.csv").open("wb") as file:
+        file.truncate(2**30)
+    certificate = (str(valid / "c.json"), "--label", "y", "--train")
+    assert "more than 4,194,304 cells" in measured(tmp_path, *certificate, "rows.csv")
+    assert "larger than field limit" in measured(tmp_path, *certificate, "line.csv")
+
+
 def test_a_gigabyte_is_not_read(valid, tmp_path):
     with (tmp_path / "c.json").open("wb") as file:
         file.truncate(2**30)
@@ -144,7 +169,9 @@ def test_a_gigabyte_is_not_read(valid, tmp_path):
         (("none.json",), "No such file"),
         (("c.json",), "name the data"),
         (("c.json", "--train", "none.csv"), "No such file"),
-        (("c.json", "--train", "c.json"), "CSV"),
+        (("c.json", "--train", "c.json"), "label column"),
+        (("c.json", "--train", "c.npz", "--label", "y"), "is no table"),
+        (("c.json", "--data", "c.npz", "--train", "numbers.csv"), "name the data"),
         (("c.json", "--data", "c.json"), ".npz"),
         (("c.json", "--train", "numbers.csv"), "label"),
         (("c.json", "--train", "numbers.csv", "--label", "y"), "belongs to other data"),
@@ -152,6 +179,12 @@ def test_a_gigabyte_is_not_read(valid, tmp_path):
         (("c.json", "--train", "broken.parquet", "--label", "y"), "Parquet"),
         (("c.json", "--data", "pickle.npz"), ".npz"),
         (("c.json", "--data", "other.npz"), "must hold doubles"),
+        (("c.json", "--data", "texts.npz"), "must hold doubles"),
+        (("c.json", "--data", "locked.npz"), "encrypted"),
+        (("c.json", "--train", "long.csv", "--label", "y"), "other data"),
+        (("c.json", "--train", "empty.csv", "--label", "y"), "no label column 'y'"),
+        (("c.json", "--train", "dates.parquet", "--label", "y"), "is not a number"),
+        (("c.json", "--train", "lists.parquet", "--label", "y"), "is no table"),
     ],
 )
 def test_data_that_do_not_fit_are_one_line_and_exit_2(
@@ -162,6 +195,15 @@ def test_data_that_do_not_fit_are_one_line_and_exit_2(
     (tmp_path / "numbers.csv").write_text("a,b,y\n1,2,3\n4,5,6\n")
     (tmp_path / "texts.csv").write_text("a,b,y\n1,abc,3\n4,5,6\n")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nonsense")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "long.csv").write_text("a,b,y\n" + f"1,{10**400},3\n" * 12)
+    for name, cell in (("dates", date(2020, 1, 1)), ("lists", [1.0])):
+        pq.write_table(pa.table({"a": [cell], "y": [1.0]}), tmp_path / f"{name}.parquet")
+    (tmp_path / "c.npz").write_bytes(content := (valid / "c.npz").read_bytes())
+    at = content.index(b"PK\x01\x02") + 8
+    (tmp_path / "locked.npz").write_bytes(content[:at] + b"\x01" + content[at + 1 :])
+    with zipfile.ZipFile(tmp_path / "texts.npz", "w") as archive:
+        archive.writestr("train.npy", "no array at all")
     np.savez(tmp_path / "pickle.npz", labels=np.array([{}], dtype=object))
     np.savez(tmp_path / "other.npz", labels=np.arange(3))
     code = main(["verify", *arguments])

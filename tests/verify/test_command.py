@@ -111,6 +111,25 @@ def test_a_csv_file_of_other_words_becomes_the_same_features(folder, checked):
     checked(*CLASSES, "--categorical", "flag")
 
 
+def test_numbers_in_unusual_writing_become_the_same_features(folder, checked):
+    frame = people()
+    frame["zero"] = np.where(frame["gender"] == "male", "-0.0", "0")
+    frame.loc[:2, "zero"] = ["1.5", "NAN", "nan"]
+    frame["identifier"] = [str(2**64 + each % 7 * 2**20) for each in frame.index]
+    frame["story"] = "long " * 40_000
+    frame.to_csv(folder / "people.csv", index=False)
+    options = (*CLASSES, "--ignore", "story", "--missing")
+    checked(*options, "impute")
+    checked(*options, "drop", "--categorical", "zero,identifier")
+
+
+def test_a_file_with_fewer_rows_is_other_data(folder, checked):
+    checked(*CLASSES)
+    people().head(100).to_csv(folder / "people.csv", index=False)
+    with pytest.raises(CertificateError, match="for a file of 100 rows"):
+        verify(folder / "c.json", train=folder / "people.csv")
+
+
 def test_a_category_that_no_training_row_has_is_all_zeros(folder, checked):
     new = people(30, seed=9)
     new.loc[4, "city"] = "Derry"

@@ -87,3 +87,11 @@ def test_certificates_without_a_model_cannot_be_saved(tmp_path):
     with pytest.raises(InputError, match="carry no model"):
         replace(model.certify([[0]]), source=None).save(tmp_path / "c.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_certificates_and_data_do_not_overwrite_each_other(tmp_path):
+    X, y = np.arange(6.0)[:, None], [0, 0, 1, 0, 1, 1]
+    certs = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y).certify(X)
+    with pytest.raises(InputError, match="cannot hold both"):
+        certs.save(tmp_path / "c.json", data=tmp_path / "c.json")
+    assert not list(tmp_path.iterdir())

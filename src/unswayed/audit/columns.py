@@ -39,7 +39,7 @@ class Column:
             )
         if number and not as_category:
             return cls(name, None)
-        found = pc.unique(values.combine_chunks())
+        found = pc.unique(_codes(values).combine_chunks())
         if not as_category and len(found) > max(_MANY, values.length() // 2):
             raise InputError(
                 f"column {shorten(name)!r} has {len(found):,} different texts in "
@@ -55,7 +55,8 @@ class Column:
         if self.categories is None:
             numbers = values.cast(pa.float64(), safe=False)
             return np.asarray(pc.fill_null(numbers, np.nan), dtype=np.float64)
-        position = pc.index_in(values.cast(self.categories.type), value_set=self.categories)
+        codes = _codes(values.cast(self.categories.type))
+        position = pc.index_in(codes, value_set=self.categories)
         return np.asarray(pc.fill_null(position, len(self.categories)), dtype=np.float64)
 
     @property
@@ -69,6 +70,14 @@ class Column:
         if self.categories is None:
             return [name]
         return [f"{name} = {show(value)}" for value in self.categories.to_pylist()]
+
+
+def _codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make equal numbers equal categories: -0 is 0, and NaN is a missing value."""
+    if not pa.types.is_floating(values.type):
+        return values
+    values = pc.add(values, pa.scalar(0, values.type))
+    return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
 
 
 def is_number(kind: Any) -> bool:

@@ -94,12 +94,16 @@ def parse_alpha(text: str) -> float | None:
 
 def parse_holdout(text: str) -> float:
     """Read how many rows to hold out: a count, or a share with a percent sign."""
-    budget = parse_budget(text).value if _NUMBER.fullmatch(text) else 0
-    if budget <= 0:
+    try:
+        rows = parse_budget(text).value
+    except InputError:
+        rows = 0
+    if rows <= 0:
         raise InputError(
-            f"--holdout {text!r} leaves no row to certify; write a share such as 10% or a count"
+            f"--holdout {text!r} is not a number of rows; write a count such as 500, or a share "
+            "below 100 % such as 10%"
         )
-    return budget
+    return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ def certify(
         _write_certificates(terminal, study, certificates)
     if report is not None and page is not None:
         write_text(report, page)
-    for note in study.notes:
+    for note in (*study.notes, *_empty_budgets(study)):
         terminal.note(note)
     _show(terminal, study, facts)
     for path in (out, certificates, report):
@@ -96,6 +96,16 @@ def certify(
         terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
     terminal.answer(facts | {"passed": passed})
     return 0 if passed else 1
+
+
+def _empty_budgets(study: Study) -> list[str]:
+    """Say which budgets are no label at all, so that their rate says nothing."""
+    return [
+        f"--budget {budget.text} of {study.n_train:,} training rows is less than one label, so "
+        "nothing is put to the test; write a larger share, or a count such as 1"
+        for budget in study.request.budgets
+        if budget.value and not study.count(budget)
+    ]
 
 
 def _page(study: Study, points: list[Point] | None) -> str:

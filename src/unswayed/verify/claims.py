@@ -110,19 +110,19 @@ class _Judge:
 
     def __init__(self, document: dict[str, Any], data: Data, track: Track) -> None:
         question, bias, model = (document[key] for key in ("question", "bias", "model"))
-        size, self.task, self.budget = len(data.labels), question["task"], bias["budget"]
+        train, labels, self.tests = data
+        size, self.task, self.budget = len(labels), question["task"], bias["budget"]
         lower, upper = (vector(bias[end], size, f"bias.{end}") for end in ("lower", "upper"))
         weights = vector(model.get("weights", 1), size, "model.weights")
         if max(lower) > 0 or min(upper) < 0 or min(weights) < 0 or not any(weights):
             raise CertificateError("lower <= 0 <= upper and weights >= 0, not all 0, must hold")
-        self.tests = data.tests
-        self.model = MODELS[model["kind"]](data.train, model, weights, data.tests, track)
+        self.model = MODELS[model["kind"]](train, model, weights, self.tests, track)
         mark = question.get("threshold", question.get("radius", 0))
-        self.power = common_power((mark, *data.labels, *lower, *upper))
+        self.power = common_power((mark, *labels, *lower, *upper))
         self.mark = whole([mark], self.power)[0]
         self.lower, self.upper = whole(lower, self.power), whole(upper, self.power)
         self.labels = [0] * (1 + max(self.model.place))  # summed up by place
-        for place, label in zip(self.model.place, whole(data.labels, self.power), strict=True):
+        for place, label in zip(self.model.place, whole(labels, self.power), strict=True):
             self.labels[place] += label
         # Rows of one place and one interval move a score alike: how many there are of each.
         self.alike = Counter(zip(self.model.place, self.lower, self.upper, strict=True))
