@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.verify.data import Data, load
-from unswayed.verify.document import CertificateError, read, row_numbers, vector
+from unswayed.verify.document import CertificateError, read, row_numbers, shown, vector
 from unswayed.verify.influence import MODELS, Track, common_power, dot, whole
 
 File = str | Path | None
@@ -119,8 +119,9 @@ class _Judge:
         self.model = MODELS[model["kind"]](train, model, weights, self.tests, track)
         mark = question.get("threshold", question.get("radius", 0))
         self.power = common_power((mark, *labels, *lower, *upper))
-        self.mark = whole([mark], self.power)[0]
-        self.lower, self.upper = whole(lower, self.power), whole(upper, self.power)
+        (self.mark,), self.lower, self.upper = (
+            whole(x, self.power) for x in ([mark], lower, upper)
+        )
         self.labels = [0] * (1 + max(self.model.place))  # summed up by place
         for place, label in zip(self.model.place, whole(labels, self.power), strict=True):
             self.labels[place] += label
@@ -128,10 +129,11 @@ class _Judge:
         self.alike = Counter(zip(self.model.place, self.lower, self.upper, strict=True))
         movable = sum(a < b for a, b in zip(lower, upper, strict=True))
         facts = (f"{key} {value}" for key, value in (question | model).items() if key != "weights")
-        weighted = "weighted" if len({*weights}) > 1 else "unweighted"
+        name = shown(document.get("recipe", {}).get("label", "of the data file"))
         self.question = (
-            f"{', '.join(facts)}, {weighted}; {movable:,} of {size:,} training labels may be off, "
-            f"by {min(lower):g} to {max(upper):g}, at most {self.budget:,} at once"
+            f"{', '.join(facts)}, {'un' * (len({*weights}) == 1)}weighted; {movable:,} of {size:,} "
+            f"labels {name} ({min(labels):g} to {max(labels):g}) may be off by {min(lower):g} to "
+            f"{max(upper):g}, at most {self.budget:,} at once"
         )
 
     def subject(self, row: int) -> Any:

@@ -98,10 +98,10 @@ def _misfits_inside(value: Any, rule: Any, where: str) -> Iterator[str | None]:
         for at, each in enumerate(value):
             yield _misfit(each, rule["items"], f"{where}[{at}]")
     elif type(value) is dict:
+        for name in filter(rule["properties"].__contains__, value):  # the schema number first
+            yield _misfit(value[name], rule["properties"][name], f"{where}.{name}")
         for name in value.keys() ^ {*rule["required"], *(value.keys() & rule["properties"])}:
             yield f"{where} must{' not' * (name in value)} have a field {shown(name)}"
-        for name, each in value.items():
-            yield _misfit(each, rule["properties"][name], f"{where}.{name}")
 
 
 def _check_claims(document: dict[str, Any]) -> None:
