@@ -119,21 +119,20 @@ class _Judge:
         self.model = MODELS[model["kind"]](train, model, weights, self.tests, track)
         mark = question.get("threshold", question.get("radius", 0))
         self.power = common_power((mark, *labels, *lower, *upper))
-        (self.mark,), self.lower, self.upper = (
-            whole(x, self.power) for x in ([mark], lower, upper)
-        )
+        self.mark = whole([mark], self.power)[0]
+        self.lower, self.upper = whole(lower, self.power), whole(upper, self.power)
         self.labels = [0] * (1 + max(self.model.place))  # summed up by place
         for place, label in zip(self.model.place, whole(labels, self.power), strict=True):
             self.labels[place] += label
         # Rows of one place and one interval move a score alike: how many there are of each.
         self.alike = Counter(zip(self.model.place, self.lower, self.upper, strict=True))
-        movable = sum(a < b for a, b in zip(lower, upper, strict=True))
+        movable = sum(map(any, zip(lower, upper, strict=True)))
+        name = document.get("recipe", {"label": "y"})["label"]
         facts = (f"{key} {value}" for key, value in (question | model).items() if key != "weights")
-        name = shown(document.get("recipe", {}).get("label", "of the data file"))
         self.question = (
             f"{', '.join(facts)}, {'un' * (len({*weights}) == 1)}weighted; {movable:,} of {size:,} "
-            f"labels {name} ({min(labels):g} to {max(labels):g}) may be off by {min(lower):g} to "
-            f"{max(upper):g}, at most {self.budget:,} at once"
+            f"labels {shown(name)} ({min(labels):g} to {max(labels):g}) may be off by "
+            f"{min(lower):g} to {max(upper):g}, at most {self.budget:,} at once"
         )
 
     def subject(self, row: int) -> Any:

@@ -20,8 +20,7 @@ MOST_BYTES = 64 * 2**20
 MOST_VALUES = 5_000_000
 _TYPES: dict[str, tuple[type, ...]] = {
     "null": (NoneType,), "boolean": (bool,), "integer": (int,), "number": (int, float),
-    "string": (str,), "array": (list,), "object": (dict,),
-}  # fmt: skip
+    "string": (str,), "array": (list,), "object": (dict,)}  # fmt: skip
 
 
 class CertificateError(ValueError):
