@@ -2,7 +2,7 @@
 
 A case is one test row, or one coefficient, of one problem. A failure prints the problem;
 ``python -m pytest tests/soundness -k "near-ties"`` runs one family, and other problems are drawn
-with the environment variable SEEDS_FROM=10000.
+with the environment variable SEEDS_FROM=20000.
 """
 
 import os
