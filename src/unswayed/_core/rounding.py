@@ -24,6 +24,13 @@ NEGLIGIBLE = 2.0**-500
 their products then disappears in the bounds."""
 
 
+SMALL = 2.0**-520
+"""Of errors per unit of size: times a size of `NEGLIGIBLE` it is more than underflow loses."""
+
+UNDERFLOW = 2.0**-900
+"""More than sums of squares can lose to underflow where what matters is about 1."""
+
+
 def gamma(terms: float) -> float:
     """Relative error of a sum of `terms` rounded terms, in any order, with or without FMA.
 

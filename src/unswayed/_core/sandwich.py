@@ -16,7 +16,7 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.rounding import TINY, UNIT, narrower, wider
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray
 
 _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cache
 _NEAREST = 3  # anchors tried as they are; more were never better by half a point
@@ -218,12 +218,10 @@ class AnchoredBounds:
             rows.sizes + (forth + back) * anchors.sizes[c],
         )
 
-    def bounds(
-        self, directions: FloatArray, sizes: FloatArray, wanted: BoolArray | None = None
+    def sharpened(
+        self, base: Bounds, directions: FloatArray, sizes: FloatArray, rows: IntArray | slice
     ) -> Bounds:
-        """Bounds of every row; through anchors only where `wanted`."""
-        base = self.base(directions, sizes)
-        rows = slice(None) if wanted is None else np.flatnonzero(wanted)
+        """Bounds of every row, those of some of the rows through anchors."""
         up, down = self.refined(directions[rows], sizes[rows])
         outer_up, outer_down = base.outer_up.copy(), base.outer_down.copy()
         outer_up[rows] = np.minimum(outer_up[rows], up)

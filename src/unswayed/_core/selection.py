@@ -73,6 +73,19 @@ class Crossings:
     after: FloatArray
     error: float
 
+    @classmethod
+    def blank(cls, n_rows: int, entries: Entries) -> "Crossings":
+        """Nothing found yet, to be filled by `put`."""
+        # A plain sum of nonnegative terms errs by less than one rounding a term, four times over.
+        error = 4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps)
+        count, before, after = np.empty((3, n_rows, 2))
+        return cls(count, before, after, error)
+
+    def put(self, rows: slice, other: "Crossings") -> None:
+        """Fill in some of the rows."""
+        self.count[rows], self.before[rows] = other.count, other.before
+        self.after[rows] = other.after
+
     @property
     def least(self) -> FloatArray:
         """Least number of labels whose reach exceeds a row's margin, either way; inf if none."""
@@ -83,13 +96,13 @@ def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
 ) -> Crossings:
     """Least number of labels whose reach exceeds a row's margin, in each direction."""
-    count, before, after = np.empty((3, len(z), 2))
+    found = Crossings.blank(len(z), entries)
+    out = (found.count, found.before, found.after)
     if _compiled is None:
-        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, count, before, after)
+        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, *out)
     else:
-        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, count, before, after)
-    error = 4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps)
-    return Crossings(count, before, after, error)
+        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
+    return found
 
 
 if __name__ == "__main__":

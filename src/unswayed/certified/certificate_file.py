@@ -21,6 +21,7 @@ from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
+from unswayed.learners.scaling import dense
 from unswayed.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _dense(matrix: Matrix) -> FloatArray:
             f"features of {matrix.shape[0]} × {matrix.shape[1]} numbers are too many for a data "
             "file; certify fewer rows, or save without data="
         )
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+    return dense(matrix)
 
 
 def _sha256(matrix: Matrix) -> str:
@@ -143,9 +144,8 @@ def _sha256(matrix: Matrix) -> str:
     digest = hashlib.sha256(struct.pack("<QQ", n_rows, width))
     step = max(1, _BLOCK // max(1, width))
     for start in range(0, n_rows, step):
-        block = matrix[start : start + step]
-        dense = np.asarray(block.toarray() if hasattr(block, "toarray") else block)
-        digest.update((dense + 0.0).astype("<f8").tobytes())
+        block = dense(matrix[start : start + step])
+        digest.update((block + 0.0).astype("<f8").tobytes())
     return digest.hexdigest()
 
 

@@ -52,9 +52,9 @@ class ExactEngine:
         Errors are bounded for all rows at once, later: beside the kernels, which hold no GIL,
         small steps of Python would keep the threads waiting for one another.
         """
-        entries, precision, n_rows = self.influence.entries, self.precision, len(weights)
+        entries, n_rows = self.influence.entries, len(weights)
         starts = block_starts(n_rows, 8 * max(self.influence.width, len(entries)))
-        rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.zeros(n_rows, dtype=bool))
+        rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=bool))
         if n_rows * self.influence.width <= _AT_ONCE:
             # Products of small matrices: more threads would wait for one another.
             with one_blas_thread:
@@ -64,8 +64,7 @@ class ExactEngine:
             here = slice(start, stop)
             values, rounded.off[here], rounded.size[here] = weights.block(start, stop)
             z = self.influence(values, buffer)
-            if precision.given:
-                rounded.exact[here] = precision.exact_rows(z, entries)
+            rounded.exact[here] = self.precision.exact_rows(z, entries)
             work(z, here)
 
         run_blocks(starts, len(entries), block)
@@ -141,19 +140,16 @@ class ExactEngine:
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
         """Least number of labels that overturns each row; inf if all of them do not."""
-        count, before, after = np.empty((3, len(weights), 2))
-        error = 0.0
+        entries = self.influence.entries
+        crossings = selection.Crossings.blank(len(weights), entries)
 
         def work(z: FloatArray, here: slice) -> None:
-            nonlocal error
             up, down = margins.up[here], margins.down[here]
-            found = selection.minimum_budget(z, self.influence.entries, up, down)
-            count[here], before[here], after[here] = found.count, found.before, found.after
-            error = found.error
+            crossings.put(here, selection.minimum_budget(z, entries, up, down))
 
         rounded = self._run(weights, work)
-        sure = self._sure(selection.Crossings(count, before, after, error), rounded, margins)
-        low = count.min(axis=1)
+        sure = self._sure(crossings, rounded, margins)
+        low = crossings.least
         found = MinimumBudgets(low, low.copy())
         for row in np.flatnonzero(~sure).tolist():
             found.low[row], found.high[row] = self._between(

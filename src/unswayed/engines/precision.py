@@ -33,7 +33,7 @@ class Precision:
         terms = offset * accuracy.entry
         self._squares = float(squares.max(initial=0.0)), float(squares.sum())
         self._terms = float(terms.max(initial=0.0)), float(terms.sum())
-        self.given = accuracy.most_off == 0.0 and not accuracy.entry.any()
+        self._given = accuracy.most_off == 0.0 and not accuracy.entry.any()
 
     @property
     def proven(self) -> bool:
@@ -67,7 +67,7 @@ class Precision:
 
     def exact_rows(self, z: FloatArray, entries: Entries) -> BoolArray:
         """Rows whose reaches are exact: influence is given, and no product or sum rounds."""
-        if not self.given:
+        if not self._given:
             return np.zeros(len(z), dtype=bool)
         return exact_dots(z, entries.lower, entries.n_lower) & exact_dots(
             z, entries.upper, entries.n_upper

@@ -9,9 +9,9 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import distinct_rows
-from unswayed._core.rounding import SAFETY, gamma
+from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
-from unswayed._typing import FloatArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.answer import Answer, judge
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.margins import Margins
@@ -21,7 +21,6 @@ from unswayed.learners.protocol import LinearLearner
 MAX_ANCHORS = 512
 _CANDIDATES = 8192  # training rows looked at when anchors are chosen
 _ROUNDS = 8  # anchors come in so many lots, each where the ones before left rows open
-_UNDERFLOW = 2.0**-900  # more than squares of offsets can lose to it
 
 
 class Sandwich:
@@ -92,7 +91,7 @@ class Sandwich:
         if not np.isfinite(gram).all():
             return Ellipsoid(np.zeros_like(gram), 0.0, math.inf)
         size, norm = float(np.linalg.norm(shifts)), float(np.trace(inner))
-        rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + _UNDERFLOW
+        rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + UNDERFLOW
         error = SAFETY * size * size * rounding
         # A direction is a sum of single parameters, and every parameter's weights are off.
         off = (1.0 + math.sqrt(len(gram))) * self._engine.precision.most_of_norm
@@ -160,10 +159,12 @@ class Sandwich:
     def bounds(self, directions: FloatArray, margins: Margins | None = None) -> Bounds:
         """Bounds of every direction; given margins, sharpened only where they are needed."""
         current, sizes = self._bounds, self._learner.direction_sizes(directions)
-        if margins is None:
-            return current.bounds(directions, sizes)
-        robust, broken = judge(current.base(directions, sizes), margins)
-        return current.bounds(directions, sizes, ~(robust | broken))
+        base = current.base(directions, sizes)
+        rows: IntArray | slice = slice(None)
+        if margins is not None:
+            robust, broken = judge(base, margins)
+            rows = np.flatnonzero(~(robust | broken))
+        return current.sharpened(base, directions, sizes, rows)
 
     def answer(self, directions: FloatArray, margins: Margins, *, sharp: bool) -> Answer:
         """Verdicts from bounds; `sharp` sharpens the bounds of decided rows too."""

@@ -3,7 +3,8 @@
 `protocol`       what the engine needs of a model
 `definition`     the model in full, for exact arithmetic and checkers
 `accuracy`       how far what is computed may be from the definition
-`least_squares`  least squares and ridge, intercept, sample weights, rank deficiency
+`ridge`          what ridge has in common: intercept, sample weights, scaling
+`least_squares`  least squares and ridge, rank deficiency
 `wide`           the same with fewer rows than features
 `kernel`         kernel ridge
 `given`          influence that is given; `smoother` is its estimator, for everything else

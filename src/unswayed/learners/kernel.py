@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
+from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
 from unswayed.learners.scaling import padded, rescaled, row_norms, scaled_weights, scales_back
 from unswayed.learners.verified import VerifiedInverse
-
-_SMALL = 2.0**-520  # for underflow: see rounding.NEGLIGIBLE
 
 
 class KernelLearner:
@@ -50,7 +48,7 @@ class KernelLearner:
         matrix = gram * self._scale * np.outer(self._root, self._root)
         matrix[np.diag_indices_from(matrix)] += penalty
         size = float(np.linalg.norm(matrix)) + penalty * math.sqrt(self.n_rows)
-        error = SAFETY * 8 * UNIT * size + _SMALL
+        error = SAFETY * 8 * UNIT * size + SMALL
         self._solver = VerifiedInverse(matrix, error if exact else math.inf)
         self.accuracy = self._accuracy()
 
@@ -59,7 +57,7 @@ class KernelLearner:
         if not solver.proven:
             return Accuracy.none(self.n_rows)
         off = SAFETY * (solver.bound * (solver.residual + 8 * UNIT) + 8 * UNIT * solver.norm)
-        return Accuracy(self._weight, np.full(self.n_rows, _SMALL), off + _SMALL, 1.0)
+        return Accuracy(self._weight, np.full(self.n_rows, SMALL), off + SMALL, 1.0)
 
     def inputs(self, rows: Matrix) -> FloatArray:
         """Kernel rows."""
@@ -76,7 +74,7 @@ class KernelLearner:
         with np.errstate(over="ignore", invalid="ignore"):
             off = self._solver.bound * (left + 8 * UNIT * sizes) + 8 * UNIT * row_norms(found)
             found = found * self._root
-        return Weights(np.ascontiguousarray(found), SAFETY * off + _SMALL * sizes, sizes)
+        return Weights(np.ascontiguousarray(found), SAFETY * off + SMALL * sizes, sizes)
 
     def solve(self, labels: FloatArray) -> Solution:
         """Dual coefficients, in the scale of the weighted kernel."""
@@ -85,7 +83,7 @@ class KernelLearner:
             sizes = row_norms(right[None])
             (dual,), (left,) = solver.solve(right[None], sizes)
             left = SAFETY * float(left + 4 * UNIT * sizes[0])
-            rounding = gamma(self.n_rows + 8) * float(np.linalg.norm(dual)) + _SMALL
+            rounding = gamma(self.n_rows + 8) * float(np.linalg.norm(dual)) + SMALL
             return Solution(dual, left if solver.proven else math.inf, rounding)
 
     def scores(self, inputs: FloatArray, solution: Solution) -> Scores:

@@ -11,12 +11,12 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma, norm
+from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, gamma, norm
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
-from unswayed.learners.definition import Definition
 from unswayed.learners.gram import moment, summation, weighted_gram
 from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.ridge import CentredRidge
 from unswayed.learners.scaling import (
     column_peaks,
     column_scale,
@@ -24,27 +24,14 @@ from unswayed.learners.scaling import (
     padded,
     rescaled,
     row_norms,
-    scaled_weights,
-    weighted_mean,
 )
 from unswayed.learners.verified import VerifiedInverse
 
-_ENTRY = 2.0**-520  # of an error per unit of size, for underflow: see rounding.NEGLIGIBLE
 _DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
-_UNDERFLOW = 2.0**-900  # in scaled units, where what matters is about 1
 
 
-class LeastSquares:
-    """Ridge with more rows than features; alpha 0 is least squares, of minimum norm if singular.
-
-    Parameters
-    ----------
-    features : (n, p) matrix, dense or CSR
-    alpha : float
-        Ridge penalty.
-    fit_intercept : bool
-    sample_weight : (n,) array, optional
-    """
+class LeastSquares(CentredRidge):
+    """Ridge with more rows than features, solved in the space of the features."""
 
     def __init__(
         self,
@@ -54,42 +41,23 @@ class LeastSquares:
         fit_intercept: bool,
         sample_weight: FloatArray | None = None,
     ) -> None:
-        self.n_rows, self.n_features = (int(size) for size in features.shape)
-        self.definition = Definition(
-            "ridge",
-            features,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
+        super().__init__(
+            features, alpha=alpha, fit_intercept=fit_intercept, sample_weight=sample_weight
         )
-        self._sparse = hasattr(features, "indptr")
-        self._fit_intercept = fit_intercept
-        weight, factor = scaled_weights(sample_weight, self.n_rows)
-        self._weight = weight
-        self.row_scale = None if sample_weight is None else weight
-        penalty = alpha / factor
-        self._exact_scaling = penalty * factor == alpha  # unless it under- or overflows
-        self._mean = np.zeros(self.n_features)
-        if fit_intercept:
-            self._mean = weighted_mean(features, weight / weight.sum())
+        self.row_scale = None if sample_weight is None else self._weight
+        penalty = alpha / self._weight_unit
+        # Unless it under- or overflows.
+        self._exact_scaling = penalty * self._weight_unit == alpha
         self._build_design(features, penalty)
         self._solve_normal_equations(features, penalty)
-
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction where there is an intercept."""
-        return self.n_features + int(self._fit_intercept)
 
     # --- fitting --------------------------------------------------------------------------
 
     def _build_design(self, features: Matrix, penalty: float) -> None:
         """Centred and scaled rows; sparse ones are not centred, which would fill them."""
-        rows = features
-        if self._fit_intercept and not self._sparse:
-            rows = features - self._mean
+        rows = self._centred(features)
         scale = column_scale(column_peaks(rows), penalty)
-        self.parameter_scale = np.append(scale, 1.0) if self._fit_intercept else scale
-        self._scale = scale
+        self._set_scale(scale)
         # A copy either way: the caller may change the features later.
         rows = rows.multiply(scale).tocsr() if self._sparse else np.asarray(rows * scale)
         if self._fit_intercept:
@@ -100,9 +68,6 @@ class LeastSquares:
                 else np.hstack((rows, ones))
             )
         self.design: Matrix = rows
-        # What sparse rows are centred by later on, in parameter space.
-        self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
-        self._shift_size = float(np.linalg.norm(self._shift)) * SAFETY
 
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
         gram = weighted_gram(self.design, self.row_scale)
@@ -117,7 +82,7 @@ class LeastSquares:
         error = SAFETY * (
             (summation(self.n_rows) + 4 * UNIT) * trace
             + gamma(filled.shape[1] + 4) * (added + trace)
-            + _UNDERFLOW
+            + UNDERFLOW
         )
         error = error if self._exact_scaling else math.inf
         self._filled, self._penalties, self._trace = filled, penalties, trace
@@ -143,26 +108,13 @@ class LeastSquares:
 
     def _accuracy(self) -> Accuracy:
         solver, norms = self._solver, row_norms(self.design)
-        entry = gamma(self.n_parameters + 8) * (self._weight + _UNDERFLOW) * norms + _ENTRY
+        entry = gamma(self.n_parameters + 8) * (self._weight + UNDERFLOW) * norms + SMALL
         if not solver.proven or not np.isfinite(entry).all():
             return Accuracy.none(self.n_rows)
         off = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
-        return Accuracy(self._weight, entry, off, SAFETY * solver.norm + _ENTRY)
+        return Accuracy(self._weight, entry, off, SAFETY * solver.norm + SMALL)
 
     # --- rows -----------------------------------------------------------------------------
-
-    def inputs(self, rows: Matrix) -> Matrix:
-        """Feature rows themselves."""
-        return rows
-
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, scaled, with a constant after them."""
-        found = dense(rows)
-        if not self._fit_intercept:
-            return dense(rescaled(found, self._scale))
-        # Centred first: large means would cancel at a loss later.
-        centred = rescaled(found - self._mean, self._scale)
-        return np.hstack((centred, np.ones((len(found), 1))))
 
     def training_directions(self, which: IntArray | slice) -> FloatArray:
         """Training rows as directions."""
@@ -225,7 +177,7 @@ class LeastSquares:
             left, size = self._left_of(labels, values), norm(values)
         if self._sparse and self._fit_intercept:
             values = np.append(values[:-1], values[-1] + self._shift @ values[:-1])
-        return Solution(values, left, gamma(self.n_parameters + 12) * size + _ENTRY)
+        return Solution(values, left, gamma(self.n_parameters + 12) * size + SMALL)
 
     def _left_of(self, labels: FloatArray, values: FloatArray) -> float:
         """At least the norm of what is left of the normal equations."""
@@ -249,10 +201,7 @@ class LeastSquares:
             if not self._sparse:
                 return self.direction_scores(self.directions(inputs), solution)
             scaled, sizes = self._scaled(inputs)
-            slope = solution.values[: self.n_features]
-            found = np.asarray(scaled @ slope)
-            if self._fit_intercept:
-                found = found + (solution.values[-1] - self._shift @ slope)
+            found = self._linear_scores(scaled, solution)
             return solution.scores(found, sizes, self._solver.bound * sizes)
 
     def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:

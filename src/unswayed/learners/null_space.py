@@ -12,6 +12,7 @@ import numpy as np
 
 from unswayed._core.compression import distinct_rows
 from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.scaling import dense
 
 _FLAT = 1e-11  # eigenvalues below this share of the largest suggest a dependency
 _DENOMINATORS = range(1, 13)
@@ -80,8 +81,7 @@ def _is_flat(features: Matrix, vector: FloatArray, *, up_to_constant: bool) -> b
     used = np.flatnonzero(vector)
     if features.shape[0] * len(used) > _MOST_TERMS:
         return False
-    columns = features[:, used]
-    columns = np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns)
+    columns = dense(features[:, used])
     columns = np.ascontiguousarray(columns[distinct_rows(columns)[0]])
     # The upper half of the digits and the rest: their products with small integers are exact.
     head = (columns.view(np.int64) & ~np.int64(2**27 - 1)).view(np.float64)

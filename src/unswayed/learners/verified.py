@@ -50,14 +50,14 @@ class VerifiedInverse:
         self.proven = bool(defect < _CONVINCING)
         self.bound = self.norm / (1.0 - defect) * SAFETY if self.proven else math.inf
         self.residual = SAFETY * (defect + rounding) if self.proven else math.inf
-        self._sharp = self.proven and (size <= _SMALL or self.residual > _SHARP)
-        self._matrix = matrix if self._sharp else None
+        sharp = self.proven and (size <= _SMALL or self.residual > _SHARP)
+        self._matrix = matrix if sharp else None
         self._left = SAFETY * (gamma(size + 4) * spread + error)
 
     def solution_norms(self, right: FloatArray, sizes: FloatArray) -> FloatArray:
         """At least ‖M⁻¹ b‖ of every row b of `right`; sizes are at least their norms."""
         with np.errstate(over="ignore", invalid="ignore"):
-            if not self._sharp:
+            if self._matrix is None:
                 return self.bound * sizes
             found, left = self.solve(right, sizes)
             return SAFETY * (row_norms(found) + self.bound * left)

@@ -10,36 +10,24 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, UNIT, binade, gamma, norm
+from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
-from unswayed.learners.definition import Definition
 from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.ridge import CentredRidge
 from unswayed.learners.scaling import (
     column_peaks,
     dense,
     padded,
     rescaled,
     row_norms,
-    scaled_weights,
     scales_back,
-    weighted_mean,
 )
 from unswayed.learners.verified import VerifiedInverse
 
-_SMALL = 2.0**-520  # for underflow: see rounding.NEGLIGIBLE
 
-
-class WideLeastSquares:
-    """Ridge solved in the space of the rows.
-
-    Parameters
-    ----------
-    features : (n, p) matrix, dense or CSR
-    alpha : float
-    fit_intercept : bool
-    sample_weight : (n,) array, optional
-    """
+class WideLeastSquares(CentredRidge):
+    """Ridge with fewer rows than features, solved in the space of the rows."""
 
     design = None
     row_scale = None
@@ -52,51 +40,31 @@ class WideLeastSquares:
         fit_intercept: bool,
         sample_weight: FloatArray | None = None,
     ) -> None:
-        self.n_rows, self.n_features = (int(size) for size in features.shape)
-        self.definition = Definition(
-            "ridge",
-            features,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
+        super().__init__(
+            features, alpha=alpha, fit_intercept=fit_intercept, sample_weight=sample_weight
         )
-        self._sparse = hasattr(features, "indptr")
-        self._fit_intercept = fit_intercept
-        self._weight, factor = scaled_weights(sample_weight, self.n_rows)
-        self._total = float(self._weight.sum())
-        self._share = np.zeros(self.n_rows)
-        self._mean = np.zeros(self.n_features)
-        if fit_intercept:
-            self._share = self._weight / self._total
-            self._mean = weighted_mean(features, self._share)
         self._root = np.sqrt(self._weight)
-        self._scale_rows(features, alpha / factor)
-        self._penalty = alpha / factor * self._scale * self._scale
-        exact = self._penalty / self._scale / self._scale * factor == alpha
-        exact = exact and scales_back(self._weight, factor, sample_weight)
+        unit = self._weight_unit
+        scale = self._scale_rows(features, alpha / unit)
+        self._penalty = alpha / unit * scale * scale
+        exact = self._penalty / scale / scale * unit == alpha
+        exact = exact and scales_back(self._weight, unit, sample_weight)
         self._measure_centring()
         self._solver = self._invert(features, proven=exact)
         self.accuracy = self._accuracy()
 
-    @property
-    def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction where there is an intercept."""
-        return self.n_features + int(self._fit_intercept)
-
     # --- fitting --------------------------------------------------------------------------
 
-    def _scale_rows(self, features: Matrix, penalty: float) -> None:
-        rows = features if self._sparse else features - self._mean
+    def _scale_rows(self, features: Matrix, penalty: float) -> float:
+        """Scale all rows by one power of two, which is returned."""
+        rows = self._centred(features)
         largest = max(float(column_peaks(rows).max(initial=0.0)), math.sqrt(penalty))
-        self._scale = float(1.0 / binade(largest))
-        self.parameter_scale = np.full(self.n_parameters, self._scale)
-        self.parameter_scale[self.n_features :] = 1.0
-        self._rows = rows * self._scale
-        # Centring would fill a sparse matrix: there the mean is taken off its products instead.
-        self._shift = self._mean * self._scale if self._sparse else np.zeros(self.n_features)
-        self._shift_size = float(np.linalg.norm(self._shift)) * SAFETY
+        scale = float(1.0 / binade(largest))
+        self._set_scale(np.full(self.n_features, scale))
+        self._rows = rows * scale
         sizes = row_norms(self._rows) + self._shift_size
         self._spread = float(np.linalg.norm(self._root * sizes)) * SAFETY  # √(Σ s ‖row‖²)
+        return scale
 
     def _measure_centring(self) -> None:
         """How far the rows' own mean may be from 0: rounding of the mean that was taken off."""
@@ -122,7 +90,7 @@ class WideLeastSquares:
             * (self._spread**2 + self._penalty * self.n_rows + filled)
             + 2.0 * total * self._off * self._spread
             + (total * self._off) ** 2
-            + _SMALL
+            + SMALL
         )
         return VerifiedInverse(matrix, error if proven else math.inf)
 
@@ -151,14 +119,14 @@ class WideLeastSquares:
         return SAFETY * (
             gamma(self.n_features + 16) * self._spread
             + self._off * (total + self._spread + total * self._off)
-            + _SMALL
+            + SMALL
         )
 
     def _accuracy(self) -> Accuracy:
         solver = self._solver
         if not solver.proven:
             return Accuracy.none(self.n_rows)
-        entry = gamma(self.n_rows + 8) * self._share + _SMALL
+        entry = gamma(self.n_rows + 8) * self._share + SMALL
         off = self._off_by(solver.residual * self._spread, solver.norm * self._spread, 1.0)
         return Accuracy(self._weight, entry, float(off), 1.0)
 
@@ -167,17 +135,12 @@ class WideLeastSquares:
     ) -> FloatArray | float:
         """Error of dual solutions, given what is left of their equations and their norms."""
         right = self._right_error() * sizes
-        return SAFETY * (self._solver.bound * (left + right) + 8 * UNIT * found) + _SMALL * sizes
+        return SAFETY * (self._solver.bound * (left + right) + 8 * UNIT * found) + SMALL * sizes
 
     # --- rows -----------------------------------------------------------------------------
 
-    def inputs(self, rows: Matrix) -> Matrix:
-        """Feature rows themselves."""
-        return rows
-
     def _scaled(self, rows: Matrix) -> Matrix:
-        rows = sparse.csr_array(rows) if self._sparse else dense(rows) - self._mean
-        return rescaled(rows, self._scale)
+        return rescaled(self._centred(rows), self._scale)
 
     def _inner(self, scaled: Matrix) -> FloatArray:
         """Inner products of centred training rows with centred rows, one column per row."""
@@ -208,13 +171,6 @@ class WideLeastSquares:
         """Whole influence rows."""
         scaled = self._scaled(inputs)
         return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
-
-    def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, scaled, with a constant after them."""
-        found = dense(rescaled(dense(rows) - self._mean, self._scale))
-        if not self._fit_intercept:
-            return found
-        return np.hstack((found, np.ones((len(found), 1))))
 
     def direction_sizes(self, directions: FloatArray) -> FloatArray:
         """Norms of directions, and their constants."""
@@ -254,16 +210,13 @@ class WideLeastSquares:
         dual_size = float(np.linalg.norm(dual)) + self._solver.bound * left
         error = (terms * self._spread + total * self._off) * dual_size
         slope_size = float(np.linalg.norm(slope)) + self._spread * dual_size * terms
-        return SAFETY * (error + (terms + self._off) * slope_size) + _SMALL
+        return SAFETY * (error + (terms + self._off) * slope_size) + SMALL
 
     def scores(self, inputs: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
-        slope, scaled = solution.values[: self.n_features], self._scaled(inputs)
+        scaled = self._scaled(inputs)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.asarray(scaled @ slope)
-            if self._fit_intercept:
-                found = found + (solution.values[-1] - self._shift @ slope)
-            sizes = self._sizes(scaled)
+            found, sizes = self._linear_scores(scaled, solution), self._sizes(scaled)
             norms = self._solution_norms(self._inner(scaled).T, sizes)
             return solution.scores(found, sizes, norms)
 

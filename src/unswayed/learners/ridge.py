@@ -1,0 +1,92 @@
+"""What ridge has in common, whether it is solved in the space of features or of rows."""
+
+import numpy as np
+from scipy import sparse
+
+from unswayed._core.rounding import norm
+from unswayed._typing import FloatArray, Matrix
+from unswayed.learners.accuracy import Solution
+from unswayed.learners.definition import Definition
+from unswayed.learners.scaling import dense, rescaled, scaled_weights, weighted_mean
+
+
+class CentredRidge:
+    """Ridge whose rows are centred, then scaled by powers of two.
+
+    Centring would fill sparse rows: there the mean, as `_shift`, is taken off products instead.
+
+    Parameters
+    ----------
+    features : (n, p) matrix, dense or CSR
+    alpha : float
+        Ridge penalty; 0 is least squares, of minimum norm if singular.
+    fit_intercept : bool
+    sample_weight : (n,) array, optional
+    """
+
+    parameter_scale: FloatArray
+    _scale: FloatArray  # of the features, one power of two each
+
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
+        self.definition = Definition(
+            "ridge",
+            features,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+        )
+        self._sparse = hasattr(features, "indptr")
+        self._fit_intercept = fit_intercept
+        self._weight, self._weight_unit = scaled_weights(sample_weight, self.n_rows)
+        self._total = float(self._weight.sum())
+        self._share = np.zeros(self.n_rows)  # of each label in the mean prediction
+        self._mean = np.zeros(self.n_features)
+        if fit_intercept:
+            self._share = self._weight / self._total
+            self._mean = weighted_mean(features, self._share)
+
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, and the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    def _centred(self, rows: Matrix) -> Matrix:
+        """Rows less the mean; sparse ones as they are."""
+        if self._sparse:
+            return sparse.csr_array(rows)
+        return dense(rows) - self._mean if self._fit_intercept else dense(rows)
+
+    def _set_scale(self, scale: FloatArray) -> None:
+        self._scale = scale
+        self.parameter_scale = np.append(scale, 1.0) if self._fit_intercept else scale
+        self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
+        self._shift_size = norm(self._shift)
+
+    def inputs(self, rows: Matrix) -> Matrix:
+        """Feature rows themselves."""
+        return rows
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Rows as the parameters see them: centred, scaled, with a constant after them."""
+        found = dense(rows)
+        if not self._fit_intercept:
+            return dense(rescaled(found, self._scale))
+        # Centred first: large means would cancel at a loss later.
+        centred = rescaled(found - self._mean, self._scale)
+        return np.hstack((centred, np.ones((len(found), 1))))
+
+    def _linear_scores(self, scaled: Matrix, solution: Solution) -> FloatArray:
+        """Scores of rows that are scaled, and centred unless they are sparse."""
+        slope = solution.values[: self.n_features]
+        found = np.asarray(scaled @ slope)
+        if self._fit_intercept:
+            found = found + (solution.values[-1] - self._shift @ slope)
+        return found
