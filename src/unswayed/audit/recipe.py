@@ -1,6 +1,5 @@
 """Recipe: how the features of a study come from its files, so that anyone can make them again."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -35,11 +34,10 @@ def _categories(study: Study) -> list[dict[str, Any]]:
 
 
 def _plain(categories: pa.Array) -> list[Any]:
-    """Return categories as JSON can hold them: no decimals, and no NaN beside missing values."""
+    """Return categories as JSON can hold them: no decimals."""
     if pa.types.is_decimal(categories.type):
         categories = categories.cast(pa.float64(), safe=False)
-    values = categories.to_pylist()
-    return [None if isinstance(value, float) and math.isnan(value) else value for value in values]
+    return list(categories.to_pylist())
 
 
 def _numbers(study: Study) -> list[dict[str, Any]]:

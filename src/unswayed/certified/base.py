@@ -308,10 +308,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             method = self.parameter_box(budget=budget)
         elif method == "sandwich":
             method = self.sandwich(budget=budget)
-        self._linear_learner()
+        learner = self._linear_learner()
         directions = rows.directions(slice(None))
         if isinstance(method, ParameterBox):
-            sizes = self._linear_learner().direction_sizes(directions)
+            sizes = learner.direction_sizes(directions)
             return Answer.bounded(method.bounds(directions, sizes), margins)
         assert isinstance(method, Sandwich)  # noqa: S101
         return method.answer(directions, margins, sharp=True)
