@@ -16,6 +16,8 @@ from unswayed.exceptions import BiasError
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
 
+_MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedBias:
@@ -54,7 +56,7 @@ def check_budget(budget: object) -> None:
     if isinstance(budget, bool | np.bool_) or not isinstance(budget, numbers.Real):
         raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
     budget = float(budget) if not isinstance(budget, numbers.Integral) else int(budget)
-    if math.isnan(budget):
+    if isinstance(budget, float) and math.isnan(budget):
         raise BiasError(f"budget is NaN; {advice}")
     if budget < 0:
         raise BiasError(f"budget is negative ({budget!r}); {advice}")
@@ -74,8 +76,10 @@ def count_budget(budget: float, n_rows: int) -> int:
     29
     """
     check_budget(budget)
+    if budget >= 1:
+        return min(int(budget), _MANY)
     # repr: the share as it was written, not the nearest double's binary expansion.
-    return int(budget) if budget >= 1 else math.floor(Fraction(repr(float(budget))) * n_rows)
+    return math.floor(Fraction(repr(float(budget))) * n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

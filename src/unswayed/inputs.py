@@ -146,7 +146,7 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if sample_weight is None:
         return None
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = np.array(sample_weight, dtype=np.float64)  # a copy: it is asked for again later
     except (TypeError, ValueError) as error:
         raise InputError(f"sample_weight must be numbers, one per row: {error}") from None
     if weight.ndim == 0:

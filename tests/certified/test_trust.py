@@ -5,10 +5,11 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from threadpoolctl import threadpool_info
 
 from unswayed import (
@@ -18,6 +19,7 @@ from unswayed import (
     InputError,
     LabelBias,
     LabelPeekError,
+    LinearSmoother,
     SolverPrecisionWarning,
     Verdict,
     robustness_curve,
@@ -195,3 +197,113 @@ def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
     scores = FeatureRows.of(model.model_.learner, rows).scores(model.solution_).value
     assert len(scores) == len(rows)
     assert max(asked) * len(X) <= 2**22
+
+
+# --- what the caller does to arrays later, and what estimators do to rows ---------------------
+
+SHIFTS = LabelBias.shifts(1, budget=5)
+LABELS = Y.astype(float)
+
+
+def exact_scores(model):
+    """Scores by rational arithmetic, which starts from the training data again."""
+    question = model.certify(TESTS, resolve="exact").source
+    return [row.score for row in question._rational.rows(TESTS)]
+
+
+def test_changing_the_sample_weights_later_changes_no_certificate():
+    mine = RNG.random(60)
+    model = CertifiedRegressor(Ridge(), bias=SHIFTS, radius=0.5).fit(X, LABELS, sample_weight=mine)
+    before = exact_scores(model)
+    mine[:30] *= 5
+    assert exact_scores(model) == before
+
+
+def test_shuffling_the_training_rows_in_place_is_noticed():
+    mine = X.copy()
+    model = CertifiedRegressor(Ridge(), bias=SHIFTS, radius=0.5).fit(mine, LABELS)
+    RNG.shuffle(mine)
+    with pytest.raises(InputError, match="changed in place after fit"):
+        exact_scores(model)
+
+
+def distances(training, rows):
+    return 1 / (1 + np.abs(rows[:, None, :] - training[None]).sum(axis=2))
+
+
+@pytest.mark.parametrize("estimator", [KernelRidge(kernel="rbf"), LinearSmoother(distances)])
+def test_changing_training_rows_that_are_kept_changes_no_certificate(estimator):
+    mine = X.copy()
+    model = CertifiedRegressor(estimator, bias=SHIFTS, radius=0.5).fit(mine, LABELS)
+    before = model.certify(TESTS).high
+    mine *= 10
+    np.testing.assert_array_equal(model.certify(TESTS).high, before)
+
+
+def log_in_place(rows):
+    return np.log1p(np.abs(rows), out=rows)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Ridge(copy_X=False),
+        LinearRegression(copy_X=False),
+        make_pipeline(StandardScaler(copy=False), Ridge()),
+        make_pipeline(FunctionTransformer(log_in_place), Ridge()),
+    ],
+    ids=["ridge", "least-squares", "scaler", "function"],
+)
+def test_an_estimator_that_writes_into_its_rows_is_certified_on_the_rows_as_they_were(estimator):
+    mine, tests = X + 3, TESTS + 3
+    model = CertifiedRegressor(estimator, bias=SHIFTS, radius=0.5).fit(mine, LABELS)
+    certs = model.certify(tests)
+    np.testing.assert_array_equal(mine, X + 3)
+    np.testing.assert_array_equal(tests, TESTS + 3)
+    own = clone(estimator).fit(X + 3, LABELS).predict(TESTS + 3)
+    np.testing.assert_allclose(certs.score, own, rtol=1e-9)
+
+
+def test_witnesses_are_written_as_the_fitted_bias_has_them():
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.shifts(0.7, budget=30)).fit(X, Y)
+    model.set_params(bias=FLIPS)
+    certs = model.certify(TESTS)
+    row = int(np.flatnonzero(~certs.robust)[0])
+    assert certs.witness(row).labels.dtype == np.float64
+
+
+# --- kernels and penalties that no solver means -----------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the kernel's own, of an overflow
+@pytest.mark.parametrize("resolve", [None, "exact"])
+def test_a_row_whose_kernel_overflows_is_refused(resolve):
+    kernel = KernelRidge(kernel="poly", degree=3)
+    model = CertifiedRegressor(kernel, bias=SHIFTS, radius=0.5).fit(X, LABELS)
+    with pytest.raises(InputError, match=r"the kernel of a row .* is NaN or infinite"):
+        model.certify(TESTS * 1e150, resolve=resolve)
+
+
+def test_a_kernel_that_is_not_symmetric_is_refused():
+    kernel = X @ X.T + np.eye(60)
+    model = CertifiedRegressor(KernelRidge(kernel="precomputed"), bias=SHIFTS, radius=0.5)
+    with pytest.raises(InputError, match="the kernel is not symmetric"):
+        model.fit(kernel + 0.1 * np.eye(60, k=1), LABELS)
+    assert model.fit(kernel * (1 + 1e-15 * np.triu(np.ones((60, 60)))), LABELS)
+
+
+@pytest.mark.filterwarnings("ignore:Singular matrix:UserWarning")  # scikit-learn's own
+@pytest.mark.parametrize("estimator", [Ridge, KernelRidge])
+def test_a_negative_penalty_in_an_array_is_refused(estimator):
+    model = CertifiedRegressor(estimator(alpha=np.array([-1.0])), bias=SHIFTS, radius=0.5)
+    with pytest.raises(InputError, match="alpha must be a finite number and not negative"):
+        model.fit(X, LABELS)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "sandwich", "box"])
+@pytest.mark.parametrize("budget", [2**63, 10**400], ids=["2**63", "10**400"])
+def test_a_budget_beyond_all_numbers_is_one_of_all_labels(method, budget):
+    model = CertifiedClassifier(Ridge(), bias=FLIPS).fit(X, Y)
+    certs, every = (model.certify(TESTS, budget=k, method=method) for k in (budget, 60))
+    assert certs.verdict.tolist() == every.verdict.tolist()
+    assert model.certify(TESTS, budget=budget, resolve="exact").verdict.tolist()

@@ -356,6 +356,20 @@ def test_bounds_of_the_same_rows_in_another_order_are_refused():
         other.certify(X, method=bounds)
 
 
+def test_bounds_of_the_same_columns_in_another_order_are_refused():
+    rows = np.random.default_rng(0).integers(0, 2, size=(8, 100)).astype(float)
+    order = np.arange(100)
+    order[[90, 91]] = 91, 90
+    first, second = (
+        CertifiedRegressor(
+            Ridge(fit_intercept=False), bias=LabelBias.shifts(1, budget=2), radius=0.01
+        ).fit(features, np.arange(8.0))
+        for features in (rows, rows[:, order])
+    )
+    with pytest.raises(InputError, match="built from another model"):
+        second.certify(rows[:, order], method=first.parameter_box())
+
+
 def test_bounds_survive_pickling_with_their_model():
     model, tests = gaussian_model()
     made = model.sandwich(max_anchors=10)

@@ -44,6 +44,7 @@ from unswayed.learners.adapters import (
     check_certifiable,
     final_estimator,
     learner_of,
+    own_rows,
 )
 from unswayed.learners.least_squares import LeastSquares
 from unswayed.learners.protocol import LinearLearner
@@ -130,7 +131,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         )
         self.estimator_ = clone(self.estimator)
         self.estimator_.fit(
-            rows, self._labels_to_fit(labels), **self._weight_argument(self.estimator_, weight)
+            own_rows(self.estimator_, rows),
+            self._labels_to_fit(labels),
+            **self._weight_argument(self.estimator_, weight),
         )
         final = final_estimator(self.estimator_)
         seen = before_final(self.estimator_, rows)
@@ -138,6 +141,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         check_blind(self.estimator_, rows, self._labels_to_fit(labels), features)
         self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
         self._warned = False
+        self._label_code = self._code()  # now: a bias that is set later counts from the next fit on
         self._label_size = float(np.abs(self.targets_).max())
         self.solution_ = self.model_.learner.solve(self.targets_)
         self.engine_ = ExactEngine(self.model_.learner, resolved)
@@ -238,7 +242,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return Question(
             self.engine_,
             self.targets_,
-            self._code(),
+            self._label_code,
             weights,
             group,
             scores,

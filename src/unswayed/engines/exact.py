@@ -128,7 +128,10 @@ class ExactEngine:
         if self.learner.row_scale is not None:
             parts.append(self.learner.row_scale)
         if self.has_parameters:
-            units = np.eye(min(64, self.learner.n_parameters), self.learner.n_parameters)  # type: ignore[attr-defined]
+            q = self.learner.n_parameters  # type: ignore[attr-defined]
+            # An uneven one of all parameters too: those after the first may have changed places.
+            every = np.random.default_rng(1).random((1, q))
+            units = np.vstack((np.eye(min(64, q), q), every))
             parts.append(self.learner.direction_weights(units).values)  # type: ignore[attr-defined]
         if self.learner.design is not None:
             parts.append(np.asarray(probe @ self.learner.design))

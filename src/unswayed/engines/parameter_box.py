@@ -21,7 +21,8 @@ class ParameterBox:
     """The smallest box that holds every parameter vector the bias can lead to.
 
     Computed once, without test rows. It certifies by interval arithmetic: sound, and quick to
-    abstain. Parameters are the coefficients; with an intercept, the mean prediction comes last.
+    abstain. Parameters are the coefficients; with an intercept, the prediction at the mean row
+    comes last (at doubles next to the mean, to be exact).
 
     Attributes
     ----------

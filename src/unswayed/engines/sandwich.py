@@ -48,6 +48,7 @@ class Sandwich:
         self._lock = threading.Lock()
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
         self._learner = learner
+        self._at_once = min(budget, engine.precision.n_movable)  # labels that can be wrong
         to_weights = learner.direction_weights(np.eye(learner.n_parameters)).values
         self._to_parameters = to_weights.T
         basis = np.eye(learner.n_parameters)
@@ -67,8 +68,8 @@ class Sandwich:
         the parameters one by one.
         """
         q = self._learner.n_parameters
-        factor = (self.budget + 2 * q + 16) / (q + 8) * (1.0 + math.sqrt(q))
-        return factor * self._engine.precision.most(self.budget)
+        factor = (self._at_once + 2 * q + 16) / (q + 8) * (1.0 + math.sqrt(q))
+        return factor * self._engine.precision.most(self._at_once)
 
     def _reach(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         self.evaluations += len(directions)
@@ -95,7 +96,7 @@ class Sandwich:
         error = SAFETY * size * size * rounding
         # A direction is a sum of single parameters, and every parameter's weights are off.
         off = (1.0 + math.sqrt(len(gram))) * self._engine.precision.most_of_norm
-        return Ellipsoid.of(gram, error, off, self.budget)
+        return Ellipsoid.of(gram, error, off, self._at_once)
 
     # --- anchors --------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """From a scikit-learn estimator or pipeline to a learner the engine understands."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_array
 
 from unswayed._typing import FloatArray, Matrix
@@ -39,8 +41,27 @@ def final_estimator(estimator: Any) -> Any:
     return estimator
 
 
+def own_rows(estimator: Any, X: Any) -> Any:
+    """X, or a copy of it for an estimator that may write into its rows or keep them.
+
+    Features are computed from the same rows again, and a caller may change theirs later.
+    """
+    final = final_estimator(estimator)
+    kept = {KernelRidge: "kernel", LinearSmoother: "influence"}.get(type(final))
+    keeps = kept is not None and getattr(final, kept) != "precomputed"
+    writes = any(
+        value is False and name.rsplit("__", maxsplit=1)[-1] in ("copy", "copy_X")
+        for name, value in estimator.get_params().items()
+    )
+    steps = _transformers(_steps_before(estimator))
+    calls = any(isinstance(step, FunctionTransformer) for _, step in steps)
+    return deepcopy(X) if keeps or writes or calls else X
+
+
 def before_final(estimator: Any, X: Any) -> Any:
     """Rows as the final step of a fitted pipeline sees them."""
+    if isinstance(estimator, Pipeline):
+        X = own_rows(estimator, X)
     while isinstance(estimator, Pipeline):
         X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
         estimator = estimator.steps[-1][1]
@@ -190,4 +211,6 @@ def _one_alpha(final: Any) -> float:
     alpha = np.atleast_1d(np.asarray(final.alpha, dtype=np.float64))
     if alpha.size != 1:
         raise InputError(f"alpha has {alpha.size} values but there is one target; pass one number")
+    if not 0 <= alpha[0] < np.inf:  # scikit-learn checks single numbers, not arrays
+        raise InputError(f"alpha must be a finite number and not negative, got {final.alpha!r}")
     return float(alpha[0])

@@ -8,10 +8,26 @@ import numpy as np
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma
 from unswayed._typing import FloatArray, Matrix
+from unswayed.exceptions import InputError
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
 from unswayed.learners.scaling import padded, rescaled, row_norms, scaled_weights, scales_back
 from unswayed.learners.verified import VerifiedInverse
+
+_ROUNDING = 1e-9  # of the largest kernel number: more is no rounding of a symmetric kernel
+
+
+def _symmetric(gram: FloatArray) -> FloatArray:
+    """Return the lower half of a kernel matrix, twice: its products may round differently."""
+    lower = np.tril(gram)
+    lower += np.tril(gram, -1).T
+    off = float(np.abs(gram - lower).max())
+    if not off <= _ROUNDING * float(np.abs(gram).max()):
+        raise InputError(
+            f"the kernel is not symmetric: k(a, b) and k(b, a) differ by {off:.1e} for two "
+            "training rows, and solvers read one of them only; pass a symmetric kernel"
+        )
+    return lower
 
 
 class KernelLearner:
@@ -34,8 +50,7 @@ class KernelLearner:
         self, model: Any, *, alpha: float, sample_weight: FloatArray | None = None
     ) -> None:
         self._model = model
-        gram = np.tril(np.asarray(model._get_kernel(model.X_fit_), dtype=np.float64))
-        gram += np.tril(gram, -1).T  # what a symmetric solver reads; products may round otherwise
+        gram = _symmetric(np.asarray(model._get_kernel(model.X_fit_), dtype=np.float64))
         self.n_rows = len(gram)
         self.definition = Definition("kernel-ridge", gram, alpha=alpha, sample_weight=sample_weight)
         self._weight, factor = scaled_weights(sample_weight, self.n_rows)
@@ -61,7 +76,13 @@ class KernelLearner:
 
     def inputs(self, rows: Matrix) -> FloatArray:
         """Kernel rows."""
-        return np.asarray(self._model._get_kernel(rows, self._model.X_fit_), dtype=np.float64)
+        found = np.asarray(self._model._get_kernel(rows, self._model.X_fit_), dtype=np.float64)
+        if not np.isfinite(found).all():
+            raise InputError(
+                "the kernel of a row with the training rows is NaN or infinite, so that the model "
+                "has no score there; scale the features, or drop rows that far away"
+            )
+        return found
 
     def _weighted(self, kernel: FloatArray) -> tuple[FloatArray, FloatArray]:
         weighted = np.asarray(rescaled(rescaled(kernel, self._scale), self._root))
