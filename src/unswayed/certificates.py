@@ -252,7 +252,11 @@ class CertificateSet:
         return GroupRates(tuple(names), robust / count, count)
 
     def witness(self, row: int) -> Witness | None:
-        """Return the smallest set of label changes that overturns a row; None if it is robust."""
+        """Return the smallest set of label changes that overturns a row; None if it is robust.
+
+        Where rounding hides the minimum budget (see `minimum_budgets`), the smallest that is
+        proven to overturn it.
+        """
         row = operator.index(row)
         if not -len(self) <= row < len(self):
             raise InputError(f"row {row} is out of range: there are {len(self)} certificates")

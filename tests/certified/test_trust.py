@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
@@ -270,6 +271,34 @@ def test_witnesses_are_written_as_the_fitted_bias_has_them():
     certs = model.certify(TESTS)
     row = int(np.flatnonzero(~certs.robust)[0])
     assert certs.witness(row).labels.dtype == np.float64
+
+
+class Renamed(StandardScaler):
+    """A scaler that nobody knows to be blind, so that it is tried."""
+
+
+def test_a_stranger_that_writes_into_its_rows_is_tried_on_the_rows_as_they_were():
+    mine = X + 3
+    model = CertifiedRegressor(
+        make_pipeline(Renamed(copy=False), Ridge()), bias=SHIFTS, radius=0.5
+    ).fit(mine, LABELS)
+    np.testing.assert_array_equal(mine, X + 3)
+    own = make_pipeline(Renamed(), Ridge()).fit(X, LABELS).predict(TESTS)
+    np.testing.assert_allclose(model.certify(TESTS + 3).score, own, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::unswayed.SolverPrecisionWarning")  # differs by NaN
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_never_settled_in_fractions(value):
+    tests = TESTS.copy()
+    tests[3, 1] = value
+    model = CertifiedRegressor(Ridge(), bias=SHIFTS, radius=0.5).fit(X, LABELS)
+    with config_context(assume_finite=True), np.errstate(invalid="ignore"):
+        certs = model.certify(tests)
+        assert certs.verdict[3] == Verdict.UNDECIDED
+        assert np.isinf(certs.error[3])
+        with pytest.raises(ValueError, match="NaN and infinity are no numbers"):
+            model.certify(tests, resolve="exact")
 
 
 # --- kernels and penalties that no solver means -----------------------------------------------

@@ -35,6 +35,11 @@ class Dyadic:
     @classmethod
     def of(cls, values: FloatArray) -> "Dyadic":
         """Take doubles apart."""
+        if not np.isfinite(values).all():  # scikit-learn may have been told not to look
+            raise ValueError(
+                "NaN and infinity are no numbers to compute with exactly; drop such rows, or "
+                "fill their values in"
+            )
         fraction, exponent = np.frexp(values)
         whole = (fraction * 2.0**53).astype(np.int64)
         lowest_bit = whole & -whole

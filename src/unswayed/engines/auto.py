@@ -97,7 +97,7 @@ class AutoEngine:
         sandwich = Sandwich(self._exact, budget)
         sandwich.add(rows.directions(slice(first)))
         while len(self._warm) >= _KEPT:
-            self._warm.pop(next(iter(self._warm)))
+            self._warm.pop(next(iter(self._warm)), None)  # another thread may have been faster
         self._warm[budget] = sandwich
         return sandwich
 

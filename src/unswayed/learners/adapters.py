@@ -170,10 +170,13 @@ def check_blind(estimator: Any, X: Any, labels: Any, features: Matrix) -> None:
         differ = any(
             found.shape != features.shape or abs(found - features).max() > 0
             for found in (
-                _transformed(steps, X, None, at_once=False),
-                _transformed(steps, X, None, at_once=True),
-                _transformed(steps, X, labels, at_once=True),
-                _transformed(steps, X, labels[::-1], at_once=True),
+                _transformed(steps, own_rows(estimator, X), y, at_once=at_once)
+                for y, at_once in (
+                    (None, False),
+                    (None, True),
+                    (labels, True),
+                    (labels[::-1], True),
+                )
             )
         )
     except Exception as error:  # a transformer of the user's own may raise anything
