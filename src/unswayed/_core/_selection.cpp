@@ -284,9 +284,10 @@ template <Measure measure> double level(const Span &span, double wanted, double 
   return high;
 }
 
-// Two pivots around the place where a sample's own prefix crosses the target.
+// Two pivots around the place where a sample's own prefix crosses the target: that place is
+// returned. Where few entries make up most of a sum the two may be too far apart to help.
 template <Measure measure>
-void choose_pivots(const Span &span, double wanted, double total, double &low, double &high) {
+double choose_pivots(const Span &span, double wanted, double total, double &low, double &high) {
   double value[kSample], count[kSample];
   const std::size_t stride = span.size / kSample;
   double largest = 0;
@@ -304,6 +305,7 @@ void choose_pivots(const Span &span, double wanted, double total, double &low, d
   const double spread = kSpread * one * (measure == Measure::kSum ? middle : 1.0);
   high = share < spread ? kInfinity : level<measure>(sample, share - spread, middle, largest);
   low = level<measure>(sample, share + spread, 0.0, middle);
+  return middle;
 }
 
 // Entries of value 0 change nothing and are never part of an answer. The totals of sums carry
@@ -315,12 +317,15 @@ Cut find_cut(Span span, double target, double total, Scratch &scratch) {
   int side = 0;
   // Values spread over hundreds of binades defeat halving; sorting then takes over.
   for (int round = 0; span.size > kSortBelow && round < 64; ++round, side ^= 1) {
-    double low, high = ceiling;
+    double low = floor, high = ceiling;
     if (span.size > kBisectBelow) {
-      choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
+      const double middle =
+          choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
       low = std::min(std::max(low, floor), ceiling);
       high = std::max(std::min(high, ceiling), low);
-    } else {
+      if (!(low > floor) && !(high < ceiling) && middle < ceiling) low = std::max(middle, floor);
+    }
+    if (!(low > floor) && !(high < ceiling)) {
       if (high == kInfinity) high = *std::max_element(span.value, span.value + span.size);
       low = floor + (high - floor) / 2;
     }
