@@ -254,8 +254,8 @@ class CertificateSet:
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row; None if it is robust.
 
-        Where rounding hides the minimum budget (see `minimum_budgets`), the smallest that is
-        proven to overturn it.
+        Where rounding hides whether fewer labels would do (`minimum_budget_proven`), it has as
+        many as are proven to be enough; after ``resolve="exact"`` it is always the smallest.
         """
         row = operator.index(row)
         if not -len(self) <= row < len(self):
