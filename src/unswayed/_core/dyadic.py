@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from unswayed._typing import FloatArray, IntArray
+from unswayed.exceptions import InputError
 
 # The exponent of zero: above that of every double, so that a minimum passes it over.
 _NO_EXPONENT = 1 << 20
@@ -36,7 +37,7 @@ class Dyadic:
     def of(cls, values: FloatArray) -> "Dyadic":
         """Take doubles apart."""
         if not np.isfinite(values).all():  # scikit-learn may have been told not to look
-            raise ValueError(
+            raise InputError(
                 "NaN and infinity are no numbers to compute with exactly; drop such rows, or "
                 "fill their values in"
             )
