@@ -34,17 +34,7 @@ _WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes 
 class LeastSquares(CentredRidge):
     """Ridge with more rows than features, solved in the space of the features."""
 
-    def __init__(
-        self,
-        features: Matrix,
-        *,
-        alpha: float,
-        fit_intercept: bool,
-        sample_weight: FloatArray | None = None,
-    ) -> None:
-        super().__init__(
-            features, alpha=alpha, fit_intercept=fit_intercept, sample_weight=sample_weight
-        )
+    def _prepare(self, features: Matrix, alpha: float, sample_weight: FloatArray | None) -> None:
         self.row_scale = None if sample_weight is None else self._weight
         penalty = alpha / self._weight_unit
         # Unless it under- or overflows.

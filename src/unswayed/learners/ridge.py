@@ -1,5 +1,7 @@
 """What ridge has in common, whether it is solved in the space of features or of rows."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from scipy import sparse
 
@@ -10,7 +12,7 @@ from unswayed.learners.definition import Definition
 from unswayed.learners.scaling import dense, rescaled, scaled_weights, weighted_mean
 
 
-class CentredRidge:
+class CentredRidge(ABC):
     """Ridge whose rows are centred, then scaled by powers of two.
 
     Centring would fill sparse rows: there the mean, as `_shift`, is taken off products instead.
@@ -52,6 +54,11 @@ class CentredRidge:
         if fit_intercept:
             self._share = self._weight / self._total
             self._mean = weighted_mean(features, self._share)
+        self._prepare(features, alpha, sample_weight)
+
+    @abstractmethod
+    def _prepare(self, features: Matrix, alpha: float, sample_weight: FloatArray | None) -> None:
+        """Solve for all labels at once, as far as that goes without knowing them."""
 
     @property
     def n_parameters(self) -> int:

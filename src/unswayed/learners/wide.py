@@ -32,17 +32,7 @@ class WideLeastSquares(CentredRidge):
     design = None
     row_scale = None
 
-    def __init__(
-        self,
-        features: Matrix,
-        *,
-        alpha: float,
-        fit_intercept: bool,
-        sample_weight: FloatArray | None = None,
-    ) -> None:
-        super().__init__(
-            features, alpha=alpha, fit_intercept=fit_intercept, sample_weight=sample_weight
-        )
+    def _prepare(self, features: Matrix, alpha: float, sample_weight: FloatArray | None) -> None:
         self._root = np.sqrt(self._weight)
         unit = self._weight_unit
         scale = self._scale_rows(features, alpha / unit)
