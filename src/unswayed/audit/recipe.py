@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from unswayed._typing import IntArray
 from unswayed.audit.study import Study
@@ -29,15 +28,8 @@ def _categories(study: Study) -> list[dict[str, Any]]:
     return [
         {"column": column.name, "equals": value}
         for column in study.columns.categories
-        for value in _plain(column.categories)
+        for value in column.values
     ]
-
-
-def _plain(categories: pa.Array) -> list[Any]:
-    """Return categories as JSON can hold them: no decimals."""
-    if pa.types.is_decimal(categories.type):
-        categories = categories.cast(pa.float64(), safe=False)
-    return list(categories.to_pylist())
 
 
 def _numbers(study: Study) -> list[dict[str, Any]]:

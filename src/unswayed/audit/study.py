@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.audit.columns import Columns, is_number
+from unswayed.audit.columns import Columns, is_number, is_text
 from unswayed.audit.expression import select
 from unswayed.audit.files import read_table
 from unswayed.audit.penalty import choose_alpha, quality, ridge, split_rows
@@ -256,7 +256,7 @@ class _Opening:
         train, train_numbers = self._load(request.train)
         names = self._feature_names(train)
         if request.test is not None and self.need_test:
-            test, test_numbers = self._load(request.test, test_of=names)
+            test, test_numbers = self._load(request.test, names, train.schema)
         else:
             stay, out = self._split(train.num_rows)
             test, test_numbers = train.take(pa.array(out)), train_numbers[out]
@@ -284,10 +284,14 @@ class _Opening:
             notes=self.notes, progress=self.progress,
         )  # fmt: skip
 
-    def _load(self, path: Any, test_of: list[str] | None = None) -> tuple[pa.Table, IntArray]:
+    def _load(
+        self, path: Any, test_of: list[str] | None = None, like: pa.Schema | None = None
+    ) -> tuple[pa.Table, IntArray]:
         """Read a file and see to its missing values; returns row numbers from 1 too."""
         request = self.request
-        table = read_table(path)
+        # A text stays a text, even where all of this file's happen to look like numbers.
+        texts = [field.name for field in like or () if is_text(field.type)]
+        table = read_table(path, texts)
         if test_of is None:
             _need((request.label,), table, "--label")
             _need(request.categorical, table, "--categorical")

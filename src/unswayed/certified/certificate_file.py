@@ -10,7 +10,7 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ def write_certificates(
     path: Path,
     *,
     recipe: dict[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
     rows: Iterable[int] | None = None,
 ) -> None:
     """Write a certificate file, whole or not at all.
@@ -51,10 +52,12 @@ def write_certificates(
     path : Path
     recipe : dict, optional
         How the features come from the columns of a table.
+    classes : sequence, optional
+        The two classes as that table holds them, if the model knows them by other names.
     rows : iterable of int, optional
         The rows in order, for a caller that wants to see how far it is.
     """
-    head = _head(certificates, question) | ({} if recipe is None else {"recipe": recipe})
+    head = _head(certificates, question, classes) | ({} if recipe is None else {"recipe": recipe})
     claims = _claims(certificates, question, rows or range(len(certificates)))
     with whole_file(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
@@ -81,7 +84,9 @@ def pack_rows(rows: IntArray) -> list[int] | str:
 # --- the question ---------------------------------------------------------------------------
 
 
-def _head(certificates: CertificateSet, question: "Question") -> dict[str, Any]:
+def _head(
+    certificates: CertificateSet, question: "Question", classes: Sequence[Any] | None
+) -> dict[str, Any]:
     definition, bias = question.engine.learner.definition, question.engine.bias
     model: dict[str, Any] = {"kind": definition.kind}
     if definition.kind != "smoother":
@@ -101,7 +106,7 @@ def _head(certificates: CertificateSet, question: "Question") -> dict[str, Any]:
             # More than all labels cannot be wrong.
             "budget": min(certificates.budget, len(bias.lower)),
         },
-        "data": _data(question, len(certificates)),
+        "data": _data(question, len(certificates)) | _classes(question, classes),
     }
 
 
@@ -112,14 +117,18 @@ def _data(question: "Question", n_rows: int) -> dict[str, Any]:
     hashes = {"labels": _sha256(question.targets[:, None])}
     hashes |= {} if train is None else {"train": _sha256(train)}
     hashes |= {} if tests is None else {"test": _sha256(tests)}
-    classes = np.unique(question.targets)
-    return {
-        "train_rows": n_train,
-        "features": width,
-        "test_rows": n_rows,
-        **({"classes": classes.tolist()} if len(classes) == 2 else {}),
-        "sha256": hashes,
-    }
+    return {"train_rows": n_train, "features": width, "test_rows": n_rows, "sha256": hashes}
+
+
+def _classes(question: "Question", values: Sequence[Any] | None) -> dict[str, Any]:
+    """Classes as a file holds them, and the numbers that stand for them."""
+    if values is None:
+        known = question.code.classes
+        values = () if known is None else known.tolist()
+    if not values or not all(isinstance(value, str | int | float) for value in values):
+        return {}  # numbers, or things that no file of texts and numbers holds
+    numbers = np.unique(question.targets).tolist()
+    return {"classes": {"values": list(values), "numbers": numbers}}
 
 
 def _inputs(question: "Question") -> Matrix | None:

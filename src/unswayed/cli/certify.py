@@ -122,7 +122,14 @@ def _write_certificates(terminal: Terminal, study: Study, path: Path) -> None:
 
     certs = study.certificates()
     rows = terminal.track(range(len(certs)), "writing certificates", len(certs))
-    write_certificates(certs, certs.source, path, recipe=recipe(study), rows=rows)
+    write_certificates(
+        certs,
+        certs.source,
+        path,
+        recipe=recipe(study),
+        classes=study.target.classes or None,
+        rows=rows,
+    )
 
 
 def answer_table(study: Study) -> dict[str, Any]:
