@@ -207,3 +207,10 @@ def test_alpha_is_not_chosen_by_rows_that_tell_nothing(tmp_path, refused):
     (tmp_path / "a.csv").write_text(csv_text(columns))
     options = ("--shift", "1", "--radius", "1", "--alpha", "auto")
     assert "--alpha auto: the 1 rows kept apart" in refused("a.csv", *options)
+
+
+@pytest.mark.parametrize("values", [pa.nulls(ROWS), pa.array([{"a": 1}] * ROWS)])
+def test_groups_may_be_of_any_type(tmp_path, agree, values):
+    table = pa.table({"g": values, "x": repeated([1, 2, 4]), "y": repeated(["no", "yes"])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    agree("a.parquet", "--groups", "g", "--ignore", "g")

@@ -191,7 +191,8 @@ def test_an_altered_file_is_accepted_exactly_if_it_is_still_true(cases, check, k
 TRUE_STILL = {
     ("unswayed",), ("data",), ("data", "classes"), ("data", "classes", "values"),
     ("data", "classes", "values", "*"), ("data", "classes", "numbers"),
-    ("data", "classes", "numbers", "*"), ("claims",), ("claims", "*"), ("claims", "*", "verdict"), ("claims", "*", "low"), ("claims", "*", "high"),
+    ("data", "classes", "numbers", "*"), ("claims",), ("claims", "*"), ("claims", "*", "verdict"),
+    ("claims", "*", "low"), ("claims", "*", "high"),
     ("claims", "*", "minimum_budget"), ("claims", "*", "witness", "down"),
     ("claims", "*", "witness", "up"), ("claims", "*", "witness", "down", "*"),
     ("claims", "*", "witness", "up", "*"), ("question", "threshold"), ("question", "radius"),
