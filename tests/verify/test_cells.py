@@ -125,9 +125,11 @@ def test_a_file_may_be_compressed_by_gzip_and_by_nothing_else(tmp_path, agree, r
     content = csv_text(columns).encode()
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"x,y\n1,2,3\n"))
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress(b""))
     (tmp_path / "a.csv.bz2").write_bytes(bz2.compress(content))
     agree("a.csv.gz", "--holdout", "3")
     assert "line 2: 3 cells where the header has 2" in refused("b.csv.gz")
+    assert "Empty CSV file" in refused("c.csv.gz")
     assert "use gzip" in refused("a.csv.bz2")
 
 
@@ -207,6 +209,8 @@ def test_alpha_is_not_chosen_by_rows_that_tell_nothing(tmp_path, refused):
     (tmp_path / "a.csv").write_text(csv_text(columns))
     options = ("--shift", "1", "--radius", "1", "--alpha", "auto")
     assert "--alpha auto: the 1 rows kept apart" in refused("a.csv", *options)
+    (tmp_path / "b.csv").write_text("x,y\n1,2\n")
+    assert "no training row is left" in refused("b.csv", "--test", "a.csv", *options)
 
 
 @pytest.mark.parametrize("values", [pa.nulls(ROWS), pa.array([{"a": 1}] * ROWS)])

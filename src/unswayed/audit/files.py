@@ -132,7 +132,7 @@ def _csv_error(path: Path, error: Exception) -> InputError:
     try:
         with io.TextIOWrapper(_open(path), encoding="utf-8", newline="") as file:
             lines = csv.reader(file)
-            width = len(next(lines))
+            width = len(next(lines, []))
             for cells in lines:
                 if cells and len(cells) != width:
                     return InputError(

@@ -35,6 +35,8 @@ class Target:
                 "it into one of them"
             )
         distinct = sorted(pc.unique(values.combine_chunks()).to_pylist())
+        if not distinct:
+            raise InputError("no training row is left; pass more rows, or a number as --alpha")
         if len(distinct) < 2:
             raise InputError(
                 f"the label {name!r} is {show(distinct[0])!r} in every training row; there is "

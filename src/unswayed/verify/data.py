@@ -7,7 +7,7 @@ import math
 import struct
 import zipfile
 from collections.abc import Iterator
-from itertools import dropwhile
+from itertools import dropwhile, islice
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
@@ -114,7 +114,7 @@ def _csv_rows(path: Path, _: Any) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(_MOST // 2)  # a piece of a line without end is too long
     unpacked: Any = gzip.open if path.suffix == ".gz" else open
     with unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
-        lines = iter(lambda: file.readline(_MOST), "")
+        lines = islice(iter(lambda: file.readline(_MOST), ""), _MOST)
         yield from csv.DictReader(dropwhile(lambda line: not line.strip("\r\n"), lines))
 
 
@@ -122,7 +122,7 @@ def _parquet_rows(path: Path, names: list[str] | None) -> Iterator[dict[str, Any
     import pyarrow as pa  # noqa: PLC0415  (only for these files)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    for batch in pq.ParquetFile(path).iter_batches(columns=names):
+    for batch in pq.ParquetFile(path).iter_batches(100, columns=names):  # texts may be long
         to = [x.with_type(pa.float64()) if pa.types.is_decimal(x.type) else x for x in batch.schema]
         yield from batch.cast(pa.schema(to), safe=False).to_pylist()
 
