@@ -252,7 +252,11 @@ class CertificateSet:
         return GroupRates(tuple(names), robust / count, count)
 
     def witness(self, row: int) -> Witness | None:
-        """Return the smallest set of label changes that overturns a row; None if it is robust."""
+        """Return the smallest set of label changes that overturns a row; None if it is robust.
+
+        Where rounding hides whether fewer labels would do (`minimum_budget_proven`), it has as
+        many as are proven to be enough; after ``resolve="exact"`` it is always the smallest.
+        """
         row = operator.index(row)
         if not -len(self) <= row < len(self):
             raise InputError(f"row {row} is out of range: there are {len(self)} certificates")

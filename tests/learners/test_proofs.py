@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.preprocessing import StandardScaler
 
 from unswayed import CertifiedRegressor, LabelBias
 from unswayed.engines.inputs import InputRows
 from unswayed.exceptions import InputError
-from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.null_space import null_vectors
 from unswayed.learners.verified import VerifiedInverse
 
 quick = settings(max_examples=60, deadline=None)
@@ -62,39 +63,56 @@ def test_an_error_as_large_as_the_smallest_eigenvalue_proves_nothing():
 ONE_HOT = np.eye(3)[[0, 1, 2, 0, 1, 2, 2]]
 
 
-def null_vectors(columns, *, constant):
+def dependencies(columns, *, constant):
     columns = np.asarray(columns, dtype=float)
     scaled = np.hstack((columns, np.ones((len(columns), 1)))) if constant else columns
-    found = suggested_null_vectors(scaled.T @ scaled, np.ones(columns.shape[1]))
-    sure = are_null_vectors(columns, found, up_to_constant=constant)
-    return found.shape[1], sure
+    return null_vectors(
+        columns, scaled.T @ scaled, np.ones(columns.shape[1]), up_to_constant=constant
+    )
 
 
 def test_one_hot_columns_add_up_to_a_constant():
-    assert null_vectors(ONE_HOT, constant=True) == (1, True)
-    assert null_vectors(ONE_HOT, constant=False) == (0, True)
+    assert dependencies(ONE_HOT, constant=True).shape == (3, 1)
+    assert dependencies(ONE_HOT, constant=False).shape == (3, 0)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_one_hot_columns_depend_on_one_another_in_any_units(constant):
+    units = np.array([3.0, 1 / 3, -0.7])
+    columns = np.hstack((ONE_HOT * units, ONE_HOT[:, :2] * 0.1, ONE_HOT[:, 2:] * 7.0))
+    found = dependencies(columns, constant=constant)
+    assert found.shape == (6, 3 + constant)
+    sums = columns @ found
+    assert np.allclose(sums, sums[0] if constant else 0.0)
+
+
+def test_one_hot_columns_that_a_scaler_centred_depend_only_up_to_a_constant():
+    columns = StandardScaler().fit_transform(ONE_HOT)
+    assert dependencies(columns, constant=True).shape == (3, 1)
+    assert dependencies(np.hstack((columns, ONE_HOT)) + 1.0, constant=False).shape == (6, 0)
 
 
 def test_two_blocks_a_duplicate_and_a_zero_column_are_four_dependencies():
     other = np.eye(2)[[0, 0, 0, 1, 1, 1, 0]]
     copy = np.array([0.1, 0.7, -1.3, 0.2, 0.9, 1e-3, 3.3])[:, None]
     columns = np.hstack((ONE_HOT, other, copy, copy, np.zeros((7, 1))))
-    assert null_vectors(columns, constant=True) == (4, True)
+    assert dependencies(columns, constant=True).shape == (8, 4)
 
 
 def test_a_dependency_that_misses_by_one_bit_is_none():
     copy = np.array([0.1, 0.7, -1.3, 0.2, 0.9, 1e-3, 3.3])
     near = copy.copy()
     near[4] = np.nextafter(near[4], 2.0)
-    found, sure = null_vectors(np.column_stack((copy, near)), constant=False)
-    assert found == 1
-    assert not sure
+    assert dependencies(np.column_stack((copy, copy)), constant=False).shape == (2, 1)
+    assert dependencies(np.column_stack((copy, near)), constant=False).shape == (2, 0)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_one_hot_least_squares_is_proven_in_doubles(as_sparse):
+@pytest.mark.parametrize("scaled", [False, True])
+def test_one_hot_least_squares_is_proven_in_doubles(as_sparse, scaled):
     rng = np.random.default_rng(0)
     X = np.hstack((ONE_HOT, rng.integers(0, 5, size=(7, 1))))
+    X = StandardScaler(with_mean=not as_sparse).fit_transform(X) if scaled else X
     X = sparse.csr_array(X) if as_sparse else X
     bias = LabelBias.shifts(1, budget=2)
     model = CertifiedRegressor(LinearRegression(), bias=bias, radius=0.3).fit(X, rng.normal(size=7))

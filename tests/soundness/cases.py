@@ -340,7 +340,7 @@ def hilbert(rng, family, seed):
 
 def rank_deficient(rng, family, seed):
     n_rows, n_columns = int(rng.integers(2, 11)), int(rng.integers(2, 5))
-    kind = rng.integers(4)
+    kind = rng.integers(5)
     if kind == 0:  # one-hot with an intercept
         X = np.eye(n_columns)[rng.integers(0, n_columns, size=n_rows)]
         tests = np.vstack((np.eye(n_columns)[:2], rng.normal(size=(1, n_columns))))
@@ -350,7 +350,14 @@ def rank_deficient(rng, family, seed):
         X[:, -1] = X[:, 0] * rng.choice([1.0, -2.0, 3.0])
         X = np.column_stack((X, np.zeros(n_rows), np.full(n_rows, 0.1)))
         tests, intercept = rng.normal(size=(3, n_columns + 2)), bool(rng.random() < 0.5)
-    elif kind == 2:  # more columns than rows
+    elif kind == 2:  # one-hot, through a scaler
+        X = np.eye(n_columns)[rng.integers(0, n_columns, size=n_rows)]
+        mean, scale = rng.normal(size=n_columns), 10.0 ** rng.uniform(-6, 6, size=n_columns)
+        mean = mean * (rng.random() < 0.5)
+        X, tests = (X - mean) / scale, rng.normal(size=(3, n_columns)) / scale
+        tests[0] = X[0]
+        intercept = bool(rng.random() < 0.7)
+    elif kind == 3:  # more columns than rows
         n_columns = n_rows + int(rng.integers(1, 4))
         X = rng.normal(size=(n_rows, n_columns))
         tests, intercept = rng.normal(size=(3, n_columns)), bool(rng.random() < 0.5)
@@ -358,6 +365,8 @@ def rank_deficient(rng, family, seed):
         X = rng.integers(-1, 2, size=(2, n_columns))[rng.integers(0, 2, size=n_rows)] * 1.0
         tests, intercept = rng.normal(size=(3, n_columns)), bool(rng.random() < 0.5)
     known = {} if rng.random() < 0.4 else {"alpha": 0.0}
+    if rng.random() < 0.2:
+        known = {"alpha": float(10.0 ** -rng.uniform(4, 14))}
     problem = _with_question(rng, family, seed, X, tests, fit_intercept=intercept, **known)
     return _at_a_tie(rng, problem) if rng.random() < 0.2 else problem
 

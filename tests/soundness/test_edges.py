@@ -84,3 +84,11 @@ def test_a_box_that_is_resolved_keeps_both_inner_ends():
     exact = model.certify(found.tests, method="exact")
     assert boxed.inner_low == exact.inner_low
     assert boxed.inner_high == exact.inner_high
+
+
+def test_a_witness_that_is_resolved_is_the_smallest_whatever_is_asked_first():
+    # Two labels move the score by 2/3, which is more than the double nearest to it.
+    found = problem([[1.0]] * 3, [0.0] * 3, [[1.0]], budget=3, radius=2 / 3)
+    model = found.fitted()
+    assert not model.certify(found.tests).minimum_budget_proven[0]
+    assert len(model.certify(found.tests, resolve="exact").witness(0)) == 2

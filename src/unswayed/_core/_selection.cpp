@@ -86,39 +86,56 @@ inline double add_lanes(const Lanes &v) {
   return sum;
 }
 
-// value_i of every entry in one direction (sign +1 up, -1 down).
-VECTORISED void fill_units(const double *z, const Entries &e, double sign, double *value) {
+// value_i of every entry in one direction (sign +1 up, -1 down), and the totals of those that
+// are not 0.
+VECTORISED Totals fill_units(const double *z, const Entries &e, double sign, double *value) {
   const double *lower = e.lower, *upper = e.upper;
   const std::size_t n = e.size;
+  const Lanes zero = {}, one = zero + 1.0;
+  Lanes sum = {}, labels = {};
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const Lanes s = load(z + i) * sign;
-    const Lanes a = s * load(lower + i), b = s * load(upper + i);
-    store(value + i, a > b ? a : b);
+    const Lanes a = s * load(lower + i), b = s * load(upper + i), v = a > b ? a : b;
+    store(value + i, v);
+    sum += v > 0.0 ? v : zero;
+    labels += v > 0.0 ? one : zero;
   }
+  Totals t{add_lanes(sum), add_lanes(labels)};
   for (; i < n; ++i) {
     const double s = z[i] * sign, a = s * lower[i], b = s * upper[i];
     value[i] = a > b ? a : b;
+    if (value[i] > 0) t = t + Totals{value[i], 1.0};
   }
+  return t;
 }
 
 // The same, and how many labels each entry holds in that direction.
-VECTORISED void fill_counted(const double *z, const Entries &e, double sign, double *value,
-                             double *count) {
+VECTORISED Totals fill_counted(const double *z, const Entries &e, double sign, double *value,
+                               double *count) {
   const double *lower = e.lower, *upper = e.upper, *n_lower = e.n_lower, *n_upper = e.n_upper;
   const std::size_t n = e.size;
+  const Lanes zero = {};
+  Lanes sum = {}, labels = {};
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const Lanes s = load(z + i) * sign;
-    const Lanes a = s * load(lower + i), b = s * load(upper + i);
-    store(value + i, a > b ? a : b);
-    store(count + i, s >= 0.0 ? load(n_upper + i) : load(n_lower + i));
+    const Lanes a = s * load(lower + i), b = s * load(upper + i), v = a > b ? a : b;
+    const Lanes c = s >= 0.0 ? load(n_upper + i) : load(n_lower + i);
+    store(value + i, v);
+    store(count + i, c);
+    const Lanes moved = v > 0.0 ? c : zero;
+    sum += v * moved;
+    labels += moved;
   }
+  Totals t{add_lanes(sum), add_lanes(labels)};
   for (; i < n; ++i) {
     const double s = z[i] * sign, a = s * lower[i], b = s * upper[i];
     value[i] = a > b ? a : b;
     count[i] = s >= 0 ? n_upper[i] : n_lower[i];
+    if (value[i] > 0) t = t + Totals{value[i] * count[i], count[i]};
   }
+  return t;
 }
 
 // Sum of count*value and of count over the entries with value > cut; without counts, each is 1.
@@ -166,6 +183,12 @@ struct Span {
     return count ? totals_of_counted(value, count, size, cut)
                  : totals_of_units(value, size, cut);
   }
+};
+
+// What one row's labels can do in one direction, and the totals of all that do anything.
+struct Row {
+  Span span;
+  Totals all;
 };
 
 // Keep the entries with low < value <= high. Branch-free, so it costs the same for any share.
@@ -232,13 +255,13 @@ struct Scratch {
       : value(d, 0), count(d, 1), part_value{{d, 2}, {d, 3}}, part_count{{d, 4}, {d, 5}},
         size(d) {}
 
-  Span fill(const double *z, const Entries &e, double sign) {
+  Row fill(const double *z, const Entries &e, double sign) {
     if (e.unit) {
-      fill_units(z, e, sign, value.data());
-      return {value.data(), nullptr, e.size};
+      const Totals all = fill_units(z, e, sign, value.data());
+      return {{value.data(), nullptr, e.size}, all};
     }
-    fill_counted(z, e, sign, value.data(), count.data());
-    return {value.data(), count.data(), e.size};
+    const Totals all = fill_counted(z, e, sign, value.data(), count.data());
+    return {{value.data(), count.data(), e.size}, all};
   }
 
   // The two sides take turns, so that narrowing never writes over what it reads.
@@ -284,9 +307,10 @@ template <Measure measure> double level(const Span &span, double wanted, double 
   return high;
 }
 
-// Two pivots around the place where a sample's own prefix crosses the target.
+// Two pivots around the place where a sample's own prefix crosses the target: that place is
+// returned. Where few entries make up most of a sum the two may be too far apart to help.
 template <Measure measure>
-void choose_pivots(const Span &span, double wanted, double total, double &low, double &high) {
+double choose_pivots(const Span &span, double wanted, double total, double &low, double &high) {
   double value[kSample], count[kSample];
   const std::size_t stride = span.size / kSample;
   double largest = 0;
@@ -304,6 +328,7 @@ void choose_pivots(const Span &span, double wanted, double total, double &low, d
   const double spread = kSpread * one * (measure == Measure::kSum ? middle : 1.0);
   high = share < spread ? kInfinity : level<measure>(sample, share - spread, middle, largest);
   low = level<measure>(sample, share + spread, 0.0, middle);
+  return middle;
 }
 
 // Entries of value 0 change nothing and are never part of an answer. The totals of sums carry
@@ -315,12 +340,15 @@ Cut find_cut(Span span, double target, double total, Scratch &scratch) {
   int side = 0;
   // Values spread over hundreds of binades defeat halving; sorting then takes over.
   for (int round = 0; span.size > kSortBelow && round < 64; ++round, side ^= 1) {
-    double low, high = ceiling;
+    double low = floor, high = ceiling;
     if (span.size > kBisectBelow) {
-      choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
+      const double middle =
+          choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
       low = std::min(std::max(low, floor), ceiling);
       high = std::max(std::min(high, ceiling), low);
-    } else {
+      if (!(low > floor) && !(high < ceiling) && middle < ceiling) low = std::max(middle, floor);
+    }
+    if (!(low > floor) && !(high < ceiling)) {
       if (high == kInfinity) high = *std::max_element(span.value, span.value + span.size);
       low = floor + (high - floor) / 2;
     }
@@ -478,10 +506,9 @@ struct Choice {
   double cut, tied;
 };
 
-Choice choose(const Span &span, double budget, Scratch &scratch) {
-  const double movable = span.above(0.0).count;
-  if (budget >= movable) return {0.0, 0.0};
-  const Cut cut = find_cut<Measure::kCount>(span, budget, movable, scratch);
+Choice choose(const Row &row, double budget, Scratch &scratch) {
+  if (budget >= row.all.count) return {0.0, 0.0};
+  const Cut cut = find_cut<Measure::kCount>(row.span, budget, row.all.count, scratch);
   return {cut.value, budget - cut.above.count};
 }
 
@@ -490,9 +517,9 @@ double reach_of_choice(const Span &span, const Choice &choice, Scratch &scratch)
   return rounded_sum(scratch.narrow(span, choice.cut, kInfinity, 0), choice.cut, choice.tied);
 }
 
-double reach_of_row(const Span &span, double budget, Scratch &scratch) {
+double reach_of_row(const Row &row, double budget, Scratch &scratch) {
   if (!(budget > 0)) return 0.0;
-  return reach_of_choice(span, choose(span, budget, scratch), scratch);
+  return reach_of_choice(row.span, choose(row, budget, scratch), scratch);
 }
 
 // Which entries are chosen, and the sum of what is added to their labels. Returns how many.
@@ -519,29 +546,29 @@ struct Crossing {
   double count, before, after;
 };
 
-Crossing minimum_budget_canonical(const Span &span, double margin, Scratch &scratch) {
-  double low = 1, high = span.above(0.0).count; // the answer, if any, lies between
-  const double all = reach_of_row(span, high, scratch);
+Crossing minimum_budget_canonical(const Row &row, double margin, Scratch &scratch) {
+  double low = 1, high = row.all.count; // the answer, if any, lies between
+  const double all = reach_of_row(row, high, scratch);
   if (!(all > margin)) return {kInfinity, all, 0.0};
   while (low < high) {
     const double middle = std::floor((low + high) / 2);
-    if (reach_of_row(span, middle, scratch) > margin)
+    if (reach_of_row(row, middle, scratch) > margin)
       high = middle;
     else
       low = middle + 1;
   }
-  return {low, reach_of_row(span, low - 1, scratch), reach_of_row(span, low, scratch)};
+  return {low, reach_of_row(row, low - 1, scratch), reach_of_row(row, low, scratch)};
 }
 
 // The reaches returned are plain sums where that is enough for the count: they err by less than
 // `slack` times themselves.
-Crossing minimum_budget_of_row(const Span &span, double margin, Scratch &scratch) {
+Crossing minimum_budget_of_row(const Row &row, double margin, Scratch &scratch) {
   if (margin < 0) return {0.0, 0.0, 0.0};
-  const Totals all = span.above(0.0);
+  const Totals &all = row.all;
   // A sum of nonnegative doubles errs by less than (terms) * epsilon * sum in any order.
-  const double slack = 4.0 * (static_cast<double>(span.size) + 8.0) * kEpsilon;
+  const double slack = 4.0 * (static_cast<double>(row.span.size) + 8.0) * kEpsilon;
   if (all.sum + slack * all.sum < margin) return {kInfinity, all.sum, 0.0};
-  const Cut cut = find_cut<Measure::kSum>(span, margin, all.sum, scratch);
+  const Cut cut = find_cut<Measure::kSum>(row.span, margin, all.sum, scratch);
   if (cut.found) {
     const double error = slack * (cut.above.sum + margin);
     const double ahead = std::floor((margin - cut.above.sum) / cut.value);
@@ -551,7 +578,7 @@ Crossing minimum_budget_of_row(const Span &span, double margin, Scratch &scratch
     const bool clear = before + error < margin && after - error > margin;
     if (clear && ahead >= 0) return {cut.above.count + ahead + 1, before, after};
   }
-  return minimum_budget_canonical(span, margin, scratch);
+  return minimum_budget_canonical(row, margin, scratch);
 }
 
 // Scratch outlives a call: a block of rows takes about a millisecond, and fresh pages for every
@@ -613,11 +640,11 @@ void extremes(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upp
   const Entries e = entries_of(lower, upper, n_lower, n_upper);
   const std::size_t width = index.shape(1);
   for_each_row(z, e.size, [&](std::size_t row, const double *influence, Scratch &scratch) {
-    const Span span = scratch.fill(influence, e, sign);
-    const Choice choice = choose(span, budget, scratch);
-    reached.data()[row] = reach_of_choice(span, choice, scratch);
+    const Row filled = scratch.fill(influence, e, sign);
+    const Choice choice = choose(filled, budget, scratch);
+    reached.data()[row] = reach_of_choice(filled.span, choice, scratch);
     length.data()[row] = static_cast<std::int64_t>(
-        list_choice(influence, e, sign, span, choice, index.data() + row * width,
+        list_choice(influence, e, sign, filled.span, choice, index.data() + row * width,
                     amount.data() + row * width));
   });
 }

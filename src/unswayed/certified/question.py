@@ -142,11 +142,16 @@ class Question:
         return int(above > 0) - int(above < 0 and "threshold" not in self.rule)
 
     def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
-        """Smallest set of label changes that overturns a row: rows, offsets, the score then."""
+        """Smallest set of label changes that overturns a row: rows, offsets, the score then.
+
+        Unless things are resolved, it has as many labels as are proven to be enough.
+        """
         at = int(self.group[row])
         found = None
         if at not in self._settled:
-            found = self.engine.changes(self.weights, at, self.margins, budget)
+            found = self.engine.changes(
+                self.weights, at, self.margins, budget, smallest=self.resolve
+            )
         if found is None:  # rounding hides it
             ((_, exact),) = self._exactly(np.array([at]))
             rows, added, moved = exact.changes(self.limits(exact.score), budget)

@@ -194,17 +194,18 @@ class ExactEngine:
     # --- witnesses ------------------------------------------------------------------------
 
     def changes(
-        self, weights: WeightRows, row: int, margins: Margins, budget: int
+        self, weights: WeightRows, row: int, margins: Margins, budget: int, *, smallest: bool
     ) -> tuple[IntArray, FloatArray, float] | None:
         """Smallest set of at most `budget` label changes that is proven to overturn a row.
 
         Returns the training rows, ascending, what is added to their labels, and how far that
-        moves the score; None if rounding hides it. Of equally strong labels those with the
-        lowest row numbers are taken.
+        moves the score; None if rounding hides it, or with `smallest` if it hides whether fewer
+        labels would do. Of equally strong labels those with the lowest row numbers are taken.
         """
         one, margins = weights.block(row, row + 1), margins[row : row + 1]
-        needed = self.minimum_budget(MadeRows(one), margins).high[0]
-        if not needed <= budget:
+        least = self.minimum_budget(MadeRows(one), margins)
+        needed = least.high[0]
+        if not needed <= budget or (smallest and not least.proven[0]):
             return None
         z, count = self.influence(one.values), int(needed)
         exact = self.precision.exact_rows(z, self.influence.entries)

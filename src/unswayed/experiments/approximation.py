@@ -149,16 +149,11 @@ def _report(results: Results) -> Record:
 
 def _draw(results: Results, folder: Path) -> None:
     for stem, shown in (("approximation", ["2"]), ("approximation_losses", ["0", "0.5", "1", "2"])):
-        figure, axes = figures.panels(len(CLASSIFICATION), len(shown), height=2.6)
-        for row, loss in zip(axes, shown, strict=True):
-            for axis, name in zip(row, CLASSIFICATION, strict=True):
-                figures.lines(axis, PERCENTS, results[name][loss])
-                axis.set(title=f"{name}, loss {loss}", ylim=(0, 101))
-            row[0].set_ylabel("rows proven robust (%)")
-        for axis in axes[-1]:
-            axis.set_xlabel("labels wrong (% of training rows)")
-        axes[0][0].legend(frameon=False, fontsize="small")
-        figures.save(figure, folder, stem)
+        panels = [
+            [(f"{name}, loss {loss}", results[name][loss]) for name in CLASSIFICATION]
+            for loss in shown
+        ]
+        figures.rate_panels(panels, PERCENTS, folder, stem)
 
 
 EXPERIMENT = Experiment(

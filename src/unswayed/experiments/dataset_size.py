@@ -118,20 +118,18 @@ def _report(results: Results) -> Record:
 
 
 def _draw(results: Results, folder: Path) -> None:
-    figure, axes = figures.panels(len(_DRAWS), len(_READINGS), height=2.6)
-    for row, reading in zip(axes, _READINGS, strict=True):
-        for axis, name in zip(row, _DRAWS, strict=True):
-            series = {
-                f"{100 * share:.0f} % of the rows": rates
-                for share, rates in zip(_SHARES, results[name][reading], strict=True)
-            }
-            figures.lines(axis, _PERCENTS, series)
-            axis.set(title=f"{name}, same {_SHORT[reading]}", ylim=(0, 101))
-        row[0].set_ylabel("rows proven robust (%)")
-    for axis in axes[-1]:
-        axis.set_xlabel("labels wrong (%)")
-    axes[0][0].legend(frameon=False, fontsize="small")
-    figures.save(figure, folder, "dataset_size")
+    labels = [f"{100 * share:.0f} % of the rows" for share in _SHARES]
+    panels = [
+        [
+            (
+                f"{name}, same {_SHORT[reading]}",
+                dict(zip(labels, results[name][reading], strict=True)),
+            )
+            for name in _DRAWS
+        ]
+        for reading in _READINGS
+    ]
+    figures.rate_panels(panels, _PERCENTS, folder, "dataset_size", below="labels wrong (%)")
 
 
 EXPERIMENT = Experiment(

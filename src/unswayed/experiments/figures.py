@@ -1,12 +1,16 @@
 """How the figures look: one style, lines told apart by colour and marker, SVG and PNG."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 # Okabe and Ito's colours: told apart by colour-blind readers and in grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
+
+Series: TypeAlias = Mapping[str, Sequence[float]]
+Panel: TypeAlias = tuple[str, Series]  # the title and what is drawn
 
 
 def _pyplot() -> Any:
@@ -46,7 +50,7 @@ def panels(
 def lines(
     axis: Any,
     xs: Sequence[float],
-    series: Mapping[str, Sequence[float]],
+    series: Series,
     *,
     first: int = 0,
     style: str = "-",
@@ -63,6 +67,27 @@ def lines(
             markersize=3.5,
             linewidth=1.3,
         )
+
+
+def rate_panels(
+    rows: Sequence[Sequence[Panel]],
+    xs: Sequence[float],
+    folder: Path,
+    stem: str,
+    *,
+    below: str = "labels wrong (% of training rows)",
+) -> None:
+    """Draw and save a grid of panels, robustness over budgets in each, with one legend."""
+    figure, axes = panels(len(rows[0]), len(rows), height=2.6)
+    for axis, (title, series) in zip(axes.flat, chain(*rows), strict=True):
+        lines(axis, xs, series)
+        axis.set(title=title, ylim=(0, 101))
+    for axis in axes[:, 0]:
+        axis.set_ylabel("rows proven robust (%)")
+    for axis in axes[-1]:
+        axis.set_xlabel(below)
+    axes[0][0].legend(frameon=False, fontsize="small")
+    save(figure, folder, stem)
 
 
 def save(figure: Any, folder: Path, stem: str) -> None:

@@ -112,13 +112,8 @@ def _report(results: Results) -> Record:
 
 
 def _draw(results: Results, folder: Path) -> None:
-    figure, axes = figures.panels(len(STATES), height=2.7)
-    for axis, (state, name) in zip(axes[0], STATES.items(), strict=True):
-        figures.lines(axis, PERCENTS, results[state]["rates"])
-        axis.set(title=name, xlabel="labels wrong (%)", ylim=(0, 101))
-    axes[0][0].set_ylabel("rows proven robust (%)")
-    axes[0][0].legend(frameon=False, fontsize="small")
-    figures.save(figure, folder, "states")
+    panels = [(name, results[state]["rates"]) for state, name in STATES.items()]
+    figures.rate_panels([panels], PERCENTS, folder, "states", below="labels wrong (%)")
 
 
 EXPERIMENT = Experiment(

@@ -91,20 +91,17 @@ def _report(results: Results) -> Record:
 
 
 def _draw(results: Results, folder: Path) -> None:
-    figure, axes = figures.panels(len(RACES), len(_SHOWN), height=2.6)
-    for row, state in zip(axes, _SHOWN, strict=True):
-        for axis, race in zip(row, RACES, strict=True):
-            series = {
-                f"target: {t.lower() if t == 'anyone' else t}": results[state][t][race]
-                for t in _TARGETS
-            }
-            figures.lines(axis, PERCENTS, series)
-            axis.set(title=f"{STATES[state]}, {race} people", ylim=(0, 101))
-        row[0].set_ylabel("rows proven robust (%)")
-    for axis in axes[-1]:
-        axis.set_xlabel("labels wrong (% of training rows)")
-    axes[0][0].legend(frameon=False, fontsize="small")
-    figures.save(figure, folder, "targeting")
+    panels = [
+        [
+            (
+                f"{STATES[state]}, {race} people",
+                {f"target: {t}": results[state][t][race] for t in _TARGETS},
+            )
+            for race in RACES
+        ]
+        for state in _SHOWN
+    ]
+    figures.rate_panels(panels, PERCENTS, folder, "targeting")
 
 
 EXPERIMENT = Experiment(

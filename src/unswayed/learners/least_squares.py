@@ -15,7 +15,7 @@ from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, gamma,
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.gram import moment, summation, weighted_gram
-from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.null_space import null_vectors
 from unswayed.learners.ridge import CentredRidge
 from unswayed.learners.scaling import (
     column_peaks,
@@ -28,6 +28,7 @@ from unswayed.learners.scaling import (
 from unswayed.learners.verified import VerifiedInverse
 
 _DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
+_WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes them regular
 
 
 class LeastSquares(CentredRidge):
@@ -75,13 +76,14 @@ class LeastSquares(CentredRidge):
         trace = float(np.trace(gram)) * SAFETY
         penalties = np.zeros(len(gram))
         penalties[: self.n_features] = penalty * self._scale * self._scale
-        filled = self._filling(features, gram) if penalty == 0 else np.zeros((len(gram), 0))
+        weak = penalties.max(initial=0.0) <= _WEAK * trace / len(gram)
+        filled = self._filling(features, gram) if weak else np.zeros((len(gram), 0))
         matrix = gram + filled @ filled.T
         matrix[np.diag_indices_from(matrix)] += penalties
         added = float(np.linalg.norm(filled)) ** 2 + float(np.linalg.norm(penalties))
         error = SAFETY * (
             (summation(self.n_rows) + 4 * UNIT) * trace
-            + gamma(filled.shape[1] + 4) * (added + trace)
+            + gamma(filled.shape[1] + 10) * (added + trace)  # null vectors are rounded too
             + UNDERFLOW
         )
         error = error if self._exact_scaling else math.inf
@@ -92,14 +94,13 @@ class LeastSquares(CentredRidge):
     def _filling(self, features: Matrix, gram: FloatArray) -> FloatArray:
         """Directions to penalise where columns depend on one another exactly.
 
-        The penalty picks the solution of minimum norm without changing how well it fits.
+        They do not change how well a solution fits. One of minimum norm, or with a ridge penalty,
+        has nothing of them, so that it stays the solution.
         """
         nothing = np.zeros((len(gram), 0))
         if not np.isfinite(gram).all():
             return nothing
-        vectors = suggested_null_vectors(gram, self._scale)
-        if not are_null_vectors(features, vectors, up_to_constant=self._fit_intercept):
-            return nothing
+        vectors = null_vectors(features, gram, self._scale, up_to_constant=self._fit_intercept)
         penalised = vectors * self._scale[:, None]
         size = np.linalg.norm(penalised, axis=0)
         wanted = math.sqrt(float(np.trace(gram)) / len(gram)) or 1.0
@@ -189,7 +190,8 @@ class LeastSquares(CentredRidge):
         penalised = (
             float(np.linalg.norm(self._penalties)) + float(np.linalg.norm(self._filled)) ** 2
         )
-        rounding = (summation(self.n_rows) + gamma(self.n_parameters + 8)) * (
+        terms = self.n_parameters + self._filled.shape[1] + 14
+        rounding = (summation(self.n_rows) + gamma(terms)) * (
             2 * root * fitted + (penalised + 1.0) * size
         )
         underflow = TINY * self.n_rows * self.n_parameters

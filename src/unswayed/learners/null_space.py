@@ -1,9 +1,12 @@
 """Columns that depend on one another exactly: one-hot blocks, duplicates, sums.
 
-Least squares of minimum norm has no error bound while its matrix is singular. If integer vectors
-are known that the training rows annihilate exactly, the singular directions can be filled in, and
-what is left is a regular problem with the same solution. Floats suggest the vectors, exact sums
+Least squares of minimum norm has no error bound while its matrix is singular. If vectors are known
+that the training rows annihilate exactly, the singular directions can be filled in, and what is
+left is a regular problem with the same solution. Floats suggest whole-number vectors, exact sums
 confirm them; what is not confirmed is not used.
+
+A column of two values is a 0/1 column in other units, whatever a scaler made of it: dependencies
+are looked for in those units, where they are whole numbers.
 """
 
 import math
@@ -11,7 +14,7 @@ import math
 import numpy as np
 
 from unswayed._core.compression import distinct_rows
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.learners.scaling import dense
 
 _FLAT = 1e-11  # eigenvalues below this share of the largest suggest a dependency
@@ -20,30 +23,79 @@ _NOISE = 1e-9  # smaller entries of a suggested vector are taken for 0
 _NEAR = 1e-6  # a suggested entry is taken for a whole number within this
 _LARGEST = 2.0**20  # entries beyond this are no dependency that people make
 _MOST_TERMS = 20_000_000  # to be summed exactly
+_LEAST_UNIT = 2.0**-400  # smaller units, and their inverses, might underflow
 
 
-def suggested_null_vectors(gram: FloatArray, scale: FloatArray) -> FloatArray:
-    """Whole-number vectors, one per column, that the columns seem to take to a constant.
+def null_vectors(
+    features: Matrix, gram: FloatArray, scale: FloatArray, *, up_to_constant: bool
+) -> FloatArray:
+    """Vectors, one per column, that every row takes to exactly 0 (or all rows to one constant).
+
+    None, if one that floats suggest is not confirmed. Entries are off by two roundings at most.
 
     Parameters
     ----------
+    features : (n, p) matrix
     gram : (m, m) array
         Of the scaled columns; a constant column may come after them.
     scale : (p,) array
         What each column was multiplied by.
+    up_to_constant : bool
     """
     nothing = np.empty((len(scale), 0))
     values, vectors = np.linalg.eigh(gram)
-    flat = vectors[: len(scale), values <= _FLAT * values.max(initial=0.0)]
-    reduced = _reduced(flat)
-    reduced[np.abs(reduced) < _NOISE] = 0.0
+    flat = _reduced(vectors[: len(scale), values <= _FLAT * values.max(initial=0.0)])
+    flat[np.abs(flat) < _NOISE] = 0.0
+    if not flat.any():
+        return nothing
+    units = _Units(features, np.flatnonzero(flat.any(axis=1)), up_to_constant=up_to_constant)
     found = []
-    for vector in (reduced * scale[:, None]).T:
+    for vector in (flat * (scale * units.size)[:, None]).T:
         whole = _whole(vector / np.abs(vector).max(initial=0.0, where=vector != 0))
-        if whole is None:
+        if whole is None or not units.is_flat(whole):
             return nothing
-        found.append(whole)
-    return np.array(found).T if found else nothing
+        found.append(whole / units.size)
+    return np.array(found).T
+
+
+class _Units:
+    """Columns of two values as 0 and 1, other columns as they are.
+
+    Without a constant to make up for it, only where one of the two values is 0.
+    """
+
+    def __init__(self, features: Matrix, used: IntArray, *, up_to_constant: bool) -> None:
+        self._features = features.tocsc() if hasattr(features, "indptr") else features
+        self._up_to_constant = up_to_constant
+        self.size = np.ones(features.shape[1])
+        self._zero = np.full(features.shape[1], np.nan)  # the value that becomes 0, if any
+        for at in used.tolist():
+            column = dense(self._features[:, [at]])
+            low, high = float(column.min()), float(column.max())
+            if high == 0:
+                low, high = high, low
+            size = high - low
+            known = _LEAST_UNIT < abs(size) < 1 / _LEAST_UNIT and (up_to_constant or low == 0)
+            if known and ((column == low) | (column == high)).all():
+                self.size[at], self._zero[at] = size, low
+
+    def is_flat(self, vector: FloatArray) -> bool:
+        """Whether the sum of columns, times whole numbers, is exactly 0 (or one constant)."""
+        used = np.flatnonzero(vector)
+        if self._features.shape[0] * len(used) > _MOST_TERMS:
+            return False
+        columns = np.array(dense(self._features[:, used]), order="C")
+        two = ~np.isnan(self._zero[used])
+        columns[:, two] = columns[:, two] != self._zero[used][two]
+        columns = np.ascontiguousarray(columns[distinct_rows(columns)[0]])
+        # The upper half of the digits and the rest: their products with small integers are exact.
+        head = (columns.view(np.int64) & ~np.int64(2**27 - 1)).view(np.float64)
+        terms = np.hstack((head * vector[used], (columns - head) * vector[used])).tolist()
+        first = terms[0] if self._up_to_constant else []
+        try:
+            return all(math.fsum((*row, *(-term for term in first))) == 0 for row in terms)
+        except (OverflowError, ValueError):
+            return False
 
 
 def _whole(vector: FloatArray) -> FloatArray | None:
@@ -70,24 +122,3 @@ def _reduced(vectors: FloatArray) -> FloatArray:
         others = np.arange(vectors.shape[1]) != at
         vectors[:, others] -= np.outer(vectors[:, at], vectors[pivot, others])
     return vectors
-
-
-def are_null_vectors(features: Matrix, vectors: FloatArray, *, up_to_constant: bool) -> bool:
-    """Whether features · vector is exactly 0 (or one constant) in every row, for every vector."""
-    return all(_is_flat(features, vector, up_to_constant=up_to_constant) for vector in vectors.T)
-
-
-def _is_flat(features: Matrix, vector: FloatArray, *, up_to_constant: bool) -> bool:
-    used = np.flatnonzero(vector)
-    if features.shape[0] * len(used) > _MOST_TERMS:
-        return False
-    columns = dense(features[:, used])
-    columns = np.ascontiguousarray(columns[distinct_rows(columns)[0]])
-    # The upper half of the digits and the rest: their products with small integers are exact.
-    head = (columns.view(np.int64) & ~np.int64(2**27 - 1)).view(np.float64)
-    terms = np.hstack((head * vector[used], (columns - head) * vector[used])).tolist()
-    first = terms[0] if up_to_constant else []
-    try:
-        return all(math.fsum((*row, *(-term for term in first))) == 0 for row in terms)
-    except (OverflowError, ValueError):
-        return False

@@ -13,7 +13,7 @@ from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
-from unswayed.learners.null_space import are_null_vectors, suggested_null_vectors
+from unswayed.learners.null_space import null_vectors
 from unswayed.learners.ridge import CentredRidge
 from unswayed.learners.scaling import (
     column_peaks,
@@ -102,14 +102,12 @@ class WideLeastSquares(CentredRidge):
         if self._fit_intercept:  # centred rows add up to 0
             ones = root[:, None] * (size / float(np.linalg.norm(root)))
         known = np.hstack((still, ones))
-        vectors = suggested_null_vectors(matrix + known @ known.T, root)
         rows = features.T
         if self._fit_intercept:
             above = np.ones((1, self.n_rows))
             rows = sparse.vstack((rows, above)) if self._sparse else np.vstack((rows, above))
         rows = sparse.csr_array(rows) if self._sparse else rows
-        if not are_null_vectors(rows, vectors, up_to_constant=False):
-            return known
+        vectors = null_vectors(rows, matrix + known @ known.T, root, up_to_constant=False)
         found = vectors / np.where(root == 0, 1.0, root)[:, None]
         return np.hstack((known, found * (size / np.linalg.norm(found, axis=0))))
 
