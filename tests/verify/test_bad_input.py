@@ -218,7 +218,7 @@ def test_a_gigabyte_is_not_read(valid, tmp_path):
         (("c.json", "--data", "other.npz"), "must hold doubles"),
         (("c.json", "--data", "texts.npz"), "must hold doubles"),
         (("c.json", "--data", "locked.npz"), "encrypted"),
-        (("c.json", "--train", "long.csv", "--label", "y"), "other data"),
+        (("c.json", "--train", "long.csv", "--label", "y"), "is not a number"),
         (("c.json", "--train", "empty.csv", "--label", "y"), "no label column 'y'"),
         (("c.json", "--train", "dates.parquet", "--label", "y"), "is not a number"),
         (("c.json", "--train", "lists.parquet", "--label", "y"), "is no table"),
