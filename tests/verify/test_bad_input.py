@@ -1,7 +1,9 @@
 """Bad input to verify: one line, exit 2, bounded memory and time."""
 
 import base64
+import gzip
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -163,6 +165,34 @@ def test_millions_of_cells_or_a_line_without_end_are_not_read(valid, tmp_path):
     assert "larger than field limit" in measured(tmp_path, *certificate, "line.csv")
 
 
+def test_long_texts_and_empty_lines_that_take_no_room_in_a_file_are_bounded(valid, tmp_path):
+    texts = pa.table({"a": ["x" * 2**20] * 1000, "b": [1.0] * 1000, "y": [1.0] * 1000})
+    pq.write_table(texts, tmp_path / "texts.parquet")
+    with gzip.open(tmp_path / "lines.csv.gz", "wb") as file:
+        file.writelines([b"\n" * 2**20] * 100)
+    certificate = (str(valid / "c.json"), "--label", "y", "--train")
+    assert "is not a number" in measured(tmp_path, *certificate, "texts.parquet")
+    assert "no label column" in measured(tmp_path, *certificate, "lines.csv.gz")
+
+
+@pytest.mark.parametrize("option", ["", "--train", "--test", "--data"])
+def test_a_pipe_a_device_or_a_folder_is_not_waited_for(valid, tmp_path, option, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        rest = (str(valid / "c.json"), option) if option else ()
+        code = main(["verify", *rest, str(path)])
+        assert f"{path} is not a file" in one_line(code, *capsys.readouterr())
+
+
+@pytest.mark.parametrize("shape", ["((((", "(1000000000000, 2)", "(4611686018427387904, 4)"])
+def test_an_array_that_lies_about_itself_is_one_line(valid, tmp_path, shape, capsys):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode()
+    with zipfile.ZipFile(tmp_path / "c.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("train.npy", b"\x93NUMPY\x01\x00\x76\x00" + head + b"\n" + bytes(64))
+    code = main(["verify", str(valid / "c.json"), "--data", str(tmp_path / "c.npz")])
+    assert "is not the .npz file of save()" in one_line(code, *capsys.readouterr())
+
+
 def test_a_gigabyte_is_not_read(valid, tmp_path):
     with (tmp_path / "c.json").open("wb") as file:
         file.truncate(2**30)
@@ -188,7 +218,7 @@ def test_a_gigabyte_is_not_read(valid, tmp_path):
         (("c.json", "--data", "other.npz"), "must hold doubles"),
         (("c.json", "--data", "texts.npz"), "must hold doubles"),
         (("c.json", "--data", "locked.npz"), "encrypted"),
-        (("c.json", "--train", "long.csv", "--label", "y"), "other data"),
+        (("c.json", "--train", "long.csv", "--label", "y"), "is not a number"),
         (("c.json", "--train", "empty.csv", "--label", "y"), "no label column 'y'"),
         (("c.json", "--train", "dates.parquet", "--label", "y"), "is not a number"),
         (("c.json", "--train", "lists.parquet", "--label", "y"), "is no table"),

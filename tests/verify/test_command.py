@@ -3,6 +3,7 @@
 import json
 from decimal import Decimal
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -126,7 +127,7 @@ def test_numbers_in_unusual_writing_become_the_same_features(folder, checked):
 def test_a_file_with_fewer_rows_is_other_data(folder, checked):
     checked(*CLASSES)
     people().head(100).to_csv(folder / "people.csv", index=False)
-    with pytest.raises(CertificateError, match="for a file of 100 rows"):
+    with pytest.raises(CertificateError, match=r"recipe.train .* more than 100 values"):
         verify(folder / "c.json", train=folder / "people.csv")
 
 
@@ -152,6 +153,44 @@ def test_plain_numbers_need_no_data_file(folder):
     assert "40 claims proven, 0 rejected, 0 without a verdict" in done.stdout
     report = verify(folder / "coefficients.json", train=folder / "train.csv", label="hired")
     assert (report.proven, report.rejected) == (2, {})
+
+
+@pytest.mark.parametrize(
+    "options", [(*CLASSES, "--resolve", "exact"), (*NUMBERS, "--shift", "2000", "--alpha", "0")]
+)
+def test_coefficients_are_proven_from_the_file_alone(folder, options, capsys):
+    arguments = ("coefficients", "people.csv", *options, "--certificates", "c.json")
+    done = unswayed(*arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "wrote c.json" in done.stdout
+    document = json.loads((folder / "c.json").read_text())
+    jsonschema.validate(document, json.loads(schema_text()))
+    assert document["question"] == {"task": "coefficients"}
+    report = verify(folder / "c.json", train=folder / "people.csv")
+    assert (report.proven, report.undecided, report.rejected) == (7, 0, {})
+    document["claims"][0]["decision"] *= -1
+    (folder / "c.json").write_text(json.dumps(document))
+    assert list(verify(folder / "c.json", train=folder / "people.csv").rejected) == [0]
+
+
+def test_rows_are_certified_once_for_table_and_file(folder, monkeypatch):
+    people(2600).to_csv(folder / "people.csv", index=False)
+    monkeypatch.chdir(folder)
+    asked = []
+    certify = CertifiedClassifier.certify
+    monkeypatch.setattr(
+        CertifiedClassifier,
+        "certify",
+        lambda self, X, **options: asked.append(len(X)) or certify(self, X, **options),
+    )
+    options = ("--holdout", "1100", "--out", "table.csv", "--certificates", "c.json", "--quiet")
+    assert main(["certify", "people.csv", *CLASSES, *options]) == 0
+    assert asked == [1024, 76]
+    report = verify("c.json", train="people.csv")
+    assert (report.proven + report.undecided, report.rejected) == (1100, {})
+    document = json.loads((folder / "c.json").read_text())
+    table = pd.read_csv(folder / "table.csv")
+    assert [claim["verdict"] for claim in document["claims"]] == table["verdict"].tolist()
 
 
 def test_a_false_claim_is_named_with_the_reason_and_exit_1(folder, checked):

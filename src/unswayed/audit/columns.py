@@ -25,21 +25,22 @@ class Column:
     @classmethod
     def of(cls, name: str, values: pa.ChunkedArray, *, as_category: bool) -> "Column":
         """Look at a column of the training rows and decide what it is."""
+        values = plain(values)
         kind = values.type
-        if pa.types.is_dictionary(kind):
-            values, kind = values.cast(kind.value_type), kind.value_type
+        empty = InputError(f"column {shorten(name)!r} is empty; leave it out with --ignore")
         if pa.types.is_null(kind):
-            raise InputError(f"column {shorten(name)!r} is empty; leave it out with --ignore")
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+            raise empty
         number = is_number(kind) or pa.types.is_boolean(kind)
-        if not text and not number:
+        if not is_text(kind) and not number:
             raise InputError(
                 f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts; turn "
                 "it into one of them (a date into a year, say) or leave it out with --ignore"
             )
         if number and not as_category:
             return cls(name, None)
-        found = pc.unique(_codes(values).combine_chunks())
+        found = pc.unique(codes(values).combine_chunks())
+        if found.null_count == len(found):
+            raise empty
         if not as_category and len(found) > max(_MANY, values.length() // 2):
             raise InputError(
                 f"column {shorten(name)!r} has {len(found):,} different texts in "
@@ -50,18 +51,30 @@ class Column:
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
         """Numbers as they are (missing: NaN), categories by position (unseen: one past the end)."""
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
+        values = plain(values)
         if self.categories is None:
             numbers = values.cast(pa.float64(), safe=False)
             return np.asarray(pc.fill_null(numbers, np.nan), dtype=np.float64)
-        codes = _codes(values.cast(self.categories.type))
-        position = pc.index_in(codes, value_set=self.categories)
+        values = codes(values.cast(self.categories.type))
+        position = pc.index_in(values, value_set=self.categories)
         return np.asarray(pc.fill_null(position, len(self.categories)), dtype=np.float64)
+
+    def takes(self, kind: Any) -> bool:
+        """Whether values of another file can be compared: a text is no number, nor is 2 true."""
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        known = pa.float64() if self.categories is None else self.categories.type
+        same = pa.types.is_boolean(kind) or not pa.types.is_boolean(known)
+        return pa.types.is_null(kind) or (is_text(kind) == is_text(known) and same)
+
+    @property
+    def values(self) -> list[Any]:
+        """The categories; none for a number."""
+        return [] if self.categories is None else list(self.categories.to_pylist())
 
     @property
     def n_categories(self) -> int:
-        """How many categories there are; 0 for a number."""
+        """How many categories there are."""
         return 0 if self.categories is None else len(self.categories)
 
     def names(self) -> list[str]:
@@ -69,15 +82,28 @@ class Column:
         name = shorten(self.name)
         if self.categories is None:
             return [name]
-        return [f"{name} = {show(value)}" for value in self.categories.to_pylist()]
+        return [f"{name} = {show(value)}" for value in self.values]
 
 
-def _codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
+def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Make equal numbers equal categories: -0 is 0, and NaN is a missing value."""
     if not pa.types.is_floating(values.type):
         return values
     values = pc.add(values, pa.scalar(0, values.type))
     return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+
+
+def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values themselves instead of codes for them; doubles for decimals and half floats."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    rare = pa.types.is_decimal(values.type) or pa.types.is_float16(values.type)
+    return values.cast(pa.float64(), safe=False) if rare else values
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type holds texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_number(kind: Any) -> bool:
@@ -114,14 +140,18 @@ class Columns:
         """One column of numbers per column of the file."""
         out = np.empty((table.num_rows, len(self.categories) + len(self.numbers)))
         for at, column in enumerate(self):
+            values = table.column(column.name)
             try:
-                out[:, at] = column.encode(table.column(column.name))
+                fits = column.takes(values.type)
+                out[:, at] = column.encode(values) if fits else np.nan
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                fits = False
+            if not fits:
                 kind = "numbers" if column.categories is None else str(column.categories.type)
                 raise InputError(
                     f"column {shorten(column.name)!r} held {kind} in the training file but "
-                    f"{table.column(column.name).type} values here; give both the same kind"
-                ) from None
+                    f"{values.type} values here; give both the same kind"
+                )
         return out
 
     def unseen(self, matrix: FloatArray) -> dict[str, BoolArray]:

@@ -1,7 +1,10 @@
 """CSV and Parquet files in: typed tables, or one sentence that says what is wrong and where."""
 
 import csv
+import gzip
 import hashlib
+import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,19 @@ from unswayed.exceptions import InputError
 
 # What counts as missing in a CSV file. "None" does not: it is a common category.
 _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
+_PACKED = (".bz2", ".zst", ".lz4")  # Arrow would unpack them; gzip is enough
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_table(path: Path) -> pa.Table:
-    """Read a CSV file (UTF-8, commas, a header) or a Parquet file."""
+def read_table(path: Path, texts: Iterable[str] = ()) -> pa.Table:
+    """Read a CSV file (UTF-8, commas, a header) or a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+    texts : iterable of str
+        Columns of a CSV file that hold texts, whatever they look like.
+    """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a CSV or Parquet file in it")
     try:
@@ -31,7 +42,7 @@ def read_table(path: Path) -> pa.Table:
     if not start:
         raise InputError(f"{path} is empty; it needs a header line and rows")
     is_parquet = start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq")
-    table = _read_parquet(path) if is_parquet else _read_csv(path, start)
+    table = _read_parquet(path) if is_parquet else _read_csv(path, start, texts)
     _check_header(path, table.column_names)
     if table.num_rows == 0:
         raise InputError(f"{path} has a header but no rows; nothing can be learned from it")
@@ -46,7 +57,7 @@ def sha256(path: Path) -> str:
 
 def _read_parquet(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        return _without_views(pq.read_table(path))
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file ({shorten(_first_line(error), 100)}); "
@@ -54,18 +65,28 @@ def _read_parquet(path: Path) -> pa.Table:
         ) from None
 
 
-def _read_csv(path: Path, start: bytes) -> pa.Table:
+def _without_views(table: pa.Table) -> pa.Table:
+    """Give texts the layout that all of Arrow's functions take."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(pa.large_string()))
+    return table
+
+
+def _read_csv(path: Path, start: bytes, texts: Iterable[str]) -> pa.Table:
+    if path.suffix in _PACKED:
+        raise InputError(f"{path} is compressed in a way that is not read; unpack it, or use gzip")
     if start.startswith(_UTF16):
         raise _encoding_error(path, "it looks like UTF-16")
     try:
         try:
-            table = _parse(path, pa_csv.ReadOptions())
+            table = _parse(path, texts, pa_csv.ReadOptions())
         except pa.ArrowInvalid as error:
             if "conversion error" not in str(error):
                 raise
             # Types are read off the first block; a later cell disagrees. Look at all of it.
-            size = min(path.stat().st_size + 1, 2**31 - 1)
-            table = _parse(path, pa_csv.ReadOptions(block_size=size))
+            size = min(_size(path) + 1, 2**31 - 1)
+            table = _parse(path, texts, pa_csv.ReadOptions(block_size=size))
     except UnicodeDecodeError:
         raise _encoding_error(path, "its header is not UTF-8") from None
     except pa.ArrowInvalid as error:
@@ -76,12 +97,25 @@ def _read_csv(path: Path, start: bytes) -> pa.Table:
     return table
 
 
-def _parse(path: Path, options: Any) -> pa.Table:
+def _open(path: Path) -> Any:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
+def _size(path: Path) -> int:
+    with _open(path) as file:
+        return int(file.seek(0, io.SEEK_END))
+
+
+def _parse(path: Path, texts: Iterable[str], options: Any) -> pa.Table:
     return pa_csv.read_csv(
         path,
         read_options=options,
         parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(null_values=_MISSING, strings_can_be_null=True),
+        convert_options=pa_csv.ConvertOptions(
+            null_values=_MISSING,
+            strings_can_be_null=True,
+            column_types=dict.fromkeys(texts, pa.string()),
+        ),
     )
 
 
@@ -96,9 +130,9 @@ def _csv_error(path: Path, error: Exception) -> InputError:
     """Find the ragged line: Arrow's own number is missing when it reads in parallel."""
     csv.field_size_limit(2**31 - 1)
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with io.TextIOWrapper(_open(path), encoding="utf-8", newline="") as file:
             lines = csv.reader(file)
-            width = len(next(lines))
+            width = len(next(lines, []))
             for cells in lines:
                 if cells and len(cells) != width:
                     return InputError(

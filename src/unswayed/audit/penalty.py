@@ -14,6 +14,7 @@ from unswayed.audit.columns import Columns
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
 from unswayed.audit.target import Task
+from unswayed.exceptions import InputError
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
 """Penalties tried: four a decade from 0.01 to 100,000."""
@@ -63,6 +64,11 @@ def choose_alpha(
             for alpha in alphas
         ]
     )
+    if np.isnan(found).any():
+        raise InputError(
+            f"--alpha auto: the {len(validation[1]):,} rows kept apart to choose it by all have "
+            "the same label; pass a number, or more rows"
+        )
     # A hair's breadth for the rounding of differences of shares.
     allowed = found >= found.max() - request.give_up / 100 - 1e-12
     return GRID[int(np.flatnonzero(allowed)[-1])]

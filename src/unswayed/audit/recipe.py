@@ -1,13 +1,26 @@
 """Recipe: how the features of a study come from its files, so that anyone can make them again."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from unswayed._typing import IntArray
 from unswayed.audit.study import Study
-from unswayed.certified.certificate_file import pack_rows
+from unswayed.certificates import CertificateSet
+from unswayed.certified.certificate_file import pack_rows, write_certificates
+
+
+def save_certificates(study: Study, certificates: Sequence[CertificateSet], path: Path) -> None:
+    """Write certificates of a study to a file that can be checked against the study's own files."""
+    write_certificates(
+        certificates,
+        path,
+        recipe=recipe(study),
+        classes=study.target.classes or None,
+        track=study.progress.track,
+    )
 
 
 def recipe(study: Study) -> dict[str, Any]:
@@ -29,15 +42,8 @@ def _categories(study: Study) -> list[dict[str, Any]]:
     return [
         {"column": column.name, "equals": value}
         for column in study.columns.categories
-        for value in _plain(column.categories)
+        for value in column.values
     ]
-
-
-def _plain(categories: pa.Array) -> list[Any]:
-    """Return categories as JSON can hold them: no decimals."""
-    if pa.types.is_decimal(categories.type):
-        categories = categories.cast(pa.float64(), safe=False)
-    return list(categories.to_pylist())
 
 
 def _numbers(study: Study) -> list[dict[str, Any]]:

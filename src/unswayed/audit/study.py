@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.audit.columns import Columns, is_number
+from unswayed.audit.columns import Columns, is_number, is_text
 from unswayed.audit.expression import select
 from unswayed.audit.files import read_table
 from unswayed.audit.penalty import choose_alpha, quality, ridge, split_rows
@@ -20,7 +20,7 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.audit.words import shorten, show, suggest
-from unswayed.certificates import Verdict, Witness
+from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 
 MOST_HELD_OUT = 10_000
@@ -156,25 +156,29 @@ class Study:
     # --- what was found ------------------------------------------------------------------
 
     @cached_property
+    def certificates(self) -> list[CertificateSet]:
+        """Certificates of every test row at the main budget, some rows at a time."""
+        starts, made = range(0, len(self.test), _CHUNK), []
+        for start in self.progress.track(starts, "certifying", len(starts)):
+            rows = self.test.features[start : start + _CHUNK]
+            made.append(self._certify(rows, self.request.budget))
+            made[-1].minimum_budgets  # noqa: B018  (now, while somebody is told how far it is)
+        return made
+
+    @cached_property
     def answers(self) -> Answers:
         """Certificates of every test row at the main budget, and their minimum budgets."""
-        n_rows = len(self.test)
-        score, low, high, least = np.empty((4, n_rows))
-        verdict, proven = np.empty(n_rows, object), np.empty(n_rows, bool)
-        out = Answers(score, low, high, verdict, least, proven)
-        starts = range(0, n_rows, _CHUNK)
-        for start in self.progress.track(starts, "certifying", len(starts)):
-            here = slice(start, start + _CHUNK)
-            certs = self._certify(self.test.features[here], self.request.budget)
-            out.score[here], out.low[here], out.high[here] = certs.score, certs.low, certs.high
-            out.verdict[here] = certs.verdict
-            out.minimum_budget[here] = certs.minimum_budget
-            out.minimum_budget_proven[here] = certs.minimum_budget_proven
-        return out
+        names = ("score", "low", "high", "verdict", "minimum_budget", "minimum_budget_proven")
+        parts = self.certificates
+        return Answers(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
 
-    def certificates(self) -> Any:
-        """Return the certificates of every test row at the main budget, as one set."""
-        return self._certify(self.test.features, self.request.budget)
+    @cached_property
+    def coefficients(self) -> CertificateSet:
+        """Certificates of the model's coefficients at the main budget."""
+        certs: CertificateSet = self.model.certify_coefficients(
+            budget=self.count(self.request.budget), resolve=self.request.resolve
+        )
+        return certs
 
     def _certify(self, features: FloatArray, budget: Budget) -> Any:
         """Certify as was asked for."""
@@ -256,7 +260,7 @@ class _Opening:
         train, train_numbers = self._load(request.train)
         names = self._feature_names(train)
         if request.test is not None and self.need_test:
-            test, test_numbers = self._load(request.test, test_of=names)
+            test, test_numbers = self._load(request.test, names, train.schema)
         else:
             stay, out = self._split(train.num_rows)
             test, test_numbers = train.take(pa.array(out)), train_numbers[out]
@@ -284,10 +288,14 @@ class _Opening:
             notes=self.notes, progress=self.progress,
         )  # fmt: skip
 
-    def _load(self, path: Any, test_of: list[str] | None = None) -> tuple[pa.Table, IntArray]:
+    def _load(
+        self, path: Any, test_of: list[str] | None = None, like: pa.Schema | None = None
+    ) -> tuple[pa.Table, IntArray]:
         """Read a file and see to its missing values; returns row numbers from 1 too."""
         request = self.request
-        table = read_table(path)
+        # A text stays a text, even where all of this file's happen to look like numbers.
+        texts = [field.name for field in like or () if is_text(field.type)]
+        table = read_table(path, texts)
         if test_of is None:
             _need((request.label,), table, "--label")
             _need(request.categorical, table, "--categorical")
@@ -396,7 +404,7 @@ class _Opening:
         has_label = target.label in test.column_names
         labels = target.encode(test.column(target.label)) if has_label else None
         for name in request.groups:
-            kinds = pc.count_distinct(test.column(name), mode="all").as_py() if len(numbers) else 0
+            kinds = len({show(value) for value in test.column(name).to_pylist()})
             if kinds > MOST_GROUPS:
                 sort = "numbers" if is_number(test.column(name).type) else "values"
                 raise InputError(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray
-from unswayed.audit.columns import is_number
+from unswayed.audit.columns import codes, is_number, is_text, plain
 from unswayed.audit.words import shorten, show
 from unswayed.exceptions import InputError
 
@@ -27,10 +27,16 @@ class Target:
     def of(cls, label: str, values: pa.ChunkedArray, task: Task | None) -> "Target":
         """Recognise the task from the labels of the training rows."""
         name = shorten(label)
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
+        values = codes(plain(values))
         number = is_number(values.type)
+        if not number and not is_text(values.type) and not pa.types.is_boolean(values.type):
+            raise InputError(
+                f"the label {name!r} holds {values.type} values, neither numbers nor texts; turn "
+                "it into one of them"
+            )
         distinct = sorted(pc.unique(values.combine_chunks()).to_pylist())
+        if not distinct:
+            raise InputError("no training row is left; pass more rows, or a number as --alpha")
         if len(distinct) < 2:
             raise InputError(
                 f"the label {name!r} is {show(distinct[0])!r} in every training row; there is "
@@ -61,8 +67,7 @@ class Target:
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
         """Labels as numbers: 0 and 1 for the classes."""
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
+        values = codes(plain(values))
         try:
             if self.task == "regression":
                 return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)

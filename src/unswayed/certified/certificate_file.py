@@ -10,9 +10,10 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from unswayed.whole_file import whole_file
 if TYPE_CHECKING:
     from unswayed.certified.question import Question
 
+Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
+
 SCHEMA = 1
 _LONGEST_LIST = 50  # longer lists of row numbers are packed
 _BLOCK = 2**20  # numbers hashed at a time
@@ -34,31 +37,32 @@ _MOST_BYTES = 2**31  # of features written beside a certificate file
 
 
 def write_certificates(
-    certificates: CertificateSet,
-    question: "Question",
+    certificates: Sequence[CertificateSet],
     path: Path,
     *,
     recipe: dict[str, Any] | None = None,
-    rows: Iterable[int] | None = None,
+    classes: Sequence[Any] | None = None,
+    track: Track = lambda steps, what, total: steps,
 ) -> None:
     """Write a certificate file, whole or not at all.
 
     Parameters
     ----------
-    certificates : CertificateSet
-    question : Question
-        What they answer.
+    certificates : sequence of CertificateSet
+        Answers to one question about some rows each, in order.
     path : Path
     recipe : dict, optional
         How the features come from the columns of a table.
-    rows : iterable of int, optional
-        The rows in order, for a caller that wants to see how far it is.
+    classes : sequence, optional
+        The two classes as that table holds them, if the model knows them by other names.
+    track : callable
+        Takes steps, what they do and how many they are; yields them and can tell how far it is.
     """
-    head = _head(certificates, question) | ({} if recipe is None else {"recipe": recipe})
-    claims = _claims(certificates, question, rows or range(len(certificates)))
+    head = _head(certificates, classes) | ({} if recipe is None else {"recipe": recipe})
+    claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
     with whole_file(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
-        for at, claim in enumerate(claims):
+        for at, claim in enumerate(track(claims, "writing certificates", _count(certificates))):
             file.write((",\n" if at else "\n") + _json(claim))
         file.write("\n]}\n")
 
@@ -81,7 +85,8 @@ def pack_rows(rows: IntArray) -> list[int] | str:
 # --- the question ---------------------------------------------------------------------------
 
 
-def _head(certificates: CertificateSet, question: "Question") -> dict[str, Any]:
+def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dict[str, Any]:
+    question = _question(parts[0])
     definition, bias = question.engine.learner.definition, question.engine.bias
     model: dict[str, Any] = {"kind": definition.kind}
     if definition.kind != "smoother":
@@ -99,27 +104,41 @@ def _head(certificates: CertificateSet, question: "Question") -> dict[str, Any]:
             "lower": _vector(bias.lower),
             "upper": _vector(bias.upper),
             # More than all labels cannot be wrong.
-            "budget": min(certificates.budget, len(bias.lower)),
+            "budget": min(parts[0].budget, len(bias.lower)),
         },
-        "data": _data(question, len(certificates)),
+        "data": _data(parts) | _classes(question, classes),
     }
 
 
-def _data(question: "Question", n_rows: int) -> dict[str, Any]:
-    n_train, tests = len(question.targets), _inputs(question)
-    train = question.engine.learner.definition.matrix
+def _question(certificates: CertificateSet) -> "Question":
+    return certificates.source  # type: ignore[return-value]
+
+
+def _count(parts: Sequence[CertificateSet]) -> int:
+    return sum(map(len, parts))
+
+
+def _data(parts: Sequence[CertificateSet]) -> dict[str, Any]:
+    question = _question(parts[0])
+    train, n_train = question.engine.learner.definition.matrix, len(question.targets)
+    tests = [matrix for part in parts if (matrix := _inputs(_question(part))) is not None]
     width = n_train if train is None else int(train.shape[1])
-    hashes = {"labels": _sha256(question.targets[:, None])}
-    hashes |= {} if train is None else {"train": _sha256(train)}
-    hashes |= {} if tests is None else {"test": _sha256(tests)}
-    classes = np.unique(question.targets)
-    return {
-        "train_rows": n_train,
-        "features": width,
-        "test_rows": n_rows,
-        **({"classes": classes.tolist()} if len(classes) == 2 else {}),
-        "sha256": hashes,
-    }
+    hashes = {"labels": _sha256([question.targets[:, None]])}
+    hashes |= {} if train is None else {"train": _sha256([train])}
+    hashes |= {"test": _sha256(tests)} if tests else {}
+    sizes = {"train_rows": n_train, "features": width, "test_rows": _count(parts)}
+    return {**sizes, "sha256": hashes}
+
+
+def _classes(question: "Question", values: Sequence[Any] | None) -> dict[str, Any]:
+    """Classes as a file holds them, and the numbers that stand for them."""
+    if values is None:
+        known = question.code.classes
+        values = () if known is None else known.tolist()
+    if not values or not all(isinstance(value, str | int | float) for value in values):
+        return {}  # numbers, or things that no file of texts and numbers holds
+    numbers = np.unique(question.targets).tolist()
+    return {"classes": {"values": list(values), "numbers": numbers}}
 
 
 def _inputs(question: "Question") -> Matrix | None:
@@ -138,28 +157,32 @@ def _dense(matrix: Matrix) -> FloatArray:
     return dense(matrix)
 
 
-def _sha256(matrix: Matrix) -> str:
+def _sha256(parts: list[Matrix]) -> str:
     """Of the shape as two 64-bit integers, then row by row of doubles; little-endian, -0 as 0."""
-    n_rows, width = matrix.shape
-    digest = hashlib.sha256(struct.pack("<QQ", n_rows, width))
+    width = parts[0].shape[1]
+    digest = hashlib.sha256(struct.pack("<QQ", sum(part.shape[0] for part in parts), width))
     step = max(1, _BLOCK // max(1, width))
-    for start in range(0, n_rows, step):
-        block = dense(matrix[start : start + step])
-        digest.update((block + 0.0).astype("<f8").tobytes())
+    for part in parts:
+        for start in range(0, part.shape[0], step):
+            block = dense(part[start : start + step])
+            digest.update((block + 0.0).astype("<f8").tobytes())
     return digest.hexdigest()
 
 
 # --- the claims -----------------------------------------------------------------------------
 
 
-def _claims(
-    certificates: CertificateSet, question: "Question", rows: Iterable[int]
-) -> Iterator[dict[str, Any]]:
-    least = certificates.minimum_budgets
+def _starts(parts: Sequence[CertificateSet]) -> Iterator[int]:
+    """Return the number of the first row of each part."""
+    return accumulate(map(len, parts), initial=0)
+
+
+def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]]:
+    question, least = _question(certificates), certificates.minimum_budgets
     witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
-    for row in rows:
+    for row in range(len(certificates)):
         verdict = Verdict(certificates.verdict[row])
-        claim: dict[str, Any] = {"row": int(row), "verdict": str(verdict)}
+        claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and "radius" not in question.rule:
             claim["decision"] = question.decision(row)
         ends = (("low", certificates.low[row]), ("high", certificates.high[row]))

@@ -91,9 +91,8 @@ Pipeline that ends in one
         return (-1.0, 1.0) if self._signed() else (0.0, 1.0)
 
     def _code(self) -> LabelCode:
-        # Shifted labels are numbers, however many of them happen to land on a class.
         flips = self.bias is not None and self.bias.kind == "flips"
-        return LabelCode(self.classes_ if flips else None)
+        return LabelCode(self.classes_, shifted=not flips)
 
     def _margins(self, scores: Scores) -> Margins:
         return threshold_margins(scores, self.threshold_)

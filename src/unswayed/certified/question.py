@@ -168,7 +168,7 @@ class Question:
         """Write certificates to a file that anyone can check, and what they are about beside it."""
         if data is not None:
             write_data(self, data)
-        write_certificates(certificates, self, path)
+        write_certificates([certificates], path)
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Build a frame of the library the rows came in."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.audit.recipe import save_certificates
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study, open_study
 from unswayed.audit.tradeoff import Point, tradeoff
@@ -81,7 +82,7 @@ def certify(
     if out is not None:
         write_table(out, answer_table(study))
     if certificates is not None:
-        _write_certificates(terminal, study, certificates)
+        save_certificates(study, study.certificates, certificates)
     if report is not None and page is not None:
         write_text(report, page)
     for note in (*study.notes, *_empty_budgets(study)):
@@ -114,15 +115,6 @@ def _page(study: Study, points: list[Point] | None) -> str:
     from unswayed.report.summarise import summarise
 
     return render(summarise(study, command=command_line(), tradeoff=points))
-
-
-def _write_certificates(terminal: Terminal, study: Study, path: Path) -> None:
-    from unswayed.audit.recipe import recipe
-    from unswayed.certified.certificate_file import write_certificates
-
-    certs = study.certificates()
-    rows = terminal.track(range(len(certs)), "writing certificates", len(certs))
-    write_certificates(certs, certs.source, path, recipe=recipe(study), rows=rows)
 
 
 def answer_table(study: Study) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.audit.recipe import save_certificates
 from unswayed.audit.study import Study, open_study
 from unswayed.audit.words import labels
 from unswayed.cli.options import (
@@ -30,6 +31,7 @@ def coefficients(
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
     out: Annotated[Path | None, OUTPUT] = None,
+    certificates: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
     """Prove which coefficients keep their sign.
 
@@ -41,19 +43,25 @@ def coefficients(
     ----------
     out
         Table of all coefficients: FILE.csv, .parquet or .json.
+    certificates
+        Claims that anyone can check with unswayed verify: FILE.json.
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model)
     check_output(out, "--out", TABLES, train)
+    check_output(certificates, "--certificates", (".json",), train, out)
     study = open_study(request, terminal, need_test=False)
     found = all_coefficients(study)
     if out is not None:
         write_table(out, {head: [each[head] for each in found] for head in found[0]})
+    if certificates is not None:
+        save_certificates(study, [study.coefficients], certificates)
     for note in study.notes:
         terminal.note(note)
     _show(terminal, study, found)
-    if out is not None:
-        terminal.say(f"wrote {out}")
+    for path in (out, certificates):
+        if path is not None:
+            terminal.say(f"wrote {path}")
     terminal.answer(
         {
             "label": study.target.label,

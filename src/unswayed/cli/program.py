@@ -18,7 +18,11 @@ from unswayed.exceptions import UnswayedError
 def build() -> App:
     """Make the parser; commands are imported when they are called."""
     app = App(
-        name="unswayed", help=SUMMARY, version=f"unswayed {__version__}", help_format="plaintext"
+        name="unswayed",
+        help=SUMMARY,
+        version=f"unswayed {__version__}",
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,  # it would end the program without a word
     )
     for name in COMMANDS:
         app.command(f"unswayed.cli.{name}:{name}", name=name)

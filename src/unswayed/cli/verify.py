@@ -53,6 +53,9 @@ def verify(
         return 0
     if certificates is None:
         raise InputError("name the certificate file, for example unswayed verify c.json")
+    for path in filter(None, (certificates, train, test, data)):
+        if path.exists() and not path.is_file():  # a pipe or a device need not end
+            raise InputError(f"{path} is not a file")
     terminal = Terminal(output)
     try:
         report = check(

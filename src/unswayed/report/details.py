@@ -112,9 +112,7 @@ def suspects(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
 
 def all_coefficients(study: Study) -> list[dict[str, Any]]:
     """Every coefficient: its range and whether its sign is proven, largest first."""
-    certs = study.model.certify_coefficients(
-        budget=study.count(study.request.budget), resolve=study.request.resolve
-    )
+    certs = study.coefficients
     least = certs.minimum_budget
     order = np.argsort(-np.abs(certs.score), kind="stable")
     names = study.columns.feature_names()

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from unswayed.verify.data import Data, load
-from unswayed.verify.document import CertificateError, read, row_numbers, shown, vector
+from unswayed.verify.document import CertificateError, read, row_numbers, vector
 from unswayed.verify.influence import MODELS, Track, common_power, dot, whole
 
 File = str | Path | None
@@ -48,8 +49,8 @@ def verify(
     CertificateError
         If the file is malformed or belongs to other data.
     """
-    document = read(Path(certificate))
     paths = [Path(each) if each else None for each in (train, test, data)]
+    document = read(Path(certificate))
     judge = _Judge(document, load(document, label, *paths), track)
     alike = defaultdict(list)  # claims about equal test rows
     for claim in document["claims"]:

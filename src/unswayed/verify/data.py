@@ -1,27 +1,27 @@
 """Training and test rows from files, held against the hashes in the certificate."""
 
-import contextlib
 import csv
+import gzip
 import hashlib
 import math
 import struct
 import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import dropwhile, islice
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
-from unswayed.verify.document import CertificateError, row_numbers, shown
+from unswayed.verify.document import CertificateError, row_numbers
+from unswayed.verify.influence import Rows
 
 _MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
-_WORDS = {"true": 1, "True": 1, "TRUE": 1, "false": 0, "False": 0, "FALSE": 0}
+_WORDS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 _MOST = 2**24  # numbers in a certificate, characters of a line, four times the cells of a file
-Rows = Sequence[Sequence[float]]
-File = Path | None
 Data = tuple[Rows, list[float], Rows]  # training features (a smoother has none), labels, tests
 
 
-def load(document: Any, label: str | None, train: File, test: File, data: File) -> Data:
+def load(document: Any, label: str | None, train: Any, test: Any, data: Any) -> Data:
     """Read the data and raise unless they are what the certificate was made from."""
     about, kind = document["data"], document["model"]["kind"]
     n, p, t = about["train_rows"], about["features"], about["test_rows"]
@@ -30,14 +30,14 @@ def load(document: Any, label: str | None, train: File, test: File, data: File) 
     if (train is None) == (data is None) or (data and test):
         raise CertificateError("name the data: the training file, or else the .npz file of save()")
     found = _from_arrays(data, size) if data else _from_files(document, label, train, test)
-    parts: list[Any] = [("labels", [[y] for y in found[1]], (n, 1))]
-    parts += [("train", found[0], (n, p))] if kind != "smoother" else []
     coefficients = document["question"]["task"] == "coefficients"
-    parts += [("test", found[2], (t, p))] if not coefficients else []
+    parts: dict[str, Any] = {"labels": ([[y] for y in found[1]], (n, 1))}
+    parts |= {"train": (found[0], (n, p))} if kind != "smoother" else {}
+    parts |= {"test": (found[2], (t, p))} if not coefficients else {}
     alike = kind == "ridge" and t == p if coefficients else kind == "ridge" or n == p
-    if not alike or about["sha256"].keys() != {key for key, *_ in parts}:
+    if not alike or about["sha256"].keys() != parts.keys():
         raise CertificateError("the sizes or hashes of the data do not fit the question")
-    for key, rows, shape in parts:
+    for key, (rows, shape) in parts.items():
         if _sha256(rows, shape, key) != about["sha256"][key]:
             raise CertificateError(f"it belongs to other data: the hash of {key!r} differs")
     return found
@@ -67,14 +67,14 @@ def _from_arrays(path: Path, size: int) -> Data:
                 raise ValueError(f"it unpacks to more than the {size:,} numbers of the certificate")
         with np.load(path, allow_pickle=False) as arrays:
             parts = [np.asarray(arrays.get(key, [[]])) for key in ("train", "labels", "test")]
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, RuntimeError) as error:
+    except Exception as error:  # whatever a damaged file leads to
         raise CertificateError(f"{path} is not the .npz file of save(): {error}") from None
     if [(part.ndim, part.dtype) for part in parts] != [(d, np.dtype("<f8")) for d in (2, 1, 2)]:
         raise CertificateError(f"{path} must hold doubles: train (2-d), labels (1-d), test (2-d)")
     return parts[0].tolist(), parts[1].tolist(), parts[2].tolist()
 
 
-def _from_files(document: Any, label: str | None, train: Any, test: File) -> Data:
+def _from_files(document: Any, label: str | None, train: Path, test: Path | None) -> Data:
     recipe, names = document.get("recipe"), None
     if recipe:
         if (recipe["test_file"] == "test") != (test is not None):
@@ -105,22 +105,24 @@ def _read(path: Path, names: list[str] | None) -> dict[str, list[Any]]:
                 raise ValueError(f"there are more than {_MOST // 4:,} cells")
             for name, cells in table.items():
                 cells.append(once.setdefault(row[name], row[name]))
-    except (KeyError, ValueError, TypeError, NotImplementedError, csv.Error) as error:
+    except Exception as error:  # whatever a damaged file leads to
         raise CertificateError(f"{path} lacks a column or is no table: {error}") from None
     return table
 
 
 def _csv_rows(path: Path, _: Any) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(_MOST // 2)  # a piece of a line without end is too long
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        yield from csv.DictReader(iter(lambda: file.readline(_MOST), ""))
+    unpacked: Any = gzip.open if path.suffix == ".gz" else open
+    with unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
+        lines = islice(iter(lambda: file.readline(_MOST), ""), _MOST)
+        yield from csv.DictReader(dropwhile(lambda line: not line.strip("\r\n"), lines))
 
 
 def _parquet_rows(path: Path, names: list[str] | None) -> Iterator[dict[str, Any]]:
     import pyarrow as pa  # noqa: PLC0415  (only for these files)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    for batch in pq.ParquetFile(path).iter_batches(columns=names):
+    for batch in pq.ParquetFile(path).iter_batches(100, columns=names):  # texts may be long
         to = [x.with_type(pa.float64()) if pa.types.is_decimal(x.type) else x for x in batch.schema]
         yield from batch.cast(pa.schema(to), safe=False).to_pylist()
 
@@ -128,48 +130,59 @@ def _parquet_rows(path: Path, names: list[str] | None) -> Iterator[dict[str, Any
 def _cells(cells: list[Any], recipe: Any, which: str) -> list[Any]:
     if which not in recipe:
         return cells
-    where = f"{which!r} of the recipe, for a file of {len(cells):,} rows,"
-    return [cells[at] for at in row_numbers(recipe[which], len(cells), where)]
+    return [cells[at] for at in row_numbers(recipe[which], len(cells), f"recipe.{which}")]
 
 
 def _features(table: dict[str, list[Any]], recipe: Any, which: str) -> Rows:
+    values = [(each["column"], each.get("equals")) for each in recipe["features"]]
+    kinds = {column: type(value) for column, value in values if value is not None}
     columns = []
     for feature in recipe["features"]:
         cells = _cells(table[feature["column"]], recipe, which)
-        made = {cell: _feature(cell, feature) for cell in set(cells)}
+        kind = kinds.get(feature["column"], str) if "equals" in feature else float
+        made = {cell: _feature(_value(cell, kind), feature) for cell in set(cells)}
         columns.append([made[cell] for cell in cells])
     return list(zip(*columns, strict=True))
 
 
-def _feature(cell: Any, feature: Any) -> float:
+def _feature(value: Any, feature: Any) -> float:
     if "equals" in feature:
-        value = feature["equals"]
-        return float(cell == value if type(value) in (str, type(None)) else _number(cell) == value)
-    number = _number(cell, feature.get("missing"))
-    if number is None or not feature["scale"]:
+        return float(value == feature["equals"])
+    value = feature.get("missing") if value is None else value
+    if value is None or not feature["scale"]:
         raise CertificateError(f"column {shown(feature['column'])} misses a value or a scale")
     # In doubles and in this order, as the features of the model were computed.
-    return float((float(number) - feature["mean"]) / feature["scale"])
-
-
-def _number(cell: Any, missing: float | None = None) -> Any:
-    """Return a cell as a number; integers of more than 63 bits as doubles, as Arrow does."""
-    if isinstance(cell, str):
-        for read in (_WORDS.__getitem__, int, float):
-            with contextlib.suppress(ValueError, KeyError):
-                number = read(cell)
-                return _number(number if abs(number) < 2**63 else float(cell), missing)
-    if not isinstance(cell, int | float | None):
-        raise CertificateError(f"the cell {shown(cell)} is not a number")
-    return missing if cell is None or cell != cell else cell  # noqa: PLR0124  (NaN)
+    return float((value - feature["mean"]) / feature["scale"])
 
 
 def _labels(column: list[Any], recipe: Any, document: Any) -> list[float]:
-    """Labels as numbers; of two classes the second in sorted order is the second number."""
     cells, classes = _cells(column, recipe, "train"), document["data"].get("classes")
-    with contextlib.suppress(*[CertificateError] * (classes is not None)):  # classes may be texts
-        cells = [_number(cell) for cell in cells]
-    known = set(cells)
-    if None in known or (classes and len(known) != 2):
-        raise CertificateError("a label is missing, or there are more or fewer than two classes")
-    return [classes[cell == max(known)] for cell in cells] if classes else list(map(float, cells))
+    if classes is None:
+        labels = [_value(cell, float) for cell in cells]
+    else:
+        if any(type(a) is not type(b) or a >= b for a, b in classes.values()):
+            raise CertificateError("classes must be in sorted order, and so must their numbers")
+        code = dict(zip(classes["values"], classes["numbers"], strict=True))
+        labels = [code.get(_value(cell, type(classes["values"][0]))) for cell in cells]
+    if None in labels:
+        raise CertificateError("a label is missing, or of neither class")
+    return labels
+
+
+def _value(cell: Any, kind: type) -> Any:
+    """Return a cell as Arrow reads it in a column of such values; None if it is missing."""
+    if kind is str or cell is None:
+        return cell
+    try:
+        number = _number(cell.strip()) if isinstance(cell, str) else cell
+        return None if math.isnan(number) else float(number) if kind is float else number
+    except (ValueError, TypeError, OverflowError):
+        raise CertificateError(f"the cell {shown(cell)} is not a number") from None
+
+
+def _number(text: str) -> float:
+    text = _WORDS.get(text, text).lower()
+    if text.startswith("0x"):  # 64 bits, the first of them the sign
+        return (int(text, 16) + 2**63) % 2**64 - 2**63
+    text = "nan" if text.lstrip("-").startswith("nan(") else text  # as in Windows
+    return int(text) if text.lstrip("-").isdecimal() else float(text)

@@ -34,7 +34,7 @@ def dot(a: Iterable[int], b: Iterable[int]) -> int:
     return sum(map(mul, a, b))
 
 
-def inverse(matrix: Matrix, track: Track) -> tuple[Matrix, int] | None:
+def inverse(matrix: Matrix, track: Track) -> Any:
     """Return B and d > 0 with B / d the inverse, by Bareiss' elimination; None if singular."""
     size, last = len(matrix), 1
     rows = [[*row, *(int(i == j) for j in range(size))] for i, row in enumerate(matrix)]
@@ -54,20 +54,18 @@ def inverse(matrix: Matrix, track: Track) -> tuple[Matrix, int] | None:
 
 def independent_rows(rows: Iterable[list[int]]) -> Matrix:
     """Rows of which none is a combination of the others, but all other rows are."""
-    found: Matrix = []
-    reduced: list[tuple[int, list[int]]] = []
+    found: list[tuple[int, list[int], list[int]]] = []  # a place, 0 in later rests; rest; row
     for row in rows:
         rest = row
-        for lead, other in reduced:
+        for lead, other, _ in found:
             if rest[lead]:
                 rest = [other[lead] * a - rest[lead] * b for a, b in zip(rest, other, strict=True)]
         if shared := gcd(*rest):
             lead = next(j for j, number in enumerate(rest) if number)
-            reduced.append((lead, [number // shared for number in rest]))
-            found.append(row)
+            found.append((lead, [number // shared for number in rest], row))
         if len(found) == len(row):
             break
-    return found
+    return [row for *_, row in found]
 
 
 class Ridge:
@@ -99,10 +97,7 @@ class Ridge:
             [self._below * dot(map(mul, a, load), b) + penalty * dot(r, q) for b, q in columns]
             for a, r in columns
         ]
-        found = inverse(normal, track)
-        if found is None:
-            raise CertificateError("no row has weight and features to learn from")
-        self._inverse, self._denominator = found
+        self._inverse, self._denominator = inverse(normal, track)
 
     def _centre(self, row: Sequence[int]) -> list[int]:
         return [self._total * x - mean for x, mean in zip(row, self._mean, strict=True)]
