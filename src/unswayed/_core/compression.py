@@ -14,6 +14,9 @@ import numpy as np
 from unswayed._typing import FloatArray, IntArray, Matrix
 
 
+_AT_ONCE = 2**15  # numbers hashed at a time: they stay in the cache
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
     """What may move, one entry per group of equal training rows.
@@ -70,11 +73,12 @@ def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
         sums = np.concatenate(([np.uint64(0)], np.cumsum(words, dtype=np.uint64)))
         return np.asarray(sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]])
     hashed = np.zeros(n_rows, dtype=np.uint64)
-    for column in range(n_columns):
-        values = np.ascontiguousarray(matrix[:, column])
-        words = _mix(values.view(np.uint64) ^ salt[column])
-        words[values == 0] = 0
-        hashed += words
+    step = max(1, _AT_ONCE // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        values = np.ascontiguousarray(matrix[start : start + step])
+        words = _mix(values.view(np.uint64) ^ salt)
+        words *= values != 0
+        hashed[start : start + step] = words.sum(axis=1)
     return hashed
 
 
