@@ -204,21 +204,90 @@ std::size_t compact_scalar(const Span &in, std::size_t from, std::size_t kept, d
 }
 
 #ifdef UNSWAYED_AVX512
-__attribute__((target("avx512f,popcnt"))) std::size_t
-compact_avx512(const Span &in, double low, double high, double *value, double *count) {
+#define AVX512 __attribute__((target("avx512f,popcnt")))
+
+// Write the lanes to keep one after the other, and return how many they are.
+AVX512 inline std::size_t put(double *to, __mmask8 keep, const __m512d &lanes) {
+  _mm512_storeu_pd(to, _mm512_maskz_compress_pd(keep, lanes));
+  return static_cast<std::size_t>(__builtin_popcount(keep));
+}
+
+AVX512 std::size_t compact_avx512(const Span &in, double low, double high, double *value,
+                                  double *count) {
   const __m512d floor = _mm512_set1_pd(low), ceiling = _mm512_set1_pd(high);
   std::size_t kept = 0, i = 0;
   for (; i + kLanes <= in.size; i += kLanes) {
     const __m512d v = _mm512_loadu_pd(in.value + i);
     const __mmask8 keep = static_cast<__mmask8>(_mm512_cmp_pd_mask(v, floor, _CMP_GT_OQ) &
                                                 _mm512_cmp_pd_mask(v, ceiling, _CMP_LE_OQ));
-    _mm512_storeu_pd(value + kept, _mm512_maskz_compress_pd(keep, v));
-    if (in.count)
-      _mm512_storeu_pd(count + kept,
-                       _mm512_maskz_compress_pd(keep, _mm512_loadu_pd(in.count + i)));
-    kept += static_cast<std::size_t>(__builtin_popcount(keep));
+    if (in.count) put(count + kept, keep, _mm512_loadu_pd(in.count + i));
+    kept += put(value + kept, keep, v);
   }
   return compact_scalar(in, i, kept, low, high, value, count);
+}
+
+// The same, and the totals above both ends, in one pass.
+AVX512 std::size_t split_avx512(const Span &in, double low, double high, double *value,
+                                double *count, Totals &over_low, Totals &over_high) {
+  const __m512d floor = _mm512_set1_pd(low), ceiling = _mm512_set1_pd(high);
+  const __m512d one = _mm512_set1_pd(1.0), zero = _mm512_setzero_pd();
+  __m512d sum_low = zero, labels_low = zero, sum_high = zero, labels_high = zero;
+  std::size_t kept = 0, i = 0;
+  for (; i + kLanes <= in.size; i += kLanes) {
+    const __m512d v = _mm512_loadu_pd(in.value + i);
+    const __m512d c = in.count ? _mm512_loadu_pd(in.count + i) : one;
+    const __m512d moved = _mm512_mul_pd(v, c);
+    const __mmask8 above_low = _mm512_cmp_pd_mask(v, floor, _CMP_GT_OQ);
+    const __mmask8 above_high = _mm512_cmp_pd_mask(v, ceiling, _CMP_GT_OQ);
+    sum_low = _mm512_mask_add_pd(sum_low, above_low, sum_low, moved);
+    labels_low = _mm512_mask_add_pd(labels_low, above_low, labels_low, c);
+    sum_high = _mm512_mask_add_pd(sum_high, above_high, sum_high, moved);
+    labels_high = _mm512_mask_add_pd(labels_high, above_high, labels_high, c);
+    const __mmask8 keep = static_cast<__mmask8>(above_low & ~above_high);
+    if (in.count) put(count + kept, keep, c);
+    kept += put(value + kept, keep, v);
+  }
+  const Span rest{in.value + i, in.count ? in.count + i : nullptr, in.size - i};
+  over_low = Totals{_mm512_reduce_add_pd(sum_low), _mm512_reduce_add_pd(labels_low)} +
+             rest.above(low);
+  over_high = Totals{_mm512_reduce_add_pd(sum_high), _mm512_reduce_add_pd(labels_high)} +
+              rest.above(high);
+  return compact_scalar(in, i, kept, low, high, value, count);
+}
+
+// fill_units and fill_counted, but only of entries that can do anything.
+AVX512 Row fill_avx512(const double *z, const Entries &e, double sign, double *value,
+                       double *count) {
+  const __m512d signs = _mm512_set1_pd(sign), zero = _mm512_setzero_pd();
+  const __m512d one = _mm512_set1_pd(1.0);
+  __m512d sum = zero, labels = zero;
+  std::size_t kept = 0, i = 0;
+  for (; i + kLanes <= e.size; i += kLanes) {
+    const __m512d s = _mm512_mul_pd(_mm512_loadu_pd(z + i), signs);
+    const __mmask8 up = _mm512_cmp_pd_mask(s, zero, _CMP_GE_OQ);
+    const __m512d step =
+        _mm512_mask_loadu_pd(_mm512_loadu_pd(e.lower + i), up, e.upper + i);
+    const __m512d v = _mm512_mul_pd(s, step);
+    const __mmask8 keep = _mm512_cmp_pd_mask(v, zero, _CMP_GT_OQ);
+    __m512d c = one;
+    if (!e.unit) {
+      c = _mm512_mask_loadu_pd(_mm512_loadu_pd(e.n_lower + i), up, e.n_upper + i);
+      put(count + kept, keep, c);
+    }
+    sum = _mm512_mask_add_pd(sum, keep, sum, _mm512_mul_pd(v, c));
+    labels = _mm512_mask_add_pd(labels, keep, labels, c);
+    kept += put(value + kept, keep, v);
+  }
+  Totals all{_mm512_reduce_add_pd(sum), _mm512_reduce_add_pd(labels)};
+  for (; i < e.size; ++i) {
+    const double s = z[i] * sign, v = s * (s >= 0 ? e.upper[i] : e.lower[i]);
+    if (!(v > 0)) continue;
+    const double c = e.unit ? 1.0 : s >= 0 ? e.n_upper[i] : e.n_lower[i];
+    all = all + Totals{v * c, c};
+    value[kept] = v;
+    count[kept++] = c;
+  }
+  return {{value, e.unit ? nullptr : count, kept}, all};
 }
 #endif
 
@@ -255,6 +324,7 @@ struct Scratch {
       : value(d, 0), count(d, 1), part_value{{d, 2}, {d, 3}}, part_count{{d, 4}, {d, 5}},
         size(d) {}
 
+  // All entries, in their order.
   Row fill(const double *z, const Entries &e, double sign) {
     if (e.unit) {
       const Totals all = fill_units(z, e, sign, value.data());
@@ -264,6 +334,14 @@ struct Scratch {
     return {{value.data(), count.data(), e.size}, all};
   }
 
+  // In any order, and those that can do nothing may be missing.
+  Row fill_movable(const double *z, const Entries &e, double sign) {
+#ifdef UNSWAYED_AVX512
+    if (has_avx512()) return fill_avx512(z, e, sign, value.data(), count.data());
+#endif
+    return fill(z, e, sign);
+  }
+
   // The two sides take turns, so that narrowing never writes over what it reads.
   Span narrow(const Span &in, double low, double high, int side) {
     double *v = part_value[side].data(), *c = part_count[side].data();
@@ -271,6 +349,20 @@ struct Scratch {
     if (has_avx512()) return {v, in.count ? c : nullptr, compact_avx512(in, low, high, v, c)};
 #endif
     return {v, in.count ? c : nullptr, compact_scalar(in, 0, 0, low, high, v, c)};
+  }
+
+  // Narrow, and find the totals above both ends.
+  Span split(const Span &in, double low, double high, int side, Totals &over_low,
+             Totals &over_high) {
+#ifdef UNSWAYED_AVX512
+    if (has_avx512()) {
+      double *v = part_value[side].data(), *c = part_count[side].data();
+      const std::size_t kept = split_avx512(in, low, high, v, c, over_low, over_high);
+      return {v, in.count ? c : nullptr, kept};
+    }
+#endif
+    over_low = in.above(low), over_high = in.above(high);
+    return narrow(in, low, high, side);
   }
 
   const std::vector<Item> &ranked(const Span &span) {
@@ -307,10 +399,9 @@ template <Measure measure> double level(const Span &span, double wanted, double 
   return high;
 }
 
-// Two pivots around the place where a sample's own prefix crosses the target: that place is
-// returned. Where few entries make up most of a sum the two may be too far apart to help.
+// Two pivots around the place where a sample's own prefix crosses the target.
 template <Measure measure>
-double choose_pivots(const Span &span, double wanted, double total, double &low, double &high) {
+void choose_pivots(const Span &span, double wanted, double total, double &low, double &high) {
   double value[kSample], count[kSample];
   const std::size_t stride = span.size / kSample;
   double largest = 0;
@@ -328,7 +419,6 @@ double choose_pivots(const Span &span, double wanted, double total, double &low,
   const double spread = kSpread * one * (measure == Measure::kSum ? middle : 1.0);
   high = share < spread ? kInfinity : level<measure>(sample, share - spread, middle, largest);
   low = level<measure>(sample, share + spread, 0.0, middle);
-  return middle;
 }
 
 // Entries of value 0 change nothing and are never part of an answer. The totals of sums carry
@@ -342,31 +432,33 @@ Cut find_cut(Span span, double target, double total, Scratch &scratch) {
   for (int round = 0; span.size > kSortBelow && round < 64; ++round, side ^= 1) {
     double low = floor, high = ceiling;
     if (span.size > kBisectBelow) {
-      const double middle =
-          choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
+      choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
       low = std::min(std::max(low, floor), ceiling);
       high = std::max(std::min(high, ceiling), low);
-      if (!(low > floor) && !(high < ceiling) && middle < ceiling) low = std::max(middle, floor);
     }
-    if (!(low > floor) && !(high < ceiling)) {
-      if (high == kInfinity) high = *std::max_element(span.value, span.value + span.size);
+    // Few entries may make up most of a sum, and a sample then says nothing.
+    if (!(floor < low && low < ceiling) && !(floor < high && high < ceiling)) {
+      high = ceiling < kInfinity ? ceiling : *std::max_element(span.value, span.value + span.size);
       low = floor + (high - floor) / 2;
     }
-    const Totals over_low = above + span.above(low);
-    const Totals over_high = high < ceiling ? above + span.above(high) : above;
+    Totals over_low, over_high;
+    const Span between = scratch.split(span, low, high, side, over_low, over_high);
+    over_low = above + over_low, over_high = above + over_high;
+    bool inside = false;
     if (amount<measure>(over_high) > target) {
       low = high, high = ceiling;
       total = amount<measure>(over_high - above);
     } else if (amount<measure>(over_low) > target) {
       total = amount<measure>(over_low - over_high);
       above = over_high;
+      inside = true;
     } else {
       if (!(low > floor)) return {false, 0.0, over_low};
       total = std::max(total - amount<measure>(over_low - above), 0.0);
       above = over_low;
       high = low, low = floor;
     }
-    span = scratch.narrow(span, low, high, side);
+    span = inside ? between : scratch.narrow(span, low, high, side);
     floor = low, ceiling = high;
   }
   Cut cut{false, 0.0, above};
@@ -627,8 +719,8 @@ void reach(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
   const nb::gil_scoped_release release;
   const Entries e = entries_of(lower, upper, n_lower, n_upper);
   for_each_row(z, e.size, [&](std::size_t row, const double *influence, Scratch &scratch) {
-    up.data()[row] = reach_of_row(scratch.fill(influence, e, 1.0), budget, scratch);
-    down.data()[row] = reach_of_row(scratch.fill(influence, e, -1.0), budget, scratch);
+    up.data()[row] = reach_of_row(scratch.fill_movable(influence, e, 1.0), budget, scratch);
+    down.data()[row] = reach_of_row(scratch.fill_movable(influence, e, -1.0), budget, scratch);
   });
 }
 
@@ -659,8 +751,8 @@ void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector
       const double margin = (side == 0 ? margin_up : margin_down).data()[row];
       Crossing found{kInfinity, 0.0, 0.0};
       if (margin != kInfinity) // else this direction cannot matter
-        found = minimum_budget_of_row(scratch.fill(influence, e, side == 0 ? 1.0 : -1.0), margin,
-                                      scratch);
+        found = minimum_budget_of_row(
+            scratch.fill_movable(influence, e, side == 0 ? 1.0 : -1.0), margin, scratch);
       count.data()[2 * row + side] = found.count;
       before.data()[2 * row + side] = found.before;
       after.data()[2 * row + side] = found.after;

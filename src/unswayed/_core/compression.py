@@ -13,7 +13,6 @@ import numpy as np
 
 from unswayed._typing import FloatArray, IntArray, Matrix
 
-
 _AT_ONCE = 2**15  # numbers hashed at a time: they stay in the cache
 
 
