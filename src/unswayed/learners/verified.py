@@ -11,6 +11,7 @@ from unswayed.learners.scaling import row_norms
 
 _CONVINCING = 0.5  # a defect above this proves nothing worth having
 _SMALL = 256  # products with matrices up to this size are cheap beside all the rest
+_BLOCK = 2**17  # numbers looked at at a time
 _SHARP = 1e-8  # with larger ones, solutions are refined and measured above this residual only
 
 
@@ -42,7 +43,8 @@ class VerifiedInverse:
         self.inverse = _invert(matrix)
         self.norm = _norm(self.inverse)
         with np.errstate(over="ignore", invalid="ignore"):
-            missed = np.eye(size) - matrix @ self.inverse
+            missed = matrix @ self.inverse
+            missed[np.diag_indices(size)] -= 1.0
         # Rounding of that product, what M is off by, and rounding of products with G later on.
         spread = _norm(matrix) + error
         rounding = gamma(size + 2) * (spread * self.norm + math.sqrt(size))
@@ -81,7 +83,9 @@ class VerifiedInverse:
 
 def _norm(matrix: FloatArray) -> float:
     """At least the Euclidean norm of a symmetric matrix, and that of its absolute values."""
-    rows = float(np.abs(matrix).sum(axis=1).max(initial=0.0))
+    # In blocks: a second matrix of that size would cost more than the sums.
+    blocks = np.array_split(matrix, 1 + matrix.size // _BLOCK)
+    rows = max(float(np.abs(block).sum(axis=1).max(initial=0.0)) for block in blocks)
     return min(float(np.linalg.norm(matrix)), rows) * SAFETY
 
 
