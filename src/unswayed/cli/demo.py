@@ -1,9 +1,9 @@
 """``unswayed demo``: an embedded story end to end."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.cli.command import command_line
 from unswayed.cli.options import OUTPUT, Flag, OutputOptions
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import check_output, write_table
@@ -50,7 +50,7 @@ def demo(
     if not no_report:
         command += ["--with-tradeoff", "--report", str(report)]
     terminal.say()
-    terminal.say(f"$ {shlex.join(['unswayed', *command])}", style="bold")
+    terminal.say(f"$ {command_line(command)}", style="bold")
     flags = [f"--{name}" for name in ("quiet", "json") if getattr(terminal, name)]
     return run([*command, *flags])
 
