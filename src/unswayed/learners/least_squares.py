@@ -29,6 +29,7 @@ from unswayed.learners.verified import VerifiedInverse
 
 _DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
 _WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes them regular
+_LOOSE = 1e-6  # residuals above this are worth a look for columns that depend on one another
 
 
 class LeastSquares(CentredRidge):
@@ -63,23 +64,29 @@ class LeastSquares(CentredRidge):
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
         gram = weighted_gram(self.design, self.row_scale)
         # By Cauchy-Schwarz the entries' errors add up to a share of the trace.
-        trace = float(np.trace(gram)) * SAFETY
-        penalties = np.zeros(len(gram))
-        penalties[: self.n_features] = penalty * self._scale * self._scale
-        weak = penalties.max(initial=0.0) <= _WEAK * trace / len(gram)
-        filled = self._filling(features, gram) if weak else np.zeros((len(gram), 0))
+        self._trace = float(np.trace(gram)) * SAFETY
+        self._penalties = np.zeros(len(gram))
+        self._penalties[: self.n_features] = penalty * self._scale * self._scale
+        self._filled = np.zeros((len(gram), 0))
+        self._solver = self._inverted(gram)
+        weak = self._penalties.max(initial=0.0) * len(gram) <= _WEAK * self._trace
+        if weak and self._solver.residual > _LOOSE:
+            self._filled = self._filling(features, gram)
+            if self._filled.size:
+                self._solver = self._inverted(gram)
+        self.accuracy = self._accuracy()
+
+    def _inverted(self, gram: FloatArray) -> VerifiedInverse:
+        filled, penalties = self._filled, self._penalties
         matrix = gram + filled @ filled.T
         matrix[np.diag_indices_from(matrix)] += penalties
         added = float(np.linalg.norm(filled)) ** 2 + float(np.linalg.norm(penalties))
         error = SAFETY * (
-            (summation(self.n_rows) + 4 * UNIT) * trace
-            + gamma(filled.shape[1] + 10) * (added + trace)  # null vectors are rounded too
+            (summation(self.n_rows) + 4 * UNIT) * self._trace
+            + gamma(filled.shape[1] + 10) * (added + self._trace)  # null vectors are rounded too
             + UNDERFLOW
         )
-        error = error if self._exact_scaling else math.inf
-        self._filled, self._penalties, self._trace = filled, penalties, trace
-        self._solver = VerifiedInverse(matrix, error)
-        self.accuracy = self._accuracy()
+        return VerifiedInverse(matrix, error if self._exact_scaling else math.inf)
 
     def _filling(self, features: Matrix, gram: FloatArray) -> FloatArray:
         """Directions to penalise where columns depend on one another exactly.
