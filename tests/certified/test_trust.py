@@ -245,15 +245,43 @@ def log_in_place(rows):
     return np.log1p(np.abs(rows), out=rows)
 
 
+class LogInPlace(TransformerMixin, BaseEstimator):
+    def fit(self, rows, labels=None):
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def transform(self, rows):
+        return log_in_place(rows)
+
+
+class PeekInPlace(LogInPlace):
+    def fit(self, rows, labels=None):
+        self.scale_ = 1.0 if labels is None else np.abs(rows.T @ labels)
+        return self
+
+    def transform(self, rows):
+        rows /= self.scale_
+        return rows
+
+
+def test_a_transformer_that_looks_at_labels_is_found_though_it_writes_into_its_rows():
+    with pytest.raises(LabelPeekError):
+        CertifiedRegressor(make_pipeline(PeekInPlace(), Ridge()), bias=SHIFTS, radius=0.5).fit(
+            X + 3, LABELS
+        )
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
         Ridge(copy_X=False),
+        Ridge(copy_X=np.False_),
         LinearRegression(copy_X=False),
         make_pipeline(StandardScaler(copy=False), Ridge()),
         make_pipeline(FunctionTransformer(log_in_place), Ridge()),
+        make_pipeline(LogInPlace(), Ridge()),
     ],
-    ids=["ridge", "least-squares", "scaler", "function"],
+    ids=["ridge", "numpy", "least-squares", "scaler", "function", "stranger"],
 )
 def test_an_estimator_that_writes_into_its_rows_is_certified_on_the_rows_as_they_were(estimator):
     mine, tests = X + 3, TESTS + 3

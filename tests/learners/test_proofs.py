@@ -119,6 +119,13 @@ def test_one_hot_least_squares_is_proven_in_doubles(as_sparse, scaled):
     assert model.certify(X).error.max() < 1e-11
 
 
+def test_a_total_of_many_values_and_two_is_proven_in_doubles():
+    base, bonus = np.array([30.0, 41, 17, 25, 30, 44, 12]), 2_000_000 * ONE_HOT[:, 0]
+    X = np.column_stack((base, bonus, base + bonus))
+    model = CertifiedRegressor(LinearRegression(), bias=LabelBias.shifts(1, budget=2), radius=0.3)
+    assert model.fit(X, base % 3).certify(X).error.max() < 1e-3
+
+
 def test_an_input_row_is_the_same_whichever_rows_are_asked_for_beside_it(monkeypatch):
     monkeypatch.setattr("unswayed.engines.inputs._BLOCK", 300)
     rng = np.random.default_rng(0)

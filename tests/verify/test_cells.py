@@ -141,6 +141,9 @@ def test_texts_of_a_test_file_stay_texts(tmp_path, agree):
     for cell in cells:
         (tmp_path / "b.csv").write_text(f"x\n{cell}\n{cell}\n")
         assert agree("a.csv", "--test", "b.csv")["proven"] == 2
+    coded = {name: pa.array(cells).dictionary_encode() for name, cells in columns.items()}
+    pq.write_table(pa.table(coded), tmp_path / "a.parquet")
+    assert agree("a.parquet", "--test", "b.csv")["proven"] == 2
 
 
 @pytest.mark.parametrize(

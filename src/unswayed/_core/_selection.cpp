@@ -428,18 +428,20 @@ Cut find_cut(Span span, double target, double total, Scratch &scratch) {
   Totals above;
   double floor = 0.0, ceiling = kInfinity; // the active entries have floor < value <= ceiling
   int side = 0;
+  bool stuck = false; // nothing was left out in the last round: many values may be equal
   // Values spread over hundreds of binades defeat halving; sorting then takes over.
   for (int round = 0; span.size > kSortBelow && round < 64; ++round, side ^= 1) {
     double low = floor, high = ceiling;
-    if (span.size > kBisectBelow) {
+    if (span.size > kBisectBelow && !stuck) {
       choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
       low = std::min(std::max(low, floor), ceiling);
       high = std::max(std::min(high, ceiling), low);
     }
     // Few entries may make up most of a sum, and a sample then says nothing.
     if (!(floor < low && low < ceiling) && !(floor < high && high < ceiling)) {
-      high = ceiling < kInfinity ? ceiling : *std::max_element(span.value, span.value + span.size);
-      low = floor + (high - floor) / 2;
+      high = ceiling;
+      if (stuck || high == kInfinity) high = *std::max_element(span.value, span.value + span.size);
+      low = stuck ? std::nextafter(high, floor) : floor + (high - floor) / 2;
     }
     Totals over_low, over_high;
     const Span between = scratch.split(span, low, high, side, over_low, over_high);
@@ -458,7 +460,10 @@ Cut find_cut(Span span, double target, double total, Scratch &scratch) {
       above = over_low;
       high = low, low = floor;
     }
+    if (inside && stuck) return {true, high, above}; // the largest values are all equal
+    const std::size_t size = span.size;
     span = inside ? between : scratch.narrow(span, low, high, side);
+    stuck = !stuck && span.size == size;
     floor = low, ceiling = high;
   }
   Cut cut{false, 0.0, above};

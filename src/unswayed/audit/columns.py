@@ -61,8 +61,6 @@ class Column:
 
     def takes(self, kind: Any) -> bool:
         """Whether values of another file can be compared: a text is no number, nor is 2 true."""
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
         known = pa.float64() if self.categories is None else self.categories.type
         same = pa.types.is_boolean(kind) or not pa.types.is_boolean(known)
         return pa.types.is_null(kind) or (is_text(kind) == is_text(known) and same)
@@ -102,7 +100,8 @@ def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds texts."""
+    """Whether an Arrow type holds texts, or codes for them."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

@@ -130,6 +130,7 @@ class Request:
     groups: tuple[str, ...] = ()
     method: str = "auto"
     resolve: Literal["exact"] | None = None
+    keep: bool = False  # certificates with all that is behind them, to be written to a file
 
     @property
     def budget(self) -> Budget:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -156,21 +156,25 @@ class Study:
     # --- what was found ------------------------------------------------------------------
 
     @cached_property
-    def certificates(self) -> list[CertificateSet]:
-        """Certificates of every test row at the main budget, some rows at a time."""
-        starts, made = range(0, len(self.test), _CHUNK), []
+    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
+        """Certify some rows at a time; only what the request wants to keep is kept of them."""
+        starts, columns, kept = range(0, len(self.test), _CHUNK), [], []
         for start in self.progress.track(starts, "certifying", len(starts)):
             rows = self.test.features[start : start + _CHUNK]
-            made.append(self._certify(rows, self.request.budget))
-            made[-1].minimum_budgets  # noqa: B018  (now, while somebody is told how far it is)
-        return made
+            certificates = self._certify(rows, self.request.budget)
+            columns.append([getattr(certificates, each.name) for each in fields(Answers)])
+            kept += [certificates] if self.request.keep else []
+        return Answers(*map(np.concatenate, zip(*columns, strict=True))), kept
 
-    @cached_property
+    @property
     def answers(self) -> Answers:
-        """Certificates of every test row at the main budget, and their minimum budgets."""
-        names = ("score", "low", "high", "verdict", "minimum_budget", "minimum_budget_proven")
-        parts = self.certificates
-        return Answers(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+        """What is certified of every test row at the main budget, and the minimum budgets."""
+        return self._certified[0]
+
+    @property
+    def certificates(self) -> list[CertificateSet]:
+        """The certificates themselves, of some rows each, if the request keeps them."""
+        return self._certified[1]
 
     @cached_property
     def coefficients(self) -> CertificateSet:

@@ -73,7 +73,7 @@ def certify(
     check_output(out, "--out", TABLES, train, request.test)
     check_output(report, "--report", (".html", ".htm"), train, request.test, out)
     check_output(certificates, "--certificates", (".json",), train, request.test, out)
-    study = open_study(request, terminal)
+    study = open_study(replace(request, keep=certificates is not None), terminal)
     facts = headline(study)
     page = None
     if report is not None:

@@ -50,12 +50,15 @@ def own_rows(estimator: Any, X: Any) -> Any:
     kept = {KernelRidge: "kernel", LinearSmoother: "influence"}.get(type(final))
     keeps = kept is not None and getattr(final, kept) != "precomputed"
     writes = any(
-        value is False and name.rsplit("__", maxsplit=1)[-1] in ("copy", "copy_X")
+        isinstance(value, bool | np.bool_)
+        and not value
+        and name.rsplit("__", maxsplit=1)[-1] in ("copy", "copy_X")
         for name, value in estimator.get_params().items()
     )
     steps = _transformers(_steps_before(estimator))
-    calls = any(isinstance(step, FunctionTransformer) for _, step in steps)
-    return deepcopy(X) if keeps or writes or calls else X
+    # Functions and strangers may do anything with what they are given.
+    unknown = any(isinstance(s, FunctionTransformer) or not is_known_blind(s) for _, s in steps)
+    return deepcopy(X) if keeps or writes or unknown else X
 
 
 def before_final(estimator: Any, X: Any) -> Any:

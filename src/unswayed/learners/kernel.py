@@ -14,7 +14,7 @@ from unswayed.learners.definition import Definition
 from unswayed.learners.scaling import padded, rescaled, row_norms, scaled_weights, scales_back
 from unswayed.learners.verified import VerifiedInverse
 
-_ROUNDING = 1e-9  # of the largest kernel number: more is no rounding of a symmetric kernel
+_ROUNDING = 1e-6  # of the largest kernel number: more is no rounding, not even to single precision
 
 
 def _symmetric(gram: FloatArray) -> FloatArray:

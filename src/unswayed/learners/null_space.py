@@ -6,7 +6,7 @@ left is a regular problem with the same solution. Floats suggest whole-number ve
 confirm them; what is not confirmed is not used.
 
 A column of two values is a 0/1 column in other units, whatever a scaler made of it: dependencies
-are looked for in those units, where they are whole numbers.
+are looked for in those units too, where they are whole numbers.
 """
 
 import math
@@ -48,28 +48,32 @@ def null_vectors(
     flat[np.abs(flat) < _NOISE] = 0.0
     if not flat.any():
         return nothing
-    units = _Units(features, np.flatnonzero(flat.any(axis=1)), up_to_constant=up_to_constant)
+    used = np.flatnonzero(flat.any(axis=1))
+    readings = [
+        _Units(features, columns, up_to_constant=up_to_constant) for columns in (used[:0], used)
+    ]
     found = []
-    for vector in (flat * (scale * units.size)[:, None]).T:
-        whole = _whole(vector / np.abs(vector).max(initial=0.0, where=vector != 0))
-        if whole is None or not units.is_flat(whole):
+    for vector in (flat * scale[:, None]).T:
+        confirmed = (units.null_vector(vector) for units in readings)
+        null = next((each for each in confirmed if each is not None), None)
+        if null is None:
             return nothing
-        found.append(whole / units.size)
+        found.append(null)
     return np.array(found).T
 
 
 class _Units:
-    """Columns of two values as 0 and 1, other columns as they are.
+    """Of the columns to look at, those of two values as 0 and 1; other columns as they are.
 
     Without a constant to make up for it, only where one of the two values is 0.
     """
 
-    def __init__(self, features: Matrix, used: IntArray, *, up_to_constant: bool) -> None:
+    def __init__(self, features: Matrix, columns: IntArray, *, up_to_constant: bool) -> None:
         self._features = features.tocsc() if hasattr(features, "indptr") else features
         self._up_to_constant = up_to_constant
         self.size = np.ones(features.shape[1])
         self._zero = np.full(features.shape[1], np.nan)  # the value that becomes 0, if any
-        for at in used.tolist():
+        for at in columns.tolist():
             column = dense(self._features[:, [at]])
             low, high = float(column.min()), float(column.max())
             if high == 0:
@@ -79,7 +83,12 @@ class _Units:
             if known and ((column == low) | (column == high)).all():
                 self.size[at], self._zero[at] = size, low
 
-    def is_flat(self, vector: FloatArray) -> bool:
+    def null_vector(self, suggested: FloatArray) -> FloatArray | None:
+        """The vector that is suggested, if it is one of whole numbers in these units."""
+        whole = _whole(suggested * self.size)
+        return None if whole is None or not self._is_flat(whole) else whole / self.size
+
+    def _is_flat(self, vector: FloatArray) -> bool:
         """Whether the sum of columns, times whole numbers, is exactly 0 (or one constant)."""
         used = np.flatnonzero(vector)
         if self._features.shape[0] * len(used) > _MOST_TERMS:
@@ -100,7 +109,10 @@ class _Units:
 
 def _whole(vector: FloatArray) -> FloatArray | None:
     """The vector times a small number, if that makes it whole."""
-    smallest = np.abs(vector[vector != 0]).min(initial=np.inf)
+    if not vector.any():
+        return None
+    vector = vector / np.abs(vector).max()
+    smallest = np.abs(vector[vector != 0]).min()
     for times in _DENOMINATORS:
         tried = vector * (times / smallest)
         whole = np.rint(tried)
