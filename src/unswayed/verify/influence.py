@@ -34,14 +34,14 @@ def dot(a: Iterable[int], b: Iterable[int]) -> int:
     return sum(map(mul, a, b))
 
 
-def inverse(matrix: Matrix, track: Track) -> Any:
-    """Return B and d > 0 with B / d the inverse, by Bareiss' elimination; None if singular."""
+def inverse(matrix: Matrix, track: Track) -> tuple[Matrix, int]:
+    """Return B and d > 0 with B / d the inverse, by Bareiss' elimination."""
     size, last = len(matrix), 1
     rows = [[*row, *(int(i == j) for j in range(size))] for i, row in enumerate(matrix)]
     for k in track(range(size), "inverting", size):
         at = next((i for i in range(k, size) if rows[i][k]), None)
         if at is None:
-            return None
+            raise CertificateError("the equations of its model are singular")
         rows[k], rows[at] = rows[at], rows[k]
         top, pivot = rows[k], rows[k][k]
         for i, row in enumerate(rows):
@@ -148,12 +148,12 @@ class KernelRidge:
         # z solves (K + alpha S⁻¹)ᵀ z = k. Times S, which makes it whole.
         self._scale = [below * weight for weight in whole(weights, fine)]
         matrix = [[self._scale[i] * kernel[j][i] + penalty * (i == j) for j in used] for i in used]
-        found = inverse(matrix, track)
-        if found is None and (alpha or len({weights[i] for i in used}) > 1):
-            raise CertificateError("K + alpha S⁻¹ is singular, with weights that differ")
-        if found is None:
-            plain = {"alpha": 0, "intercept": False}
-            fit = Ridge(matrix, plain, [1] * len(matrix), [], track)
+        try:
+            found = inverse(matrix, track)
+        except CertificateError:
+            if alpha or len({weights[i] for i in used}) > 1:
+                raise
+            fit = Ridge(matrix, {"alpha": 0, "intercept": False}, [1] * len(matrix), [], track)
             parts = [fit.coefficient(j) for j in range(len(used))]
             found = [[z[at] for at in fit.place] for z, _ in parts], parts[0][1]
         self._inverse, self._denominator = found
