@@ -51,6 +51,8 @@ class Column:
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
         """Numbers as they are (missing: NaN), categories by position (unseen: one past the end)."""
+        if not self._takes(values.type):
+            raise pa.ArrowInvalid(f"{values.type} is another kind of values")
         values = plain(values)
         if self.categories is None:
             numbers = values.cast(pa.float64(), safe=False)
@@ -59,7 +61,7 @@ class Column:
         position = pc.index_in(values, value_set=self.categories)
         return np.asarray(pc.fill_null(position, len(self.categories)), dtype=np.float64)
 
-    def takes(self, kind: Any) -> bool:
+    def _takes(self, kind: Any) -> bool:
         """Whether values of another file can be compared: a text is no number, nor is 2 true."""
         known = pa.float64() if self.categories is None else self.categories.type
         same = pa.types.is_boolean(kind) or not pa.types.is_boolean(known)
@@ -141,16 +143,13 @@ class Columns:
         for at, column in enumerate(self):
             values = table.column(column.name)
             try:
-                fits = column.takes(values.type)
-                out[:, at] = column.encode(values) if fits else np.nan
+                out[:, at] = column.encode(values)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                fits = False
-            if not fits:
                 kind = "numbers" if column.categories is None else str(column.categories.type)
                 raise InputError(
                     f"column {shorten(column.name)!r} held {kind} in the training file but "
                     f"{values.type} values here; give both the same kind"
-                )
+                ) from None
         return out
 
     def unseen(self, matrix: FloatArray) -> dict[str, BoolArray]:
