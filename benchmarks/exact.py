@@ -29,8 +29,8 @@ print(json.dumps(time.perf_counter() - started))
 
 def bare_product(model: CertifiedClassifier, tests: np.ndarray) -> None:
     """The blocked product over the distinct training rows alone, with the engine's threads."""
-    weights = model.model_.learner.weights(tests).values
-    design = model.engine_.influence._design
+    weights = model.fitted_.learner.weights(tests).values
+    design = model.fitted_.engine.influence._design
     width = design.shape[1]
     run_blocks(
         block_starts(len(weights), 8 * width),

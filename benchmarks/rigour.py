@@ -62,7 +62,7 @@ def _plainly(work):
 def _compared(
     name: str, model: CertifiedClassifier, X: np.ndarray, tests: np.ndarray
 ) -> Iterator[Line]:
-    labels = np.where(model.targets_ > 0, *model.classes_[::-1])
+    labels = np.where(model.fitted_.targets > 0, *model.classes_[::-1])
     asked = {
         "certify": lambda: model.certify(tests, method="exact"),
         "minimum_budget": lambda: model.minimum_budget(tests),

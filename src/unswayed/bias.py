@@ -3,14 +3,18 @@
 import math
 import numbers
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
+from reprlib import repr as shown
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.doubles import as_doubles, refuse_masked
 from unswayed.exceptions import BiasError
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
@@ -50,36 +54,55 @@ class ResolvedBias:
             )
 
 
-def check_budget(budget: object) -> None:
-    """Raise unless `budget` is a count or a share."""
+def _as_written(budget: object) -> int | Fraction:
+    """Return a count as an int and a share as a fraction; raise unless it is one of the two.
+
+    A share is what was written: ``0.29`` is 29/100 and not the double next to it.
+    """
     advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
-    if isinstance(budget, bool | np.bool_) or not isinstance(budget, numbers.Real):
+    if isinstance(budget, bool | np.bool_) or not isinstance(budget, numbers.Real | Decimal):
         raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
-    budget = float(budget) if not isinstance(budget, numbers.Integral) else int(budget)
-    if isinstance(budget, float) and math.isnan(budget):
-        raise BiasError(f"budget is NaN; {advice}")
-    if budget < 0:
+    if isinstance(budget, numbers.Integral):
+        value: int | Fraction = int(budget)
+    elif isinstance(budget, numbers.Rational):
+        value = Fraction(budget)
+    else:
+        text = str(budget)  # shortest digits, also of narrower types than double
+        if "nan" in text.lower():
+            raise BiasError(f"budget is NaN; {advice}")
+        value = Fraction(2 if text.lower().lstrip("+-").startswith("inf") else text)
+    if value < 0:
         raise BiasError(f"budget is negative ({budget!r}); {advice}")
-    if isinstance(budget, float) and budget >= 1:
+    if isinstance(value, Fraction) and value >= 1:
         raise BiasError(
-            f"budget {budget!r} is a float of 1 or more, which is neither a count nor a share; "
+            f"budget {budget} is a {type(budget).__name__} of 1 or more, which is neither a count "
+            "nor a share; "
             f"{advice}"
         )
+    return value
 
 
-def count_budget(budget: float, n_rows: int) -> int:
+def count_budget(budget: float | Fraction | Decimal, n_rows: int) -> int:
     """Turn a budget into a count: shares of `n_rows` are rounded down.
+
+    Parameters
+    ----------
+    budget : int, float, Fraction or Decimal
+        A count, or a share in (0, 1).
+    n_rows : int
+        Number of training rows.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
     >>> count_budget(0.29, 100)  # in floats, 0.29 * 100 is 28.999999999999996
     29
     """
-    check_budget(budget)
-    if budget >= 1:
-        return min(int(budget), _MANY)
-    # repr: the share as it was written, not the nearest double's binary expansion.
-    return math.floor(Fraction(repr(float(budget))) * n_rows)
+    value = _as_written(budget)
+    return min(value, _MANY) if isinstance(value, int) else math.floor(value * n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +138,7 @@ class LabelBias:
     direction: Direction = None
 
     def __post_init__(self) -> None:
-        check_budget(self.budget)
+        _as_written(self.budget)
         if self.direction not in (None, "up", "down"):
             raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
         if self.lower is not None and self.upper is not None and self.kind != "flips":
@@ -160,19 +183,17 @@ class LabelBias:
         direction : {"up", "down"}, optional
             "up" leaves only the upward half of the interval, "down" the downward one.
         """
-        try:
-            if isinstance(amount, tuple | list):
-                lower, upper = (float(end) for end in amount)
-            else:
-                lower, upper = -float(amount), float(amount)
-        except (TypeError, ValueError):
-            raise BiasError(
-                f"shifts takes a number or a pair (lower, upper), got {amount!r}; "
-                "for one interval per label use LabelBias.intervals"
-            ) from None
-        if upper < lower and not isinstance(amount, tuple | list):
+        wanted = (
+            f"shifts takes a number or a pair (lower, upper), got {shown(amount)}; "
+            "for one interval per label use LabelBias.intervals"
+        )
+        ends = as_doubles(amount, wanted, BiasError)
+        if ends.shape not in ((), (2,)) or np.isnan(ends).any():
+            raise BiasError(wanted)
+        if not ends.shape and ends < 0:
             raise BiasError(f"shifts({amount!r}): the amount must not be negative")
-        return cls("shifts", budget, np.array([lower]), np.array([upper]), where, direction)
+        lower, upper = (ends[:1], ends[1:]) if ends.shape else (-ends[None], ends[None])
+        return cls("shifts", budget, lower, upper, where, direction)
 
     @classmethod
     def intervals(
@@ -193,10 +214,10 @@ class LabelBias:
         >>> LabelBias.intervals([-1, -1], [1, 1], budget=1)
         LabelBias.intervals(<2 labels>, budget=1)
         """
-        try:
-            ends = [np.atleast_1d(np.array(end, dtype=np.float64)) for end in (lower, upper)]
-        except (TypeError, ValueError) as error:
-            raise BiasError(f"interval ends must be numbers, one per label: {error}") from None
+        ends = [
+            np.atleast_1d(as_doubles(end, f"{name}: interval ends", BiasError))
+            for name, end in (("lower", lower), ("upper", upper))
+        ]
         if any(end.ndim > 1 for end in ends):
             raise BiasError("interval ends must be one-dimensional, one per label")
         if len({end.size for end in ends} - {1}) > 1:
@@ -248,7 +269,10 @@ class LabelBias:
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:
             return np.ones(n_rows, dtype=bool)
-        where = self.where(X, labels) if callable(self.where) else self.where
+        where = self.where
+        if callable(where):
+            where = where(deepcopy(X), deepcopy(labels))  # the caller's own stay as they are
+        refuse_masked(where, "where", BiasError)
         _check_index(where, X)
         mask = np.asarray(where)
         if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask.flat):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.doubles import refuse_masked
 from unswayed.exceptions import InputError
 
 
@@ -171,6 +172,9 @@ class CertificateSet:
         How each verdict was reached: "exact", "cutting-plane", "anchor", "box" or "rational".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
+    trusted : tuple of str
+        What the caller vouched for and nobody proved: "sample_weight", or steps of a pipeline
+        that were fitted elsewhere.
     source : CertificateSource, optional
         The model behind them: it answers for minimum budgets and witnesses.
     """
@@ -186,6 +190,7 @@ class CertificateSet:
     question: str
     method_: NDArray[np.str_]
     names: tuple[str, ...] | None = None
+    trusted: tuple[str, ...] = ()
     source: CertificateSource | None = None
 
     def __len__(self) -> int:
@@ -234,6 +239,7 @@ class CertificateSet:
         groups : array-like of shape (n_rows,)
             The group of each test row. Missing values form a group of their own.
         """
+        refuse_masked(groups, "groups")
         values = as_values(groups)
         if values.shape != (len(self),):
             raise InputError(
@@ -313,7 +319,12 @@ class CertificateSet:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in self._counts().items() if n)
         what = "row" if self.names is None else "coefficient"
         what += "" if len(self) == 1 else "s"
-        return f"<CertificateSet: {len(self)} {what}, {self.question}: {counts}>"
+        return f"<CertificateSet: {len(self)} {what}, {self._asked()}: {counts}>"
+
+    def _asked(self) -> str:
+        """Return the question, and what its answer takes on trust."""
+        named = ", ".join(map(repr, self.trusted))
+        return f"{self.question}, taking {named} on trust" if named else self.question
 
     def _repr_html_(self) -> str:
         shown = min(10, len(self))
@@ -328,7 +339,7 @@ class CertificateSet:
         more = f"<p>… and {len(self) - shown} more</p>" if len(self) > shown else ""
         return (
             f"<p><b>{100 * self.robustness_rate:.1f} %</b> of {len(self)} robust: "
-            f"{html.escape(self.question)}</p>"
+            f"{html.escape(self._asked())}</p>"
             f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
             f"<tbody>{body}</tbody></table>{more}"
         )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._typing import FloatArray
+from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
 
 
@@ -36,7 +37,7 @@ class RobustnessCurve:
 
 def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
     """Rates at every budget where they change: ``rate(k) = mean(minimum_budget > k)``."""
-    least = np.asarray(minimum_budget, dtype=np.float64)
+    least = as_doubles(minimum_budget, "minimum_budget")
     if least.ndim != 1 or not least.size:
         raise InputError("minimum_budget must hold one number per row, for at least one row")
     if np.isnan(least).any():

@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from unswayed._typing import FloatArray
 from unswayed.certificates import as_values, is_missing
+from unswayed.doubles import as_doubles, refuse_masked
 from unswayed.exceptions import InputError
 
 
@@ -107,6 +108,7 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
     if y is None:
         # The wording is scikit-learn's: its own checks look for it.
         raise InputError("requires y to be passed, but the target y is None")
+    refuse_masked(y, "y")
     labels = as_values(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = column_or_1d(labels, warn=True)
@@ -122,9 +124,12 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
         labels = labels if missing.any() else _of_one_kind(labels.tolist())
     if labels.dtype.kind == "f":
         missing = ~np.isfinite(labels)
+    elif labels.dtype.kind in "mM":
+        missing = np.isnat(labels)
     if missing.any():
+        what = "NaT" if labels.dtype.kind in "mM" else "NaN or infinity"
         raise InputError(
-            f"y contains NaN or infinity (first at row {int(np.flatnonzero(missing)[0])}); "
+            f"y contains {what} (first at row {int(np.flatnonzero(missing)[0])}); "
             "drop those rows or fill their labels in"
         )
     return labels
@@ -145,10 +150,7 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Sample weights as finite nonnegative numbers, one per row."""
     if sample_weight is None:
         return None
-    try:
-        weight = np.array(sample_weight, dtype=np.float64)  # a copy: it is asked for again later
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must be numbers, one per row: {error}") from None
+    weight = as_doubles(sample_weight, "sample_weight")  # a copy: it is asked for again later
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):

@@ -3,14 +3,16 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed._core.rounding import above, below
+from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed.bias import LabelBias
+from unswayed.doubles import as_doubles
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
 from unswayed.learners.given import GivenInfluence
 
 
+@ordinary_arithmetic()
 def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tuple[float, float]:
     """Range of ``influence · y'`` over every label vector y' that the bias allows.
 
@@ -29,7 +31,7 @@ def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tup
     >>> prediction_range([-1, 2], [3, 4], LabelBias.shifts(1, budget=1))
     (3.0, 7.0)
     """
-    z, labels = np.asarray(influence, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    z, labels = as_doubles(influence, "influence"), as_doubles(y, "y")
     if z.ndim != 1 or z.shape != labels.shape:
         raise InputError(
             f"influence has shape {z.shape} and y {labels.shape}; both must be one-dimensional "

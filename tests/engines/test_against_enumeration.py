@@ -19,14 +19,15 @@ CLEAR = 1e-7  # ties closer than this to a margin are settled elsewhere, in exac
 def regressor(p, radius=0.5, budget=None):
     bias = LabelBias.intervals(p.lower, p.upper, budget=p.budget if budget is None else budget)
     estimator = Ridge(alpha=p.alpha, fit_intercept=p.fit_intercept)
-    model = CertifiedRegressor(estimator, bias=bias, radius=radius)
+    model = CertifiedRegressor(estimator, bias=bias, radius=radius, trust="sample_weight")
     return model.fit(p.X, p.y, sample_weight=p.sample_weight)
 
 
 def classifier(p):
     bias = LabelBias.flips(budget=p.budget)
     estimator = Ridge(alpha=p.alpha, fit_intercept=p.fit_intercept)
-    return CertifiedClassifier(estimator, bias=bias).fit(p.X, p.y, sample_weight=p.sample_weight)
+    model = CertifiedClassifier(estimator, bias=bias, trust="sample_weight")
+    return model.fit(p.X, p.y, sample_weight=p.sample_weight)
 
 
 @slow
@@ -44,7 +45,7 @@ def test_a_sparse_design_gives_the_same_range(p):
     dense = regressor(p).certify(p.tests)
     bias = LabelBias.intervals(p.lower, p.upper, budget=p.budget)
     estimator = Ridge(alpha=p.alpha, fit_intercept=p.fit_intercept, tol=1e-14, solver="sparse_cg")
-    model = CertifiedRegressor(estimator, bias=bias, radius=0.5)
+    model = CertifiedRegressor(estimator, bias=bias, radius=0.5, trust="sample_weight")
     certs = model.fit(sparse.csr_array(p.X), p.y, sample_weight=p.sample_weight).certify(
         sparse.csr_array(p.tests)
     )
@@ -60,7 +61,10 @@ def test_least_squares_with_singular_features_is_the_minimum_norm_solution(p, do
     tests = np.hstack((p.tests, p.tests)) if doubled else p.tests
     bias = LabelBias.intervals(p.lower, p.upper, budget=p.budget)
     model = CertifiedRegressor(
-        LinearRegression(fit_intercept=p.fit_intercept), bias=bias, radius=1.0
+        LinearRegression(fit_intercept=p.fit_intercept),
+        bias=bias,
+        radius=1.0,
+        trust="sample_weight",
     ).fit(X, p.y, sample_weight=p.sample_weight)
     certs = model.certify(tests, resolve="exact")
     low, high = naive.ranges(X, p.y, tests, p.lower, p.upper, p.budget, **p.model)
@@ -125,7 +129,8 @@ def test_a_witness_overturns_the_users_own_refit_and_one_label_fewer_does_not(p,
         if kind == "ridge"
         else LinearRegression(fit_intercept=p.fit_intercept)
     )
-    model = CertifiedClassifier(estimator, bias=LabelBias.flips(budget=p.budget))
+    bias = LabelBias.flips(budget=p.budget)
+    model = CertifiedClassifier(estimator, bias=bias, trust="sample_weight")
     model.fit(p.X, p.y, sample_weight=p.sample_weight)
     certs = model.certify(p.tests, resolve="exact")
     for row in range(len(p.tests)):
@@ -223,4 +228,6 @@ def test_equal_test_rows_get_equal_certificates_and_equal_training_rows_merge(p)
     certs = model.certify(tests)
     assert certs.low[0] == certs.low[2]
     assert certs.high[1] == certs.high[4]
-    assert len(model.engine_.influence.entries) <= np.count_nonzero((p.lower != 0) | (p.upper != 0))
+    assert len(model.fitted_.engine.influence.entries) <= np.count_nonzero(
+        (p.lower != 0) | (p.upper != 0)
+    )

@@ -34,7 +34,7 @@ slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 def regressor(p, radius=0.5):
     bias = LabelBias.intervals(p.lower, p.upper, budget=p.budget)
     estimator = Ridge(alpha=p.alpha, fit_intercept=p.fit_intercept)
-    model = CertifiedRegressor(estimator, bias=bias, radius=radius)
+    model = CertifiedRegressor(estimator, bias=bias, radius=radius, trust="sample_weight")
     return model.fit(p.X, p.y, sample_weight=p.sample_weight)
 
 
@@ -152,7 +152,7 @@ def test_the_chosen_labels_attain_the_reach_and_the_twin_chooses_the_same(seed, 
 @given(problems(), st.sampled_from([0, 1, 3, 100]))
 def test_inner_bounds_exact_range_and_outer_bounds_are_nested(p, max_anchors):
     model = regressor(p)
-    if model.model_.learner.design is None:
+    if model.fitted_.learner.design is None:
         return
     made = model.sandwich(max_anchors=max_anchors)
     assert made.n_anchors <= max_anchors
@@ -194,7 +194,7 @@ def test_the_sandwich_is_sound_on_larger_problems_and_beats_the_box(
 def test_bounds_are_exact_at_an_anchor():
     model, tests = gaussian_model()
     made = model.sandwich(max_anchors=40)
-    directions = model.model_.learner.directions(tests[:20])
+    directions = model.fitted_.learner.directions(tests[:20])
     made.add(directions)
     exact = model.certify(tests[:20], method="exact")
     bounded = model.certify(tests[:20], method=made)
@@ -216,7 +216,7 @@ def test_a_cutting_plane_that_overflows_says_nothing():
 def test_the_oldest_anchors_give_way():
     model, tests = gaussian_model()
     made = model.sandwich(max_anchors=16)
-    directions = model.model_.learner.directions(tests)
+    directions = model.fitted_.learner.directions(tests)
     made.add(directions[:100])
     assert made.n_anchors == 16
     np.testing.assert_array_equal(made._bounds.anchors.directions, directions[84:100])
@@ -225,7 +225,7 @@ def test_the_oldest_anchors_give_way():
 def test_no_anchors_means_boxes_only():
     model, tests = gaussian_model()
     made = model.sandwich(max_anchors=0)
-    made.add(model.model_.learner.directions(tests[:5]))
+    made.add(model.fitted_.learner.directions(tests[:5]))
     assert made.n_anchors == 0
     assert set(model.certify(tests, method=made).method_) == {"box"}
 
@@ -233,7 +233,7 @@ def test_no_anchors_means_boxes_only():
 def test_building_a_sandwich_is_bounded_and_counted():
     model, _ = gaussian_model(n=2000)
     made = model.sandwich(max_anchors=100)
-    assert made.evaluations <= 100 + 2 * model.model_.learner.n_parameters
+    assert made.evaluations <= 100 + 2 * model.fitted_.learner.n_parameters
 
 
 # --- auto ---------------------------------------------------------------------------------

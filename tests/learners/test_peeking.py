@@ -26,8 +26,6 @@ from unswayed import (
     NotLinearError,
 )
 
-pytestmark = pytest.mark.xfail(reason="labels come in by a side door")
-
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + 0.7 * RNG.normal(size=60) > 0).astype(int)
@@ -146,7 +144,7 @@ class PeeksForOtherRows(TransformerMixin, BaseEstimator):
         return X + np.mean(self.labels_)
 
 
-@pytest.mark.parametrize("step", [PeeksAtTheMean(), PeeksForOtherRows()], ids=lambda s: str(s))
+@pytest.mark.parametrize("step", [PeeksAtTheMean(), PeeksForOtherRows()], ids=str)
 def test_a_shy_transformer_is_found_out(step):
     with pytest.raises(LabelPeekError, match=type(step).__name__):
         certified(make_pipeline(step, Ridge())).fit(X, Y)
@@ -169,10 +167,10 @@ def test_a_peeking_transformer_is_found_where_the_labels_read_the_same_backwards
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_known_step_whose_training_features_are_not_its_later_ones_is_refused():
     step = NMF(2, max_iter=3, init="random", random_state=0)
-    with pytest.raises(LabelPeekError, match=r"NMF.* other features .* fit_transform"):
+    with pytest.raises(NotLinearError, match=r"NMF.* other features .* fit_transform"):
         certified(make_pipeline(step, Ridge())).fit(np.abs(X), Y)
     both = make_union(StandardScaler(), step)
-    with pytest.raises(LabelPeekError, match=r"NMF.* other features .* fit_transform"):
+    with pytest.raises(NotLinearError, match=r"NMF.* other features .* fit_transform"):
         certified(make_pipeline(both, Ridge())).fit(np.abs(X), Y)
 
 

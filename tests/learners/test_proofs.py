@@ -132,7 +132,7 @@ def test_an_input_row_is_the_same_whichever_rows_are_asked_for_beside_it(monkeyp
     X, tests = rng.normal(size=(50, 7)), rng.normal(size=(41, 7))
     bias = LabelBias.shifts(1, budget=2)
     model = CertifiedRegressor(KernelRidge(kernel="rbf"), bias=bias, radius=1).fit(X, X[:, 0])
-    rows = InputRows(model.model_.learner, tests)
+    rows = InputRows(model.fitted_.learner, tests)
     everything = np.vstack(list(rows.blocks()))
     for which in (np.arange(41), np.array([40, 3, 3, 17]), np.arange(5, 9), np.array([7])):
         np.testing.assert_array_equal(rows.take(which), everything[which])

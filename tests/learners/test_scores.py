@@ -30,7 +30,7 @@ from unswayed import (
     LinearSmoother,
     SolverPrecisionWarning,
 )
-from unswayed.learners.adapters import as_matrix, before_final
+from unswayed.learners.steps import as_matrix, transform_rows
 
 N_ROWS, N_TESTS = 24, 9
 PRECISION = 1e-9
@@ -65,8 +65,8 @@ def weight(rng):
 
 def influence(model, X):
     """Influence rows of a fitted model as the engine computes them."""
-    learner = model.model_.learner
-    inputs = learner.inputs(as_matrix(before_final(model.estimator_, X)))
+    learner = model.fitted_.learner
+    inputs = learner.inputs(as_matrix(transform_rows(model.estimator_, X)))
     weights = learner.weights(inputs).values
     if learner.design is None:
         return weights
@@ -105,7 +105,7 @@ def assert_faithful(estimator, X, y, X_test, weight=None):
     reach = np.abs(z).sum(axis=1)
     assert (certificates.inner_high - certificates.score <= reach * (1 + PRECISION)).all()
     assert (reach * (1 - PRECISION) <= certificates.high - certificates.score).all()
-    if model.engine_.precision.proven:
+    if model.fitted_.engine.precision.proven:
         assert_close(certificates.high - certificates.score, reach)
 
     other = y + np.random.default_rng(5).normal(size=len(y)) * 4
@@ -474,9 +474,9 @@ def test_a_model_of_dense_rows_answers_for_sparse_ones(n_columns, rng, y):
 def test_a_sparse_design_stays_sparse_through_the_engine(rng, y):
     X = sparse.csr_array(one_hot_like(rng, (N_ROWS, 6)))
     model = regress(Ridge(**TIGHT), X, y)
-    assert sparse.issparse(as_matrix(before_final(model.estimator_, X)))
-    assert sparse.issparse(model.model_.learner.design)
-    assert sparse.issparse(model.engine_.influence._design)
+    assert sparse.issparse(as_matrix(transform_rows(model.estimator_, X)))
+    assert sparse.issparse(model.fitted_.learner.design)
+    assert sparse.issparse(model.fitted_.engine.influence._design)
 
 
 def test_one_hot_columns_of_a_pipeline_stay_sparse(rng, y):
@@ -484,8 +484,8 @@ def test_one_hot_columns_of_a_pipeline_stay_sparse(rng, y):
     # Many more rows than categories, or the learner works in the space of the rows.
     estimator = make_pipeline(OneHotEncoder(), Ridge(**TIGHT))
     model = assert_faithful(estimator, X, y, X[:5])
-    assert sparse.issparse(model.model_.learner.design)
-    assert sparse.issparse(model.engine_.influence._design)
+    assert sparse.issparse(model.fitted_.learner.design)
+    assert sparse.issparse(model.fitted_.engine.influence._design)
 
 
 def test_explicit_zeros_and_duplicate_entries_change_nothing(rng, y):

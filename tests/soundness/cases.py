@@ -72,6 +72,8 @@ class Problem:
             model = CertifiedClassifier(self.estimator, bias=self.bias)
         else:
             model = CertifiedRegressor(self.estimator, bias=self.bias, radius=self.radius)
+        # Of few rows any weights may be one per class; here they are no label's doing.
+        model.set_params(trust="sample_weight")
         given = {} if self.weight is None else {"sample_weight": self.weight}
         return model.fit(self.matrix(self.X), self.targets, **given)
 

@@ -39,7 +39,7 @@ def can_be_fitted(problem):
 
 def true_rows(problem, model):
     """Truth about the test rows as the model computed their features."""
-    learner = model.model_.learner
+    learner = model.fitted_.learner
     if problem.kind != "kernel-ridge":
         return problem.true_rows(problem.influence(problem.tests))
     inputs = computed_inputs(problem, model)
@@ -176,7 +176,7 @@ def lies(problem):
         def note(what, complaints):
             found.extend(f"{what}, {complaint}" for complaint in complaints)
 
-        learner = model.model_.learner
+        learner = model.fitted_.learner
         bias = ResolvedBias(problem.lower, problem.upper, problem.budget)
         engine = RationalEngine(learner.definition, bias, problem.targets)
         note("rational", wrong_exactly(engine.rows(computed_inputs(problem, model)), problem, true))

@@ -5,7 +5,9 @@ in the last place themselves. Every bound is multiplied by `SAFETY` at the end, 
 billions of those units.
 """
 
+import contextlib
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -29,6 +31,19 @@ SMALL = 2.0**-520
 
 UNDERFLOW = 2.0**-900
 """More than sums of squares can lose to underflow where what matters is about 1."""
+
+
+@contextlib.contextmanager
+def ordinary_arithmetic() -> Iterator[None]:
+    """Let no floating-point error raise inside, whatever the caller has told NumPy.
+
+    Errors are bounded from what over- and underflow leave behind, so these must not stop it.
+    Also a decorator: ``@ordinary_arithmetic()``.
+    """
+    usual = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+    wanted = {name: usual[name] if how == "raise" else how for name, how in np.geterr().items()}
+    with np.errstate(**wanted):  # type: ignore[arg-type]
+        yield
 
 
 def gamma(terms: float) -> float:

@@ -1,22 +1,21 @@
 """What the certified meta-estimators share: fitting, inputs, and questions."""
 
 import operator
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from unswayed._core.compression import distinct_rows
-from unswayed._core.influence import WeightRows
-from unswayed._typing import FloatArray, IntArray
+from unswayed._core.rounding import ordinary_arithmetic
+from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias, count_budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
-from unswayed.certified.label_code import LabelCode
+from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
+from unswayed.certified.label_code import Reading
 from unswayed.certified.question import Limits, Question
 from unswayed.engines.answer import Answer
 from unswayed.engines.auto import AutoEngine
@@ -26,35 +25,23 @@ from unswayed.engines.parameter_box import ParameterBox
 from unswayed.engines.rational import ExactLimits
 from unswayed.engines.rows import FeatureRows, UnitRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
-from unswayed.exceptions import InputError, SolverPrecisionWarning
-from unswayed.inputs import (
-    Schema,
-    as_labels,
-    as_sample_weight,
-    check_numeric_frame,
-    for_pipeline,
-    rows_of_kind,
-)
+from unswayed.exceptions import InputError, LabelPeekError
+from unswayed.inputs import Schema, as_labels, as_sample_weight, rows_of_kind
 from unswayed.learners.accuracy import Scores
-from unswayed.learners.adapters import (
-    LinearModel,
-    as_matrix,
-    before_final,
-    check_blind,
-    check_certifiable,
-    final_estimator,
-    learner_of,
-    own_rows,
-)
+from unswayed.learners.adapters import check_certifiable, fit_final, learner_of
 from unswayed.learners.least_squares import LeastSquares
-from unswayed.learners.protocol import LinearLearner
+from unswayed.learners.refusals import check_weights
+from unswayed.learners.steps import (
+    as_matrix,
+    as_trust,
+    check_features,
+    check_trust,
+    final_estimator,
+    fit_steps,
+)
 
 METHODS = ("auto", "exact", "sandwich", "box")
 
-# Own scores and the wrapped estimator's agree to this, relative to the largest score.
-_PRECISION = 1e-9
-
-_CHECKED = 1000  # rows on which that is checked
 _TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
 
 
@@ -63,33 +50,22 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
     estimator: Any
     bias: LabelBias | None
-    schema_: Schema | None
+    trust: Any
+    fitted_: Fitted
 
     # --- what differs ---------------------------------------------------------------------
 
-    def _encode(self, labels: NDArray[Any]) -> FloatArray:
+    def _read(self, labels: NDArray[Any]) -> Reading:
         raise NotImplementedError
 
-    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
+    def _margins(self, fitted: Fitted, scores: Scores) -> Margins:
         raise NotImplementedError
 
-    def _flip_between(self) -> tuple[float, float] | None:
-        return None
-
-    def _code(self) -> LabelCode:
-        return LabelCode()
-
-    def _margins(self, scores: Scores) -> Margins:
+    def _limits(self, fitted: Fitted) -> Limits:
         raise NotImplementedError
 
-    def _limits(self) -> Limits:
+    def _rule(self, fitted: Fitted) -> dict[str, Any]:
         raise NotImplementedError
-
-    def _rule(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _raw(self, estimator: Any, X: Any) -> FloatArray:
-        return np.asarray(estimator.predict(X), dtype=np.float64).ravel()
 
     def _check_settings(self) -> None:
         if not isinstance(self.bias, LabelBias):
@@ -100,6 +76,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
     # --- fitting --------------------------------------------------------------------------
 
+    @ordinary_arithmetic()
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the wrapped estimator and prepare its certificates.
 
@@ -108,149 +85,98 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         X : array, scipy-sparse matrix, or pandas, polars or pyarrow frame
         y : labels, one per row
         sample_weight : weights, one per row, optional
-        """
-        before = self.__dict__.copy()
-        try:
-            return self._fit(X, y, sample_weight)
-        except BaseException:
-            # What was fitted before still answers: half of a new fit would answer falsely.
-            self.__dict__ = before
-            raise
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        Returns
+        -------
+        self
+        """
         check_certifiable(self.estimator)
         self._check_settings()
-        assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
-        rows = self._validated(X, reset=True)
-        n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        labels = as_labels(y, n_rows)
-        weight = as_sample_weight(sample_weight, n_rows)
-        self.targets_ = self._encode(labels)
-        resolved = self.bias.resolve(
-            self.targets_, X=X, labels=y, flip_between=self._flip_between()
-        )
-        self.estimator_ = clone(self.estimator)
-        self.estimator_.fit(
-            own_rows(self.estimator_, rows),
-            self._labels_to_fit(labels),
-            **self._weight_argument(self.estimator_, weight),
-        )
-        final = final_estimator(self.estimator_)
-        seen = before_final(self.estimator_, rows)
-        features = as_matrix(seen)
-        check_blind(self.estimator_, rows, self._labels_to_fit(labels), features)
-        self.model_ = LinearModel(self.estimator_, learner_of(final, features, weight))
-        self._warned = False
-        self._label_code = self._code()  # now: a bias that is set later counts from the next fit on
-        self._label_size = float(np.abs(self.targets_).max())
-        self.solution_ = self.model_.learner.solve(self.targets_)
-        self.engine_ = ExactEngine(self.model_.learner, resolved)
-        checked = FeatureRows.of(self.model_.learner, features[:_CHECKED])
-        self._check_precision(seen, checked.scores(self.solution_).value)
-        self.auto_ = AutoEngine(self.engine_)
+        fitted = self._fitted(X, y, sample_weight)
+        self._show(fitted)
+        self.fitted_ = fitted  # by one assignment: calls under way keep the one they have
         return self
 
-    @staticmethod
-    def _weight_argument(estimator: Any, weight: FloatArray | None) -> dict[str, FloatArray]:
-        if weight is None:
-            return {}
-        route = ""
-        while isinstance(estimator, Pipeline):
-            step, estimator = estimator.steps[-1]
-            route += f"{step}__"
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise InputError(
-                f"{type(estimator).__name__} takes no sample_weight: put it into the influence"
-            )
-        return {f"{route}sample_weight": weight}
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        """Rows ready for the wrapped estimator: its own business behind a pipeline."""
-        if not reset:
-            check_is_fitted(self)
-            if self.schema_ is not None:
-                self.schema_.check(X)
-        if isinstance(self.estimator, Pipeline):
-            rows = for_pipeline(X)
-            validate_data(self, rows, skip_check_array=True, reset=reset)
-            n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-            if n_rows == 0:
-                raise InputError("X has no rows")
-        else:
-            check_numeric_frame(X)
-            rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
-        if reset:
-            self.schema_ = Schema.of(X)
-            self._training_kind = rows_of_kind(X)
-        return rows
-
-    def _check_precision(self, seen: Any, score: FloatArray) -> None:
-        """Warn, once per fit, if the wrapped estimator and the certificates do not agree.
-
-        A thousand rows show it; all of them would hold a kernel of every pair.
-        """
-        if self._warned:
-            return
-        score = score[:_CHECKED]
-        raw = self._raw(final_estimator(self.estimator_), seen[: len(score)])
-        # Against the labels too: a score that is 0 in theory has no size of its own.
-        scale = max(float(np.abs(raw).max()), self._label_size) or 1.0
-        gap = float(np.abs(score - raw).max()) / scale
-        proven = self.engine_.precision.proven
-        if gap <= _PRECISION and proven:
-            return
-        self._warned = True
-        kind = type(final_estimator(self.estimator_)).__name__
-        message = (
-            f"{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its "
-            "definition asks for, and certificates are about that solution. An iterative solver "
-            "wants a smaller tol, a singular problem alpha > 0"
+    def _fitted(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Fitted:
+        assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
+        trust = as_trust(self.trust)
+        trusted = check_trust(self.estimator, trust)
+        door = type(self)(**self.get_params(deep=False))
+        rows = validated(door, X, reset=True)
+        given = as_labels(y, count_rows(rows))
+        weight = as_sample_weight(sample_weight, len(given))
+        labels = self._read(given)
+        if weight is not None:
+            try:
+                check_weights(given, weight, classes=labels.threshold is not None)
+            except LabelPeekError:
+                if "sample_weight" not in trust:
+                    raise
+                trusted += ("sample_weight",)
+        labels.targets.setflags(write=False)
+        resolved = self.bias.resolve(
+            labels.targets, X=X, labels=y, flip_between=labels.flip_between
         )
-        if not proven:
-            message = (
-                f"this {kind} problem is too close to singular for proofs in double precision: "
-                "every verdict is UNDECIDED unless it is resolved in rational arithmetic "
-                "(resolve='exact'); alpha > 0 would make it regular"
-            )
-        warnings.warn(message, SolverPrecisionWarning, stacklevel=4)
+        estimator = clone(self.estimator)
+        seen = fit_steps(estimator, rows, labels.to_fit)
+        features = as_matrix(seen)
+        final = final_estimator(estimator)
+        fit_final(final, seen, labels.to_fit, weight)
+        check_features(estimator, rows, labels.to_fit, features)
+        learner = learner_of(final, features, weight)
+        engine = ExactEngine(learner, resolved)
+        fitted = Fitted(
+            door=door,
+            schema=Schema.of(X),
+            like=rows_of_kind(X),
+            estimator=estimator,
+            learner=learner,
+            labels=labels,
+            solution=learner.solve(labels.targets),
+            engine=engine,
+            auto=AutoEngine(engine),
+            trusted=trusted,
+        )
+        checked = FeatureRows.of(learner, features[:CHECKED])
+        fitted.check_precision(seen, checked.scores(fitted.solution).value)
+        return fitted
+
+    def _show(self, fitted: Fitted) -> None:
+        """Set the attributes that scikit-learn and people look at; no answer is made of them."""
+        self.__dict__.pop("feature_names_in_", None)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted.door, name):
+                setattr(self, name, getattr(fitted.door, name))
+        self.estimator_ = fitted.estimator
 
     # --- questions ------------------------------------------------------------------------
 
-    def _question(self, X: Any, resolve: str | None) -> Question:
+    def _current(self) -> Fitted:
+        """Return what the last fit left, to be used throughout one call."""
+        check_is_fitted(self)
+        return self.fitted_
+
+    def _question(self, fitted: Fitted, X: Any, resolve: str | None) -> Question:
         self._check_resolve(resolve)
-        rows = self._validated(X, reset=False)
-        seen = before_final(self.estimator_, rows)
+        seen = fitted.features(X)
         features = as_matrix(seen)
         first, group = distinct_rows(features)
-        weights = FeatureRows.of(self.model_.learner, features[first])
-        scores = weights.scores(self.solution_)
-        self._check_precision(seen, scores.value[group])
-        margins, limits = self._margins(scores), self._limits()
-        return self._put(weights, group, scores, margins, limits, X, resolve, self._rule())
-
-    def _put(
-        self,
-        weights: WeightRows,
-        group: IntArray,
-        scores: Scores,
-        margins: Margins,
-        limits: Limits,
-        origin: Any,
-        resolve: str | None,
-        rule: dict[str, Any],
-    ) -> Question:
+        weights = FeatureRows.of(fitted.learner, features[first])
+        scores = weights.scores(fitted.solution)
+        fitted.check_precision(seen, scores.value[group])
         return Question(
-            self.engine_,
-            self.targets_,
-            self._label_code,
+            fitted.engine,
+            fitted.targets,
+            fitted.labels.code,
             weights,
             group,
             scores,
-            margins,
-            limits,
-            origin,
+            self._margins(fitted, scores),
+            self._limits(fitted),
+            X,
             resolve is not None,
-            rule,
+            self._rule(fitted),
+            fitted.trusted,
         )
 
     @staticmethod
@@ -261,11 +187,13 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 "rounding leaves open in rational arithmetic"
             )
 
-    def _budget(self, budget: float | None) -> int:
+    @staticmethod
+    def _budget(fitted: Fitted, budget: float | None) -> int:
         if budget is None:
-            return int(self.engine_.bias.budget)
-        return count_budget(budget, len(self.targets_))
+            return int(fitted.engine.bias.budget)
+        return count_budget(budget, len(fitted.targets))
 
+    @ordinary_arithmetic()
     def certify(
         self,
         X: Any,
@@ -288,31 +216,39 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         resolve : "exact", optional
             Settle rows that are left undecided in rational arithmetic (needs python-flint, extra
             `exact`): slow, and never in doubt.
+
+        Returns
+        -------
+        CertificateSet
         """
-        check_is_fitted(self)
+        fitted = self._current()
         if not isinstance(method, ParameterBox | Sandwich) and method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        count = self._budget(budget)
+        count = self._budget(fitted, budget)
         if not isinstance(method, str):
-            self._check_origin(method, count)
-        question = self._question(X, resolve)
-        answer = self._answer(question, count, method)
+            self._check_origin(fitted, method, count)
+        question = self._question(fitted, X, resolve)
+        answer = self._answer(fitted, question, count, method)
         return question.certificates(answer, count, self._in_words(count))
 
     def _answer(
-        self, question: Question, budget: int, method: str | ParameterBox | Sandwich
+        self,
+        fitted: Fitted,
+        question: Question,
+        budget: int,
+        method: str | ParameterBox | Sandwich,
     ) -> Answer:
         if method == "exact":
             return question.exact(budget)
         rows, margins = question.weights, question.margins
         assert isinstance(rows, FeatureRows)  # noqa: S101  (tells mypy)
         if method == "auto":
-            return self.auto_.answer(rows, margins, budget)
+            return fitted.auto.answer(rows, margins, budget)
+        learner = fitted.linear_learner
         if method == "box":
-            method = self.parameter_box(budget=budget)
+            method = self._parameter_box(fitted, budget)
         elif method == "sandwich":
-            method = self.sandwich(budget=budget)
-        learner = self._linear_learner()
+            method = self._sandwich(fitted, budget, MAX_ANCHORS)
         directions = rows.directions(slice(None))
         if isinstance(method, ParameterBox):
             sizes = learner.direction_sizes(directions)
@@ -320,19 +256,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         assert isinstance(method, Sandwich)  # noqa: S101
         return method.answer(directions, margins, sharp=True)
 
-    def _linear_learner(self) -> LinearLearner:
-        check_is_fitted(self)
-        if not self.engine_.has_parameters:
-            raise InputError(
-                f"{type(final_estimator(self.estimator_)).__name__} has no coefficients; "
-                "certify its predictions with method='auto' or 'exact' instead"
-            )
-        learner: LinearLearner = self.model_.learner  # type: ignore[assignment]
-        return learner
-
-    def _check_origin(self, bounds: ParameterBox | Sandwich, budget: int) -> None:
+    @staticmethod
+    def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: int) -> None:
         kind = type(bounds).__name__
-        if bounds.fingerprint != self.engine_.fingerprint:
+        if bounds.fingerprint != fitted.engine.fingerprint:
             raise InputError(
                 f"this {kind} was built from another model or bias than this one; bounds prove "
                 f"nothing beyond what they were built from: build one from this model"
@@ -343,22 +270,32 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 f"asked for; pass budget={bounds.budget}, or build one for {budget}"
             )
 
+    @ordinary_arithmetic()
     def parameter_box(self, *, budget: float | None = None) -> ParameterBox:
         """Build the box of all parameters the bias can lead to (paper, section 5).
 
         It needs no test rows; pass it to `certify` as `method` to use it again and again.
+
+        Parameters
+        ----------
+        budget : int or float, optional
+            Instead of the bias's own.
+
+        Returns
+        -------
+        ParameterBox
         """
-        learner = self._linear_learner()
-        names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
+        fitted = self._current()
+        return self._parameter_box(fitted, self._budget(fitted, budget))
+
+    @staticmethod
+    def _parameter_box(fitted: Fitted, budget: int) -> ParameterBox:
+        learner, names = fitted.linear_learner, fitted.names
         names += ("mean prediction",) * (learner.n_parameters - len(names))
-        values = self._parameters(learner.n_parameters)
-        return ParameterBox.build(self.engine_, self._budget(budget), values, names)
+        values = fitted.parameters(learner.n_parameters)
+        return ParameterBox.build(fitted.engine, budget, values, names)
 
-    def _parameters(self, count: int) -> Scores:
-        """The first `count` parameters in the user's units."""
-        learner = self._linear_learner()
-        return UnitRows(learner, count).scores(self.solution_)
-
+    @ordinary_arithmetic()
     def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
 
@@ -371,20 +308,30 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             Instead of the bias's own.
         max_anchors : int
             Bound on the number of anchors, and so on memory; 0 means boxes only.
+
+        Returns
+        -------
+        Sandwich
         """
-        learner = self._linear_learner()
+        fitted = self._current()
+        if operator.index(max_anchors) < 0:
+            raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
+        return self._sandwich(fitted, self._budget(fitted, budget), int(max_anchors))
+
+    def _sandwich(self, fitted: Fitted, budget: int, max_anchors: int) -> Sandwich:
+        learner = fitted.linear_learner
         if not isinstance(learner, LeastSquares):
             raise InputError(
                 "there are fewer training rows than features, so that exact certificates are "
                 "cheaper than any bound: use method='exact'"
             )
-        if operator.index(max_anchors) < 0:
-            raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
-        made = Sandwich(self.engine_, self._budget(budget), int(max_anchors))
+        made = Sandwich(fitted.engine, budget, max_anchors)
         step = max(1, learner.n_rows // _TRAINING_SAMPLE)
         return made.choose_anchors(
             learner.training_directions(slice(None, None, step)),
-            lambda directions: self._margins(learner.direction_scores(directions, self.solution_)),
+            lambda directions: self._margins(
+                fitted, learner.direction_scores(directions, fitted.solution)
+            ),
         )
 
     def minimum_budget(self, X: Any, *, resolve: str | None = None) -> FloatArray:
@@ -398,9 +345,14 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         X : rows, of the same columns as the training rows
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
+
+        Returns
+        -------
+        array
         """
         return self.minimum_budgets(X, resolve=resolve).low
 
+    @ordinary_arithmetic()
     def minimum_budgets(self, X: Any, *, resolve: str | None = None) -> MinimumBudgets:
         """Minimum budgets from `low` to `high`, which differ only where rounding hides them.
 
@@ -408,9 +360,14 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         ----------
         X, resolve
             As for `minimum_budget`.
-        """
-        return self._question(X, resolve).minimum_budgets()
 
+        Returns
+        -------
+        MinimumBudgets
+        """
+        return self._question(self._current(), X, resolve).minimum_budgets()
+
+    @ordinary_arithmetic()
     def certify_coefficients(
         self, *, budget: float | None = None, resolve: str | None = None
     ) -> CertificateSet:
@@ -422,24 +379,33 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             Instead of the bias's own.
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
+
+        Returns
+        -------
+        CertificateSet
+            One entry per coefficient, with their names.
         """
         self._check_resolve(resolve)
-        learner = self._linear_learner()
-        values = self._parameters(learner.n_features)
-        question = self._put(
+        fitted = self._current()
+        learner = fitted.linear_learner
+        values = fitted.parameters(learner.n_features)
+        question = Question(
+            fitted.engine,
+            fitted.targets,
+            fitted.labels.code,
             UnitRows(learner, learner.n_features),
             np.arange(learner.n_features),
             values,
             sign_margins(values),
             ExactLimits.sign,
-            self._training_kind,
-            resolve,
+            fitted.like,
+            resolve is not None,
             {"task": "coefficients"},
+            fitted.trusted,
         )
-        count = self._budget(budget)
-        names = self.model_.feature_names(getattr(self, "feature_names_in_", None))
+        count = self._budget(fitted, budget)
         words = f"same sign if {self._wrong(count)}"
-        return question.certificates(question.exact(count), count, words, names)
+        return question.certificates(question.exact(count), count, words, fitted.names)
 
     def _wrong(self, budget: int) -> str:
         labels = "label is" if budget == 1 else "labels are"

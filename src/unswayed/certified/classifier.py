@@ -1,5 +1,6 @@
 """CertifiedClassifier: a binary classifier whose predictions come with proofs."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -8,16 +9,18 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import RidgeClassifier
 
+from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
-from unswayed.certified.label_code import LabelCode
+from unswayed.certified.fitted import Fitted
+from unswayed.certified.label_code import LabelCode, Reading
 from unswayed.certified.question import Limits
 from unswayed.engines.margins import Margins, threshold_margins
 from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
 from unswayed.learners.accuracy import Scores
-from unswayed.learners.adapters import final_estimator
+from unswayed.learners.steps import final_estimator
 
 
 class CertifiedClassifier(ClassifierMixin, Certified):
@@ -31,6 +34,9 @@ Pipeline that ends in one
         RidgeClassifier on -1 and 1, deciding at 0.
     bias : LabelBias
         Which labels may be wrong. Offsets of `shifts` and `intervals` are in the numbers above.
+    trust : str or sequence of str
+        What you vouch for, by name, because it cannot be seen here that no label had a part in
+        it: "sample_weight", or steps that were fitted elsewhere. Certificates say so.
 
     Attributes
     ----------
@@ -57,11 +63,18 @@ Pipeline that ends in one
     ('1 label change moves the score to 0.5', ['no'])
     """
 
-    def __init__(self, estimator: Any, *, bias: LabelBias | None = None) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        bias: LabelBias | None = None,
+        trust: str | Sequence[str] = (),
+    ) -> None:
         self.estimator = estimator
         self.bias = bias
+        self.trust = trust
 
-    def _encode(self, labels: NDArray[Any]) -> FloatArray:
+    def _read(self, labels: NDArray[Any]) -> Reading:
         if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
             # The wording is scikit-learn's: its own checks look for it.
             raise InputError(
@@ -75,48 +88,65 @@ Pipeline that ends in one
                 f"y has {what}. Only binary classification is supported: the labels must take "
                 "exactly two values"
             )
-        self.classes_ = classes
         signed = isinstance(final_estimator(self.estimator), RidgeClassifier)
-        self.threshold_ = 0.0 if signed else 0.5
-        positive = labels == classes[1]
-        return np.where(positive, 1.0, -1.0 if signed else 0.0)
-
-    def _signed(self) -> bool:
-        return self.threshold_ == 0.0
-
-    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
-        return labels if self._signed() else self.targets_
-
-    def _flip_between(self) -> tuple[float, float]:
-        return (-1.0, 1.0) if self._signed() else (0.0, 1.0)
-
-    def _code(self) -> LabelCode:
+        targets = np.where(labels == classes[1], 1.0, -1.0 if signed else 0.0)
         flips = self.bias is not None and self.bias.kind == "flips"
-        return LabelCode(self.classes_, shifted=not flips)
+        return Reading(
+            targets,
+            labels if signed else targets,
+            LabelCode(classes, shifted=not flips),
+            flip_between=(-1.0, 1.0) if signed else (0.0, 1.0),
+            threshold=0.0 if signed else 0.5,
+        )
 
-    def _margins(self, scores: Scores) -> Margins:
-        return threshold_margins(scores, self.threshold_)
+    def _show(self, fitted: Fitted) -> None:
+        super()._show(fitted)
+        self.classes_ = fitted.labels.code.classes
+        self.threshold_ = fitted.labels.threshold
 
-    def _limits(self) -> Limits:
-        return partial(ExactLimits.threshold, threshold=self.threshold_)
+    def _margins(self, fitted: Fitted, scores: Scores) -> Margins:
+        return threshold_margins(scores, _threshold(fitted))
 
-    def _rule(self) -> dict[str, Any]:
-        return {"task": "classification", "threshold": self.threshold_}
+    def _limits(self, fitted: Fitted) -> Limits:
+        return partial(ExactLimits.threshold, threshold=_threshold(fitted))
 
-    def _raw(self, estimator: Any, X: Any) -> FloatArray:
-        if self._signed():
-            return np.asarray(estimator.decision_function(X), dtype=np.float64).ravel()
-        return super()._raw(estimator, X)
+    def _rule(self, fitted: Fitted) -> dict[str, Any]:
+        return {"task": "classification", "threshold": _threshold(fitted)}
 
+    @ordinary_arithmetic()
     def decision_function(self, X: Any) -> FloatArray:
-        """Score minus threshold: positive for the second class."""
-        rows = self._validated(X, reset=False)
-        return self._raw(self.estimator_, rows) - self.threshold_
+        """Score minus threshold: positive for the second class.
 
+        Parameters
+        ----------
+        X : rows, of the same columns as the training rows
+
+        Returns
+        -------
+        array
+        """
+        return self._decide(self._current(), X)
+
+    @staticmethod
+    def _decide(fitted: Fitted, X: Any) -> FloatArray:
+        return fitted.raw(fitted.features(X)) - _threshold(fitted)
+
+    @ordinary_arithmetic()
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row, exactly the wrapped estimator's."""
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        """Class of each row, exactly the wrapped estimator's.
+
+        Parameters
+        ----------
+        X : rows, of the same columns as the training rows
+
+        Returns
+        -------
+        array
+        """
+        fitted = self._current()
+        positive = self._decide(fitted, X) > 0
+        classes: Any = fitted.labels.code.classes
+        return np.asarray(classes[positive.astype(np.intp)])
 
     def _in_words(self, budget: int) -> str:
         return f"same class if {self._wrong(budget)}"
@@ -125,3 +155,8 @@ Pipeline that ends in one
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _threshold(fitted: Fitted) -> float:
+    assert fitted.labels.threshold is not None  # noqa: S101  (labels are classes)
+    return fitted.labels.threshold

@@ -22,3 +22,27 @@ class LabelCode:
         if self.classes is None or self.shifted:
             return targets
         return np.asarray(self.classes[(targets == self.positive).astype(np.intp)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """Training labels as a model reads them.
+
+    Attributes
+    ----------
+    targets : (n,) array
+        Labels as numbers, which scores are linear in.
+    to_fit : (n,) array
+        What the wrapped estimator is trained on.
+    code : LabelCode
+    flip_between : pair of float, optional
+        The numbers that stand for two classes.
+    threshold : float, optional
+        The decision is ``score > threshold``, where labels are classes.
+    """
+
+    targets: FloatArray
+    to_fit: NDArray[Any]
+    code: LabelCode
+    flip_between: tuple[float, float] | None = None
+    threshold: float | None = None

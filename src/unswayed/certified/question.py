@@ -11,7 +11,7 @@ import numpy as np
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import WeightRows
-from unswayed._core.rounding import above, below
+from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
@@ -42,6 +42,7 @@ class Question:
     origin: Any  # the user's rows: a frame of their library is given back
     resolve: bool  # in rational arithmetic, what rounding leaves open
     rule: dict[str, Any]  # what must stay: the task, and its threshold or radius
+    trusted: tuple[str, ...] = ()  # what the caller vouched for
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 
     # --- rational arithmetic --------------------------------------------------------------
@@ -101,6 +102,7 @@ class Question:
             verdict=answer.verdict[self.group],
             budget=budget,
             question=question,
+            trusted=self.trusted,
             method_=answer.method[self.group],
             names=names,
             source=self,
@@ -124,6 +126,7 @@ class Question:
             ):  # fmt: skip
                 columns[name][at] = value
 
+    @ordinary_arithmetic()
     def minimum_budgets(self) -> MinimumBudgets:
         """Least number of wrong labels that overturns each row."""
         found = self.engine.minimum_budget(self.weights, self.margins)
@@ -141,6 +144,7 @@ class Question:
         above -= Fraction(self.rule.get("threshold", 0.0))
         return int(above > 0) - int(above < 0 and "threshold" not in self.rule)
 
+    @ordinary_arithmetic()
     def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
         """Smallest set of label changes that overturns a row: rows, offsets, the score then.
 

@@ -1,23 +1,30 @@
 """CertifiedRegressor: a regressor whose predictions come with proofs."""
 
 import numbers
+import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
 
+from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
+from unswayed.certified.fitted import Fitted
+from unswayed.certified.label_code import LabelCode, Reading
 from unswayed.certified.question import Limits
+from unswayed.doubles import as_doubles
 from unswayed.engines.margins import Margins, radius_margins
 from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
 from unswayed.learners.accuracy import Scores
-from unswayed.learners.adapters import final_estimator
+from unswayed.learners.steps import final_estimator
 
 
 class CertifiedRegressor(RegressorMixin, Certified):
@@ -31,6 +38,9 @@ in one
         Which labels may be wrong.
     radius : float
         How far a prediction may move, either way, and still count as the same.
+    trust : str or sequence of str
+        What you vouch for, by name, because it cannot be seen here that no label had a part in
+        it: "sample_weight", or steps that were fitted elsewhere. Certificates say so.
 
     Attributes
     ----------
@@ -49,11 +59,17 @@ in one
     """
 
     def __init__(
-        self, estimator: Any, *, bias: LabelBias | None = None, radius: float | None = None
+        self,
+        estimator: Any,
+        *,
+        bias: LabelBias | None = None,
+        radius: float | None = None,
+        trust: str | Sequence[str] = (),
     ) -> None:
         self.estimator = estimator
         self.bias = bias
         self.radius = radius
+        self.trust = trust
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -63,52 +79,74 @@ in one
                 f"{type(final).__name__} predicts classes, not numbers; wrap it in "
                 "CertifiedClassifier"
             )
-        self._check_radius()
+        if self.radius is not None:
+            _as_radius(self.radius)
 
-    def _check_radius(self) -> None:
-        radius: Any = self.radius
-        number = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
-        if radius is not None and not (number and 0 <= radius < np.inf):
-            raise InputError(
-                f"radius must be a finite number and not negative, got {radius!r}; it is how "
-                "far a prediction may move and still count as the same"
-            )
-
-    def _encode(self, labels: NDArray[Any]) -> FloatArray:
+    def _read(self, labels: NDArray[Any]) -> Reading:
         if not (labels.dtype.kind in "biuf" or all(isinstance(y, numbers.Number) for y in labels)):
             raise InputError(
                 f"y holds {labels.dtype} values but a regressor needs numbers; "
                 "for classes use CertifiedClassifier"
             )
-        return labels.astype(np.float64)
+        targets = as_doubles(labels, "y")
+        return Reading(targets, targets, LabelCode())
 
-    def _labels_to_fit(self, labels: NDArray[Any]) -> NDArray[Any]:
-        return self.targets_
+    def _margins(self, fitted: Fitted, scores: Scores) -> Margins:
+        return radius_margins(len(scores.value), self._asked_radius())
 
-    def _margins(self, scores: Scores) -> Margins:
+    def _asked_radius(self) -> float:
         if self.radius is None:
             raise InputError(
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
-        self._check_radius()
-        return radius_margins(len(scores.value), float(self.radius))
+        return _as_radius(self.radius)
 
-    def _limits(self) -> Limits:
-        return partial(_within, float(self.radius))  # type: ignore[arg-type]
+    def _limits(self, fitted: Fitted) -> Limits:
+        return partial(_within, self._asked_radius())
 
-    def _rule(self) -> dict[str, Any]:
-        return {"task": "regression", "radius": float(self.radius)}  # type: ignore[arg-type]
+    def _rule(self, fitted: Fitted) -> dict[str, Any]:
+        return {"task": "regression", "radius": self._asked_radius()}
 
+    @ordinary_arithmetic()
     def predict(self, X: Any) -> FloatArray:
-        """Prediction of each row, exactly the wrapped estimator's."""
-        rows = self._validated(X, reset=False)
-        return self._raw(self.estimator_, rows)
+        """Prediction of each row, exactly the wrapped estimator's.
+
+        Parameters
+        ----------
+        X : rows, of the same columns as the training rows
+
+        Returns
+        -------
+        array
+        """
+        fitted = self._current()
+        return fitted.raw(fitted.features(X))
 
     def _in_words(self, budget: int) -> str:
-        return f"within {self.radius:g} if {self._wrong(budget)}"
+        return f"within {self._asked_radius():g} if {self._wrong(budget)}"
 
 
 def _within(radius: float, _: Fraction) -> ExactLimits:
     """Limits that are the same for every score."""
     return ExactLimits.radius(radius)
+
+
+def _as_radius(radius: Any) -> float:
+    """Return a radius as a double; raise if it is not one."""
+    number = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
+    if not (number and 0 <= radius < np.inf):
+        raise InputError(
+            f"radius must be a finite number and not negative, got {radius!r}; it is how far a "
+            "prediction may move and still count as the same"
+        )
+    try:
+        value = float(radius)
+    except OverflowError:
+        value = np.inf
+    if value != radius:
+        raise InputError(
+            f"no double is the radius {shown(radius)}, and a proof for the nearest one would be "
+            f"about another question; pass a float, such as {min(value, sys.float_info.max)!r}"
+        )
+    return value

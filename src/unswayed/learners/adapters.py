@@ -1,22 +1,17 @@
 """From a scikit-learn estimator or pipeline to a learner the engine understands."""
 
-from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.validation import check_array
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from unswayed._typing import FloatArray, Matrix
-from unswayed.exceptions import InputError, LabelPeekError
+from unswayed.doubles import as_doubles
+from unswayed.exceptions import InputError
 from unswayed.learners.given import GivenInfluence
 from unswayed.learners.kernel import KernelLearner
 from unswayed.learners.least_squares import LeastSquares
@@ -25,74 +20,13 @@ from unswayed.learners.refusals import (
     check_final,
     check_parameters,
     check_step,
-    is_known_blind,
     refuse_nonlinear,
 )
 from unswayed.learners.smoother import LinearSmoother
+from unswayed.learners.steps import final_estimator, may_write, transformers
 from unswayed.learners.wide import WideLeastSquares
 
 _LINEAR = (LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother)
-
-
-def final_estimator(estimator: Any) -> Any:
-    """Return the last step of a pipeline, or the estimator itself."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return estimator
-
-
-def own_rows(estimator: Any, X: Any) -> Any:
-    """X, or a copy of it for an estimator that may write into its rows or keep them.
-
-    Features are computed from the same rows again, and a caller may change theirs later.
-    """
-    final = final_estimator(estimator)
-    kept = {KernelRidge: "kernel", LinearSmoother: "influence"}.get(type(final))
-    keeps = kept is not None and getattr(final, kept) != "precomputed"
-    writes = any(
-        isinstance(value, bool | np.bool_)
-        and not value
-        and name.rsplit("__", maxsplit=1)[-1] in ("copy", "copy_X")
-        for name, value in estimator.get_params().items()
-    )
-    steps = _transformers(_steps_before(estimator))
-    # Functions and strangers may do anything with what they are given.
-    unknown = any(isinstance(s, FunctionTransformer) or not is_known_blind(s) for _, s in steps)
-    return deepcopy(X) if keeps or writes or unknown else X
-
-
-def before_final(estimator: Any, X: Any) -> Any:
-    """Rows as the final step of a fitted pipeline sees them."""
-    if isinstance(estimator, Pipeline):
-        X = own_rows(estimator, X)
-    while isinstance(estimator, Pipeline):
-        X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-        estimator = estimator.steps[-1][1]
-    return X
-
-
-def _steps_before(estimator: Any) -> list[tuple[str, Any]]:
-    steps: list[tuple[str, Any]] = []
-    while isinstance(estimator, Pipeline):
-        steps += estimator.steps[:-1]
-        estimator = estimator.steps[-1][1]
-    return steps
-
-
-def _transformers(steps: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Every transformer in nested pipelines, unions and column transformers."""
-    for name, step in steps:
-        if step is None or isinstance(step, str):  # "passthrough", "drop"
-            continue
-        if isinstance(step, Pipeline):
-            yield from _transformers(step.steps)
-        elif isinstance(step, FeatureUnion):
-            yield from _transformers(step.transformer_list)
-        elif isinstance(step, ColumnTransformer):
-            yield from _transformers([(inner, each) for inner, each, _ in step.transformers])
-            yield from _transformers([("remainder", step.remainder)])
-        else:
-            yield name, step
 
 
 def check_certifiable(estimator: Any) -> None:
@@ -104,96 +38,63 @@ def check_certifiable(estimator: Any) -> None:
         )
     if not hasattr(estimator, "fit"):
         raise refuse_nonlinear(estimator)
-    for name, step in _transformers(_steps_before(estimator)):
+    for name, step in transformers(estimator):
         check_step(name, step)
     final = final_estimator(estimator)
     check_final(final)
     if type(final) not in _LINEAR:
         raise refuse_nonlinear(final)
     check_parameters(final)
+    if hasattr(final, "alpha"):
+        _one_alpha(final)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearModel:
-    """A fitted estimator seen as linear in its labels."""
+def feature_names(estimator: Any, names: Any, n_features: int) -> tuple[str, ...]:
+    """Names of the final estimator's features.
 
-    estimator: Any
-    learner: Learner
+    Parameters
+    ----------
+    estimator : fitted estimator or pipeline
+    names : sequence of str, or None
+        Of its input columns, where they have names.
+    n_features : int
+        How many features the final estimator has.
 
-    def feature_names(self, names: Any) -> tuple[str, ...]:
-        """Names of the final estimator's features, given those of the input."""
-        inner = self.estimator
-        while isinstance(inner, Pipeline):
-            if len(inner.steps) > 1:
-                try:
-                    names = inner[:-1].get_feature_names_out(names)
-                except AttributeError:  # a transformer that does not name what it makes
-                    names = None
-            inner = inner.steps[-1][1]
-        if names is None:
-            names = [f"x{j}" for j in range(self.learner.n_features)]  # type: ignore[attr-defined]
-        return tuple(str(name) for name in names)
-
-
-def as_matrix(X: Any) -> Matrix:
-    """Rows as float64, dense in C order or canonical CSR: equal rows then have equal bits."""
-    found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
-    if hasattr(found, "indptr"):
-        found = sparse.csr_array(found, copy=True)
-        found.sum_duplicates()
-        found.eliminate_zeros()
-    return found
-
-
-def _transformed(steps: list[tuple[str, Any]], X: Any, y: Any, *, at_once: bool) -> Matrix:
-    """Features that fresh copies of the steps make of X; `at_once` as a pipeline trains them."""
-    for _, step in steps:
-        if step is None or isinstance(step, str):
-            continue
-        fresh = clone(step)
-        if at_once and hasattr(fresh, "fit_transform"):
-            X = fresh.fit_transform(X, y)
-        else:
-            X = fresh.fit(X, y).transform(X)
-    return as_matrix(X)
-
-
-def check_blind(estimator: Any, X: Any, labels: Any, features: Matrix) -> None:
-    """Raise if a transformer that is not known to be blind makes other features of other labels.
-
-    It is tried without labels, with the given ones and with these in reverse. That is a test and
-    no proof: what reacts to other changes only would pass.
+    Returns
+    -------
+    tuple of str
     """
-    steps = _steps_before(estimator)
-    strangers = [(n, s) for n, s in _transformers(steps) if not is_known_blind(s)]
-    if not strangers:
-        return
-    names = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in strangers)
-    try:
-        differ = any(
-            found.shape != features.shape or abs(found - features).max() > 0
-            for found in (
-                _transformed(steps, own_rows(estimator, X), y, at_once=at_once)
-                for y, at_once in (
-                    (None, False),
-                    (None, True),
-                    (labels, True),
-                    (labels[::-1], True),
-                )
-            )
+    while type(estimator) is Pipeline:
+        if len(estimator.steps) > 1:
+            try:
+                names = estimator[:-1].get_feature_names_out(names)
+            except AttributeError:  # a transformer that does not name what it makes
+                names = None
+        estimator = estimator.steps[-1][1]
+    if names is None:
+        names = [f"x{j}" for j in range(n_features)]
+    return tuple(str(name) for name in names)
+
+
+def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None) -> None:
+    """Fit a final estimator on features that stay as they are.
+
+    Parameters
+    ----------
+    final : estimator
+    features : rows, as the steps before it make them
+    labels : array
+    weight : (n,) array, optional
+    """
+    if weight is not None and not has_fit_parameter(final, "sample_weight"):
+        raise InputError(
+            f"{type(final).__name__} takes no sample_weight: put it into the influence"
         )
-    except Exception as error:  # a transformer of the user's own may raise anything
-        raise LabelPeekError(
-            f"step {names} cannot be fitted without labels ({error}), so it may look at them and "
-            "the certificate could be false; drop the step, or fit it on data outside the "
-            "training set"
-        ) from error
-    if differ:
-        raise LabelPeekError(
-            f"step {names} gives other features when fitted without labels or with others, so it "
-            "looks at them (or is random: then set its random_state) and the certificate would be "
-            "false; drop the step, or fit it on data outside the training set"
-        )
+    # It may write into its rows, or keep them while the caller changes theirs.
+    kept = {KernelRidge: "kernel", LinearSmoother: "influence"}.get(type(final))
+    keeps = kept is not None and getattr(final, kept) != "precomputed"
+    rows = deepcopy(features) if keeps or may_write(final) else features
+    final.fit(rows, labels, **({} if weight is None else {"sample_weight": weight}))
 
 
 def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -> Learner:
@@ -214,7 +115,7 @@ def learner_of(final: Any, features: Matrix, sample_weight: FloatArray | None) -
 
 
 def _one_alpha(final: Any) -> float:
-    alpha = np.atleast_1d(np.asarray(final.alpha, dtype=np.float64))
+    alpha = as_doubles(final.alpha, "alpha").reshape(-1)
     if alpha.size != 1:
         raise InputError(f"alpha has {alpha.size} values but there is one target; pass one number")
     if not 0 <= alpha[0] < np.inf:  # scikit-learn checks single numbers, not arrays

@@ -2,29 +2,21 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
+from unswayed._typing import FloatArray
 from unswayed.exceptions import LabelPeekError, NotLinearError
+from unswayed.learners.steps import is_from_sklearn, is_known_blind
 
 CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, unswayed.LinearSmoother, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
-# Transformers of scikit-learn that never look at y, by name: no import is paid for them.
-_BLIND = frozenset(
-    """
-    AdditiveChi2Sampler Binarizer CountVectorizer DictVectorizer FactorAnalysis FastICA
-    FeatureAgglomeration FeatureHasher FunctionTransformer GaussianRandomProjection
-    HashingVectorizer IncrementalPCA KBinsDiscretizer KNNImputer KernelCenterer KernelPCA
-    LatentDirichletAllocation MaxAbsScaler MinMaxScaler MissingIndicator NMF Normalizer Nystroem
-    OneHotEncoder OrdinalEncoder PCA PolynomialCountSketch PolynomialFeatures PowerTransformer
-    QuantileTransformer RBFSampler RobustScaler SimpleImputer SkewedChi2Sampler
-    SparseRandomProjection SplineTransformer StandardScaler TfidfTransformer TfidfVectorizer
-    TruncatedSVD VarianceThreshold
-    """.split()
-)
+_ROUNDED = 1e-9  # weights of a class that differ by less were meant to be the same
 
 _PEEKING_REASONS = {
     "TransformedTargetRegressor": "transforms the labels before it fits",
@@ -35,10 +27,6 @@ _PEEKING_REASONS = {
     "CalibratedClassifierCV": "calibrates its scores on the labels",
     "TargetEncoder": "encodes categories by their labels",
 }
-
-
-def _from_sklearn(estimator: Any) -> bool:
-    return type(estimator).__module__.split(".")[0] == "sklearn"
 
 
 def _is_selector(step: Any) -> bool:
@@ -91,13 +79,36 @@ def check_parameters(estimator: Any) -> None:
         raise NotLinearError(
             f"{kind}(class_weight={weight!r}) weighs each row by its label, so changing a label "
             "changes the weights too and the score is not linear in the labels; "
-            "pass class_weight=None, or sample_weight to fit"
+            "pass class_weight=None (weights that were fixed before the labels were seen, such as "
+            "those of a survey, go to fit as sample_weight)"
         )
 
 
-def is_known_blind(step: Any) -> bool:
-    """Whether a transformer is known never to look at the labels."""
-    return _from_sklearn(step) and type(step).__name__ in _BLIND
+def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) -> None:
+    """Raise if sample weights look as if they were made from the labels.
+
+    Parameters
+    ----------
+    labels, weight : (n,) arrays
+    classes : bool
+        Whether labels are classes. Of numbers, at least every second must have an equal: where
+        all are different, any weights are one per label.
+    """
+    values, group = np.unique(labels, return_inverse=True)
+    if not classes and 2 * len(values) > len(labels):
+        return
+    low, high = np.full(len(values), np.inf), np.zeros(len(values))
+    np.minimum.at(low, group, weight)
+    np.maximum.at(high, group, weight)
+    near = 1.0 - _ROUNDED
+    if (low >= near * high).all() and low.min() < near * high.max():
+        what = "class" if classes else "label"
+        raise LabelPeekError(
+            f"sample_weight has one value per {what}, as weights that balance classes have: if "
+            "they were computed from the labels, changing a label changes the weights too and the "
+            "certificate would be false; leave them out, or pass trust='sample_weight' if they "
+            "were fixed before the labels were seen (the certificate will say so)"
+        )
 
 
 def check_step(name: str, step: Any) -> None:
@@ -107,7 +118,7 @@ def check_step(name: str, step: Any) -> None:
         kind in _PEEKING_REASONS
         or _is_search(step)
         or get_tags(step).target_tags.required
-        or (_from_sklearn(step) and hasattr(step, "transform") and is_classifier(step))
+        or (is_from_sklearn(step) and hasattr(step, "transform") and is_classifier(step))
         or _is_selector(step)
     )
     if needs_labels:

@@ -1,0 +1,167 @@
+"""What a fit leaves behind: one object that never changes.
+
+A new fit makes a new one and puts it in the old one's place by one assignment. Every call takes
+the one it finds and keeps to it, so that no answer is made of two fits.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import validate_data
+
+from unswayed._typing import FloatArray
+from unswayed.certified.label_code import Reading
+from unswayed.doubles import refuse_masked
+from unswayed.engines.auto import AutoEngine
+from unswayed.engines.exact import ExactEngine
+from unswayed.engines.rows import UnitRows
+from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.inputs import Schema, check_numeric_frame, for_pipeline
+from unswayed.learners.accuracy import Scores, Solution
+from unswayed.learners.adapters import feature_names
+from unswayed.learners.protocol import Learner, LinearLearner
+from unswayed.learners.steps import final_estimator, transform_rows
+
+# Own scores and the wrapped estimator's agree to this, relative to the largest score.
+_PRECISION = 1e-9
+
+CHECKED = 1000
+"""Rows on which that is checked: a thousand show it; all would hold a kernel of every pair."""
+
+
+def validated(door: Any, X: Any, *, reset: bool) -> Any:
+    """Return rows ready for the wrapped estimator: behind a pipeline, its own business.
+
+    Parameters
+    ----------
+    door : meta-estimator
+        One that nobody else has: it remembers the columns of the training rows (`reset`).
+    X : rows
+    reset : bool
+    """
+    refuse_masked(X, "X")
+    if type(door.estimator) is not Pipeline:
+        check_numeric_frame(X)
+        try:
+            return validate_data(door, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        except OverflowError:
+            raise InputError("X holds a number that is too large for a double") from None
+    rows = for_pipeline(X)
+    validate_data(door, rows, skip_check_array=True, reset=reset)
+    if count_rows(rows) == 0:
+        raise InputError("X has no rows")
+    return rows
+
+
+def count_rows(rows: Any) -> int:
+    """Return how many rows there are."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model and what its certificates start from.
+
+    Attributes
+    ----------
+    door : meta-estimator
+        Unfitted, but for the columns it was shown: it checks those of other rows.
+    schema : Schema or None
+        Kinds of the columns, where they came in a frame.
+    like : frame or None
+        No rows of the training frame's library.
+    estimator : the fitted estimator
+    learner : Learner
+        The same as the engines see it.
+    labels : Reading
+    solution : Solution
+    engine : ExactEngine
+    auto : AutoEngine
+    trusted : tuple of str
+        What the caller vouched for.
+    """
+
+    door: Any
+    schema: Schema | None
+    like: Any
+    estimator: Any
+    learner: Learner
+    labels: Reading
+    solution: Solution
+    engine: ExactEngine
+    auto: AutoEngine
+    trusted: tuple[str, ...]
+    _told: set[str] = field(default_factory=set)  # warnings are given once per fit
+
+    @property
+    def final(self) -> Any:
+        """The fitted final estimator."""
+        return final_estimator(self.estimator)
+
+    @property
+    def targets(self) -> FloatArray:
+        """Training labels as numbers."""
+        return self.labels.targets
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the final estimator's features."""
+        given = getattr(self.door, "feature_names_in_", None)
+        return feature_names(self.estimator, given, self.linear_learner.n_features)
+
+    @property
+    def linear_learner(self) -> LinearLearner:
+        """The learner, if it has coefficients."""
+        if not self.engine.has_parameters:
+            raise InputError(
+                f"{type(self.final).__name__} has no coefficients; certify its predictions with "
+                "method='auto' or 'exact' instead"
+            )
+        learner: LinearLearner = self.learner  # type: ignore[assignment]
+        return learner
+
+    def parameters(self, count: int) -> Scores:
+        """Return the first `count` parameters, in the user's units."""
+        return UnitRows(self.linear_learner, count).scores(self.solution)
+
+    def features(self, X: Any) -> Any:
+        """Return rows of the user's as the final estimator sees them."""
+        if self.schema is not None:
+            self.schema.check(X)
+        return transform_rows(self.estimator, validated(self.door, X, reset=False))
+
+    def raw(self, features: Any) -> FloatArray:
+        """Return what the wrapped estimator itself says of such rows: scores before a threshold."""
+        signed = self.labels.threshold == 0.0
+        score = self.final.decision_function if signed else self.final.predict
+        return np.asarray(score(features), dtype=np.float64).ravel()
+
+    def check_precision(self, features: Any, score: FloatArray) -> None:
+        """Warn, once per fit, if the wrapped estimator and the certificates do not agree."""
+        if self._told:
+            return
+        score = score[:CHECKED]
+        raw = self.raw(features[: len(score)])
+        # Against the labels too: a score that is 0 in theory has no size of its own.
+        scale = max(float(np.abs(raw).max()), float(np.abs(self.targets).max())) or 1.0
+        gap = float(np.abs(score - raw).max()) / scale
+        proven = self.engine.precision.proven
+        if gap <= _PRECISION and proven:
+            return
+        kind = type(self.final).__name__
+        message = (
+            f"{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its "
+            "definition asks for, and certificates are about that solution. An iterative solver "
+            "wants a smaller tol, a singular problem alpha > 0"
+        )
+        if not proven:
+            message = (
+                f"this {kind} problem is too close to singular for proofs in double precision: "
+                "every verdict is UNDECIDED unless it is resolved in rational arithmetic "
+                "(resolve='exact'); alpha > 0 would make it regular"
+            )
+        self._told.add(message)
+        warnings.warn(message, SolverPrecisionWarning, stacklevel=4)

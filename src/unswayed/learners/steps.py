@@ -1,0 +1,360 @@
+"""Steps before the final estimator: which may look at labels, and the features they make.
+
+A certificate holds for a pipeline only if no label has a part in its features. That is known of
+scikit-learn's own transformers, by their exact type: a subclass may do anything. Every other step
+is tried: fitted again without labels and with others, it must make the same features, bit by bit.
+A step whose copies stay fitted (`FrozenEstimator`) cannot be tried, so somebody has to vouch for
+it by name.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import shuffle
+from sklearn.utils.validation import check_array
+
+from unswayed._typing import Matrix
+from unswayed.exceptions import InputError, LabelPeekError, NotLinearError
+
+NamedSteps: TypeAlias = Sequence[tuple[str, Any]]
+
+# Transformers of scikit-learn that never look at y, by name: no import is paid for them.
+_BLIND = frozenset(
+    """
+    AdditiveChi2Sampler Binarizer CountVectorizer DictVectorizer FactorAnalysis FastICA
+    FeatureAgglomeration FeatureHasher FunctionTransformer GaussianRandomProjection
+    HashingVectorizer IncrementalPCA KBinsDiscretizer KNNImputer KernelCenterer KernelPCA
+    LatentDirichletAllocation MaxAbsScaler MinMaxScaler MissingIndicator NMF Normalizer Nystroem
+    OneHotEncoder OrdinalEncoder PCA PolynomialCountSketch PolynomialFeatures PowerTransformer
+    QuantileTransformer RBFSampler RobustScaler SimpleImputer SkewedChi2Sampler
+    SparseRandomProjection SplineTransformer StandardScaler TfidfTransformer TfidfVectorizer
+    TruncatedSVD VarianceThreshold
+    """.split()
+)
+
+# Of the largest feature: training features may differ so much from later ones, by rounding.
+_ROUNDING = 1e-6
+
+
+# --- taking a pipeline apart ----------------------------------------------------------------
+
+
+def final_estimator(estimator: Any) -> Any:
+    """Return the last step of a pipeline, however nested, or the estimator itself.
+
+    A subclass of Pipeline counts as an estimator of its own: it may do anything in `fit`.
+    """
+    while type(estimator) is Pipeline:
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def is_from_sklearn(estimator: Any) -> bool:
+    """Whether an object's class is scikit-learn's own: the very class, not one of its name."""
+    kind = type(estimator)
+    if kind.__module__.split(".")[0] != "sklearn":
+        return False
+    return getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+
+
+def is_known_blind(step: Any) -> bool:
+    """Whether a transformer is known never to look at the labels."""
+    return is_from_sklearn(step) and type(step).__name__ in _BLIND
+
+
+def _before_final(estimator: Any, path: str = "") -> list[tuple[str, Any]]:
+    """Steps before the final one, with their names as `get_params` writes them."""
+    steps: list[tuple[str, Any]] = []
+    while type(estimator) is Pipeline:
+        steps += [(f"{path}{name}", step) for name, step in estimator.steps[:-1]]
+        name, estimator = estimator.steps[-1]
+        path = f"{path}{name}__"
+    return steps
+
+
+def _inside(step: Any) -> NamedSteps | None:
+    """Parts of a container whose own behaviour is known, by its exact type; None for others."""
+    if type(step) is Pipeline:
+        return list(step.steps)
+    if type(step) is FeatureUnion:
+        return list(step.transformer_list)
+    if type(step) is ColumnTransformer:
+        parts = [(name, each) for name, each, _ in step.transformers]
+        return [*parts, ("remainder", step.remainder)]
+    return None
+
+
+def _leaves(steps: NamedSteps) -> Iterator[tuple[str, Any]]:
+    """Every transformer inside known containers; other containers as one step each."""
+    for name, step in steps:
+        if step is None or isinstance(step, str):  # "passthrough", "drop"
+            continue
+        parts = _inside(step)
+        if parts is None:
+            yield name, step
+        else:
+            yield from _leaves([(f"{name}__{inner}", part) for inner, part in parts])
+
+
+def transformers(estimator: Any) -> list[tuple[str, Any]]:
+    """Every transformer before the final estimator, with its name."""
+    return list(_leaves(_before_final(estimator)))
+
+
+def _listed(steps: NamedSteps) -> str:
+    """Names and kinds of steps, for an error."""
+    return ", ".join(f"{name!r} ({type(step).__name__})" for name, step in steps)
+
+
+# --- trust ----------------------------------------------------------------------------------
+
+
+def as_trust(trust: Any) -> tuple[str, ...]:
+    """Return names that are vouched for as a tuple.
+
+    Parameters
+    ----------
+    trust : str or sequence of str
+
+    Returns
+    -------
+    tuple of str
+    """
+    names = (trust,) if isinstance(trust, str) else trust
+    if not isinstance(names, tuple | list | set | frozenset) or not all(
+        isinstance(name, str) for name in names
+    ):
+        raise InputError(
+            f"trust must be a name or several, got {trust!r}; it names what you vouch for: steps "
+            "that were fitted elsewhere, or 'sample_weight'"
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def check_trust(estimator: Any, trust: tuple[str, ...]) -> tuple[str, ...]:
+    """Raise unless every step that stays fitted when copied is vouched for.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+    trust : tuple of str
+        Names that are vouched for.
+
+    Returns
+    -------
+    tuple of str
+        Those of the names that are needed.
+    """
+    frozen = dict(_fitted_elsewhere(estimator))
+    for name in trust:
+        if name not in frozen and name != "sample_weight":
+            known = ", ".join(map(repr, (*frozen, "sample_weight")))
+            raise InputError(
+                f"trust names {name!r}, which needs none: it is not a step that was fitted "
+                f"elsewhere; what can be vouched for here is {known}"
+            )
+    for name, step in frozen.items():
+        if name not in trust:
+            raise LabelPeekError(
+                f"{name!r} ({type(step).__name__}) was fitted elsewhere, and whether these labels "
+                "had a part in that cannot be seen: if they had, the certificate would be false; "
+                f"pass trust={name!r} if they had none (the certificate will say so), or an "
+                "estimator that is fitted here"
+            )
+    return tuple(name for name in trust if name in frozen)
+
+
+def _fitted_elsewhere(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """Steps, and parameters of unknown steps, that stay fitted when they are copied."""
+    for name, step in transformers(estimator):
+        if is_known_blind(step) or _is_frozen_blind(step):
+            continue
+        if _stays_fitted(step):
+            yield name, step
+        elif hasattr(step, "get_params"):
+            for inner, value in step.get_params().items():
+                if _stays_fitted(value) and not _is_frozen_blind(value):
+                    yield f"{name}__{inner}", value
+
+
+def _stays_fitted(value: Any) -> bool:
+    """Whether scikit-learn's `clone` keeps what an estimator has learned."""
+    made = getattr(type(value), "__sklearn_clone__", None)
+    return made is not None and made is not BaseEstimator.__sklearn_clone__
+
+
+def _is_frozen_blind(step: Any) -> bool:
+    """Whether a frozen estimator holds nothing but transformers that never look at labels."""
+    if type(step) is not FrozenEstimator:
+        return False
+    return all(is_known_blind(leaf) for _, leaf in _leaves([("", step.estimator)]))
+
+
+# --- features -------------------------------------------------------------------------------
+
+
+def as_matrix(X: Any) -> Matrix:
+    """Rows as float64, dense in C order or canonical CSR: equal rows then have equal bits."""
+    found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+    if hasattr(found, "indptr"):
+        found = sparse.csr_array(found, copy=True)
+        found.sum_duplicates()
+        found.eliminate_zeros()
+    return found
+
+
+def may_write(estimator: Any) -> bool:
+    """Whether an estimator, or a part of it, is told to work in the rows it is given."""
+    return any(
+        isinstance(value, bool | np.bool_)
+        and not value
+        and name.rsplit("__", maxsplit=1)[-1] in ("copy", "copy_X")
+        for name, value in estimator.get_params().items()
+    )
+
+
+def own_rows(estimator: Any, X: Any) -> Any:
+    """X, or a copy of it if a step may write into its rows: they are the caller's."""
+    # Functions and unknown steps may do anything with what they are given.
+    unknown = any(
+        isinstance(step, FunctionTransformer) or not is_known_blind(step)
+        for _, step in transformers(estimator)
+    )
+    return deepcopy(X) if unknown or may_write(estimator) else X
+
+
+def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
+    """Fit the steps before the final one, as a pipeline fits them.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        Its steps are fitted in place; its final estimator is left alone.
+    X : rows
+    labels : array
+
+    Returns
+    -------
+    rows
+        Features of X as the final estimator is trained on them.
+    """
+    X = own_rows(estimator, X)
+    while type(estimator) is Pipeline:
+        if len(estimator.steps) > 1:
+            before = estimator[:-1]
+            X = before.fit_transform(X, labels)
+            estimator.steps[:-1] = before.steps  # with a memory, the fitted ones are copies
+        estimator = estimator.steps[-1][1]
+    return X
+
+
+def transform_rows(estimator: Any, X: Any) -> Any:
+    """Rows as the final step of a fitted pipeline sees them."""
+    X = own_rows(estimator, X)
+    while type(estimator) is Pipeline:
+        X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+        estimator = estimator.steps[-1][1]
+    return X
+
+
+def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> None:
+    """Raise if features depend on labels, or are others in training than later.
+
+    Parameters
+    ----------
+    estimator : fitted pipeline, or an estimator without steps
+    X : training rows
+    labels : array
+    training : matrix
+        Features that the final estimator was trained on.
+    """
+    steps = transformers(estimator)
+    unknown = [(name, step) for name, step in steps if not _is_known(step)]
+    two_ways = [(name, step) for name, step in steps if not _transforms_alike(step)]
+    if not (unknown or two_ways):
+        return
+    later = as_matrix(transform_rows(estimator, X))
+    if unknown:
+        _try(estimator, unknown, X, labels, (training, later))
+    gap = _gap(later, training)
+    if not gap <= _ROUNDING:
+        raise NotLinearError(
+            f"step {_listed(two_ways or unknown)} makes other features of the training rows by "
+            f"fit_transform, which the model is trained on, than by transform, which all other "
+            f"rows go through (by {gap:.1e} of the largest): certificates would be about a model "
+            "that is trained on features no row has; drop the step, or let it converge (a smaller "
+            "tol, a larger max_iter)"
+        )
+
+
+def _is_known(step: Any) -> bool:
+    return is_known_blind(step) or type(step) is FrozenEstimator
+
+
+def _transforms_alike(step: Any) -> bool:
+    """Whether a step is known to make the same features in training as later."""
+    made = getattr(type(step), "fit_transform", None)
+    return made is None or made is TransformerMixin.fit_transform
+
+
+def _gap(found: Matrix, expected: Matrix) -> float:
+    """Largest difference of two matrices, relative to the largest entry."""
+    if found.shape != expected.shape:
+        return np.inf
+    largest = max(float(abs(matrix).max()) for matrix in (found, expected)) or 1.0
+    return float(abs(found - expected).max()) / largest
+
+
+def _try(
+    estimator: Any,
+    unknown: NamedSteps,
+    X: Any,
+    labels: NDArray[Any],
+    expected: tuple[Matrix, Matrix],
+) -> None:
+    """Fit fresh copies of all steps without labels and with others: features must be the same.
+
+    Also those of the training rows in another order. This is a test and no proof: what reacts to
+    other changes of the labels only would pass.
+    """
+    training, later = expected
+    mixed = as_matrix(transform_rows(estimator, shuffle(X, random_state=0)))
+    for others in _other_labels(labels):
+        fresh = clone(estimator)
+        try:
+            found = as_matrix(fit_steps(fresh, X, others))
+            again = as_matrix(transform_rows(fresh, X))
+            moved = as_matrix(transform_rows(fresh, shuffle(X, random_state=0)))
+        except Exception as error:  # a transformer of the user's own may raise anything
+            raise LabelPeekError(
+                f"step {_listed(unknown)} cannot be fitted without labels or with others "
+                f"({error}), so it may look at them and the certificate could be false; drop the "
+                "step, or fit it on data outside the training set"
+            ) from error
+        if _gap(found, training) or _gap(again, later) or _gap(moved, mixed):
+            raise LabelPeekError(
+                f"step {_listed(unknown)} gives other features when fitted without labels or with "
+                "others, so it looks at them (or is random: then set its random_state) and the "
+                "certificate would be false; drop the step, or fit it on data outside the "
+                "training set"
+            )
+
+
+def _other_labels(labels: NDArray[Any]) -> Iterator[NDArray[Any] | None]:
+    """No labels, and labels that differ in order, or in how many there are of each."""
+    yield None
+    yield labels[::-1]
+    yield shuffle(labels, random_state=1)
+    ranked, half = np.sort(labels), np.arange(len(labels)) % 2 == 0
+    yield np.where(half, ranked[0], labels)
+    yield np.where(half, ranked[-1], labels)
