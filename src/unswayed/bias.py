@@ -188,7 +188,7 @@ class LabelBias:
             "for one interval per label use LabelBias.intervals"
         )
         ends = as_doubles(amount, wanted, BiasError)
-        if ends.shape not in ((), (2,)) or np.isnan(ends).any():
+        if amount is None or ends.shape not in ((), (2,)):
             raise BiasError(wanted)
         if not ends.shape and ends < 0:
             raise BiasError(f"shifts({amount!r}): the amount must not be negative")

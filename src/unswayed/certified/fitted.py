@@ -164,4 +164,4 @@ class Fitted:
                 "(resolve='exact'); alpha > 0 would make it regular"
             )
         self._told.add(message)
-        warnings.warn(message, SolverPrecisionWarning, stacklevel=4)
+        warnings.warn(message, SolverPrecisionWarning, stacklevel=5)
