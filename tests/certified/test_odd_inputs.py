@@ -318,3 +318,12 @@ def test_sample_weights_are_routed_as_scikit_learn_routes_them(estimator):
     )  # fmt: skip
     for ours, theirs in zip(found["estimator"], direct["estimator"], strict=True):
         np.testing.assert_array_equal(ours.certify(TESTS).low, theirs.certify(TESTS).low)
+
+
+def test_a_step_that_asks_for_weights_by_routing_is_refused():
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        model = regressor(make_pipeline(scaler, Ridge()))
+        assert model.fit(X, NUMBERS)
+        with pytest.raises(InputError, match="requests sample_weight by metadata routing"):
+            model.fit(X, NUMBERS, sample_weight=RNG.random(40))

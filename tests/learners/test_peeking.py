@@ -323,6 +323,28 @@ def test_weights_of_one_value_per_class_are_seen_through_rounding():
         certified(Ridge()).fit(X, Y, sample_weight=BALANCED * (1 + 1e-12 * RNG.random(60)))
 
 
+def test_weights_that_make_a_group_and_the_labels_independent_are_refused():
+    group = RNG.random(60) < 0.4
+    joint = {(g, y): np.mean((group == g) & (y == Y)) for g in (0, 1) for y in (0, 1)}
+    weight = [
+        np.mean(group == g) * np.mean(y == Y) / joint[g, y] for g, y in zip(group, Y, strict=True)
+    ]
+    with pytest.raises(LabelPeekError, match="sample_weight tells the class"):
+        certified(Ridge()).fit(X, Y, sample_weight=weight)
+
+
+def test_weights_that_are_larger_for_one_class_are_refused():
+    with pytest.raises(LabelPeekError, match="larger for all rows of one class"):
+        certified(Ridge()).fit(X, Y, sample_weight=Y + 0.9 * RNG.random(60))
+    with pytest.raises(LabelPeekError, match="larger for all rows of one class"):
+        certified(Ridge()).fit(X, Y, sample_weight=np.where(Y, RNG.random(60) + 0.1, 0.0))
+
+
+def test_weights_of_a_survey_are_welcome():
+    strata = RNG.integers(0, 4, size=60)
+    assert certified(Ridge()).fit(X, Y, sample_weight=np.array([1.0, 2.5, 0.0, 7.0])[strata])
+
+
 def test_weights_that_a_regression_label_decides_are_refused():
     counts = RNG.integers(0, 5, size=60)
     model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=2), radius=0.5)

@@ -35,6 +35,7 @@ from unswayed.learners.steps import (
     as_matrix,
     as_trust,
     check_features,
+    check_routing,
     check_trust,
     final_estimator,
     fit_steps,
@@ -107,6 +108,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         weight = as_sample_weight(sample_weight, len(given))
         labels = self._read(given)
         if weight is not None:
+            check_routing(self.estimator)
             try:
                 check_weights(given, weight, classes=labels.threshold is not None)
             except LabelPeekError:

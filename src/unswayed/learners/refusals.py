@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from unswayed._typing import FloatArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import LabelPeekError, NotLinearError
 from unswayed.learners.steps import is_from_sklearn, is_known_blind
 
@@ -87,28 +87,59 @@ def check_parameters(estimator: Any) -> None:
 def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) -> None:
     """Raise if sample weights look as if they were made from the labels.
 
+    They do if a label tells the weight, if a weight tells the label (weights that make groups
+    and labels independent do), or if all of one class are heavier than all of the other.
+
     Parameters
     ----------
     labels, weight : (n,) arrays
     classes : bool
-        Whether labels are classes. Of numbers, at least every second must have an equal: where
-        all are different, any weights are one per label.
+        Whether labels are classes.
     """
-    values, group = np.unique(labels, return_inverse=True)
-    if not classes and 2 * len(values) > len(labels):
+    what = "class" if classes else "label"
+    values, label = np.unique(labels, return_inverse=True)
+    # Where most of them are different, any weights are one per label, and any labels per weight.
+    if (classes or 2 * len(values) <= len(labels)) and _tells(label, weight):
+        look = f"has one value per {what}"
+    elif _tells_label(weight, label):
+        look = f"tells the {what}: rows of equal weight have equal labels"
+    elif classes and _separates(weight, label):
+        look = "is larger for all rows of one class than for any of the other"
+    else:
         return
-    low, high = np.full(len(values), np.inf), np.zeros(len(values))
-    np.minimum.at(low, group, weight)
-    np.maximum.at(high, group, weight)
+    raise LabelPeekError(
+        f"sample_weight {look}, as weights that balance classes do: if they were computed from "
+        "the labels, changing a label changes the weights too and the certificate would be false; "
+        "leave them out, or pass trust='sample_weight' if they were fixed before the labels were "
+        "seen (the certificate will say so)"
+    )
+
+
+def _extremes(group: IntArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each group."""
+    low, high = np.full(group.max() + 1, np.inf), np.full(group.max() + 1, -np.inf)
+    np.minimum.at(low, group, value)
+    np.maximum.at(high, group, value)
+    return low, high
+
+
+def _tells(label: IntArray, weight: FloatArray) -> bool:
+    low, high = _extremes(label, weight)
     near = 1.0 - _ROUNDED
-    if (low >= near * high).all() and low.min() < near * high.max():
-        what = "class" if classes else "label"
-        raise LabelPeekError(
-            f"sample_weight has one value per {what}, as weights that balance classes have: if "
-            "they were computed from the labels, changing a label changes the weights too and the "
-            "certificate would be false; leave them out, or pass trust='sample_weight' if they "
-            "were fixed before the labels were seen (the certificate will say so)"
-        )
+    return bool((low >= near * high).all() and low.min() < near * high.max())
+
+
+def _tells_label(weight: FloatArray, label: IntArray) -> bool:
+    ranked = np.sort(weight)
+    starts = np.flatnonzero(np.diff(ranked, prepend=-1.0) > _ROUNDED * ranked)
+    group = np.searchsorted(ranked[starts], weight, side="right") - 1
+    low, high = _extremes(group, label.astype(np.float64))
+    return bool(1 < len(starts) <= len(weight) // 2 and (low == high).all())
+
+
+def _separates(weight: FloatArray, label: IntArray) -> bool:
+    low, high = _extremes(label, weight)
+    return bool(low[0] > high[1] or low[1] > high[0])
 
 
 def check_step(name: str, step: Any) -> None:

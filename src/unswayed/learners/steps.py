@@ -15,12 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import shuffle
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_array
 
 from unswayed._typing import Matrix
@@ -231,6 +233,25 @@ def own_rows(estimator: Any, X: Any) -> Any:
         for _, step in transformers(estimator)
     )
     return deepcopy(X) if unknown or may_write(estimator) else X
+
+
+def check_routing(estimator: Any) -> None:
+    """Raise if a step asks for sample weights, which only the final estimator gets.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        To be fitted with sample weights.
+    """
+    if not get_config()["enable_metadata_routing"]:
+        return
+    for name, step in transformers(estimator):
+        if get_routing_for_object(step).consumes("fit", ["sample_weight"]):
+            raise InputError(
+                f"step {name!r} ({type(step).__name__}) requests sample_weight by metadata "
+                "routing, but only the final estimator is given weights here; call "
+                "set_fit_request(sample_weight=False) on the step"
+            )
 
 
 def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
