@@ -11,10 +11,12 @@ from scipy import sparse
 
 from tests.naive import corners
 from tests.soundness import truth
+from tests.soundness.checks import decision
 from tests.strategies import problems
 from unswayed._core.dyadic import Dyadic, enclose
 from unswayed.bias import ResolvedBias
-from unswayed.engines.rational import ExactLimits, RationalEngine
+from unswayed.decisions import Radius
+from unswayed.engines.rational import RationalEngine
 from unswayed.engines.rational_matrix import exact_arithmetic, independent_rows
 from unswayed.exceptions import InputError
 from unswayed.learners.definition import Definition
@@ -24,9 +26,7 @@ QUESTIONS = [("threshold", 0.5), ("threshold", 0.0), ("radius", 0.75), ("radius"
 
 def limits_of(question, score):
     kind, *value = question
-    if kind == "radius":
-        return ExactLimits.radius(*value)
-    return getattr(ExactLimits, kind)(score, *value)
+    return decision(kind, *value).limits(score)
 
 
 def true_rows(influence, labels, lower, upper, question):
@@ -161,7 +161,7 @@ def test_equal_labels_give_way_to_the_lowest_row_numbers():
     bias = ResolvedBias(np.full(4, -1.0), np.full(4, 1.0), 2)
     engine = RationalEngine(Definition("ridge", X, alpha=1.0), bias, np.zeros(4))
     row = next(engine.rows(np.array([[1.0]])))
-    rows, offsets, _ = row.changes(ExactLimits.radius(0.5), 4)
+    rows, offsets, _ = row.changes(Radius(0.5).limits(row.score), 4)
     assert rows.tolist() == [0, 1, 2]
     assert offsets.tolist() == [1.0, 1.0, -1.0]
 
@@ -170,10 +170,10 @@ def test_a_limit_that_is_met_exactly_is_a_matter_of_the_question():
     bias = ResolvedBias(np.array([-0.25]), np.array([0.25]), 1)
     engine = RationalEngine(Definition("smoother"), bias, np.array([0.75]))
     row = next(engine.rows(np.array([[1.0]])))
-    assert row.overturned(ExactLimits.threshold(row.score, 0.5), 1)  # falls onto it
-    assert not row.overturned(ExactLimits.threshold(row.score, 1.0), 1)  # rises onto it
-    assert not row.overturned(ExactLimits.radius(0.25), 1)
-    assert row.overturned(ExactLimits.radius(np.nextafter(0.25, 0)), 1)
+    assert row.overturned(decision("threshold", 0.5).limits(row.score), 1)  # falls onto it
+    assert not row.overturned(decision("threshold", 1.0).limits(row.score), 1)  # rises onto it
+    assert not row.overturned(Radius(0.25).limits(row.score), 1)
+    assert row.overturned(Radius(np.nextafter(0.25, 0)).limits(row.score), 1)
 
 
 def test_a_model_without_coefficients_says_so():

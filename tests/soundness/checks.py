@@ -11,8 +11,14 @@ from sklearn.base import clone
 from tests.soundness.truth import Fraction
 from unswayed.bias import ResolvedBias
 from unswayed.certificates import Verdict
-from unswayed.engines.rational import ExactLimits, RationalEngine
+from unswayed.decisions import Radius, Sign, Threshold
+from unswayed.engines.rational import RationalEngine
 from unswayed.exceptions import SolverPrecisionWarning
+
+
+def decision(kind, value=None):
+    """The package's decision for a question of `truth`."""
+    return {"threshold": Threshold, "radius": Radius}[kind](value) if kind != "sign" else Sign()
 
 
 @contextlib.contextmanager
@@ -146,13 +152,7 @@ def wrong_exactly(rows, problem, true):
     """What the rational engine gets wrong; every row, for certificates ask it about few."""
     for i, (found, row) in enumerate(zip(rows, true, strict=True)):
         kind, value = row.question
-        limits = (
-            ExactLimits.radius(value)
-            if kind == "radius"
-            else ExactLimits.sign(found.score)
-            if kind == "sign"
-            else ExactLimits.threshold(found.score, value)
-        )
+        limits = decision(kind, value).limits(found.score)
         if found.score != row.score or found.reach(problem.budget) != row.reach(problem.budget):
             yield f"row {i}: the exact range is off"
         if found.minimum_budget(limits) != row.minimum_budget:

@@ -16,18 +16,16 @@ from unswayed.bias import LabelBias, count_budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
 from unswayed.certified.label_code import Reading
-from unswayed.certified.question import Limits, Question
+from unswayed.certified.question import Question
+from unswayed.decisions import Decision, Sign
 from unswayed.engines.answer import Answer
 from unswayed.engines.auto import AutoEngine
 from unswayed.engines.exact import ExactEngine
-from unswayed.engines.margins import Margins, sign_margins
 from unswayed.engines.parameter_box import ParameterBox
-from unswayed.engines.rational import ExactLimits
 from unswayed.engines.rows import FeatureRows, UnitRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.inputs import Schema, as_labels, as_sample_weight, rows_of_kind
-from unswayed.learners.accuracy import Scores
 from unswayed.learners.adapters import check_certifiable, fit_final, learner_of
 from unswayed.learners.least_squares import LeastSquares
 from unswayed.learners.refusals import check_weights
@@ -59,13 +57,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _read(self, labels: NDArray[Any]) -> Reading:
         raise NotImplementedError
 
-    def _margins(self, fitted: Fitted, scores: Scores) -> Margins:
-        raise NotImplementedError
-
-    def _limits(self, fitted: Fitted) -> Limits:
-        raise NotImplementedError
-
-    def _rule(self, fitted: Fitted) -> dict[str, Any]:
+    def _decision(self, fitted: Fitted) -> Decision:
         raise NotImplementedError
 
     def _check_settings(self) -> None:
@@ -158,7 +150,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.fitted_
 
-    def _question(self, fitted: Fitted, X: Any, resolve: str | None) -> Question:
+    def _question(
+        self, fitted: Fitted, X: Any, resolve: str | None, decision: Decision | None
+    ) -> Question:
         self._check_resolve(resolve)
         seen = fitted.features(X)
         features = as_matrix(seen)
@@ -173,11 +167,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             weights,
             group,
             scores,
-            self._margins(fitted, scores),
-            self._limits(fitted),
+            self._decision(fitted) if decision is None else decision,
             X,
             resolve is not None,
-            self._rule(fitted),
             fitted.trusted,
         )
 
@@ -203,6 +195,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         budget: float | None = None,
         method: str | ParameterBox | Sandwich = "auto",
         resolve: str | None = None,
+        decision: Decision | None = None,
     ) -> CertificateSet:
         """Prove, for every row, that its prediction stays or that it can be overturned.
 
@@ -218,6 +211,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         resolve : "exact", optional
             Settle rows that are left undecided in rational arithmetic (needs python-flint, extra
             `exact`): slow, and never in doubt.
+        decision : Decision, optional
+            What must stay the same, instead of the class or of being within `radius`.
 
         Returns
         -------
@@ -229,9 +224,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         count = self._budget(fitted, budget)
         if not isinstance(method, str):
             self._check_origin(fitted, method, count)
-        question = self._question(fitted, X, resolve)
+        question = self._question(fitted, X, resolve, decision)
         answer = self._answer(fitted, question, count, method)
-        return question.certificates(answer, count, self._in_words(count))
+        return question.certificates(answer, count)
 
     def _answer(
         self,
@@ -327,16 +322,18 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 "there are fewer training rows than features, so that exact certificates are "
                 "cheaper than any bound: use method='exact'"
             )
-        made = Sandwich(fitted.engine, budget, max_anchors)
+        made, decision = Sandwich(fitted.engine, budget, max_anchors), self._decision(fitted)
         step = max(1, learner.n_rows // _TRAINING_SAMPLE)
         return made.choose_anchors(
             learner.training_directions(slice(None, None, step)),
-            lambda directions: self._margins(
-                fitted, learner.direction_scores(directions, fitted.solution)
+            lambda directions: decision.margins(
+                learner.direction_scores(directions, fitted.solution)
             ),
         )
 
-    def minimum_budget(self, X: Any, *, resolve: str | None = None) -> FloatArray:
+    def minimum_budget(
+        self, X: Any, *, resolve: str | None = None, decision: Decision | None = None
+    ) -> FloatArray:
         """Least number of wrong labels that overturns each row's prediction; inf if none does.
 
         Fewer are proven not to. Where rounding hides whether as many do, `minimum_budgets` says
@@ -347,27 +344,31 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         X : rows, of the same columns as the training rows
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
+        decision : Decision, optional
+            What must stay the same, instead of the class or of being within `radius`.
 
         Returns
         -------
         array
         """
-        return self.minimum_budgets(X, resolve=resolve).low
+        return self.minimum_budgets(X, resolve=resolve, decision=decision).low
 
     @ordinary_arithmetic()
-    def minimum_budgets(self, X: Any, *, resolve: str | None = None) -> MinimumBudgets:
+    def minimum_budgets(
+        self, X: Any, *, resolve: str | None = None, decision: Decision | None = None
+    ) -> MinimumBudgets:
         """Minimum budgets from `low` to `high`, which differ only where rounding hides them.
 
         Parameters
         ----------
-        X, resolve
+        X, resolve, decision
             As for `minimum_budget`.
 
         Returns
         -------
         MinimumBudgets
         """
-        return self._question(self._current(), X, resolve).minimum_budgets()
+        return self._question(self._current(), X, resolve, decision).minimum_budgets()
 
     @ordinary_arithmetic()
     def certify_coefficients(
@@ -398,23 +399,13 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             UnitRows(learner, learner.n_features),
             np.arange(learner.n_features),
             values,
-            sign_margins(values),
-            ExactLimits.sign,
+            Sign(),
             fitted.like,
             resolve is not None,
-            {"task": "coefficients"},
             fitted.trusted,
         )
         count = self._budget(fitted, budget)
-        words = f"same sign if {self._wrong(count)}"
-        return question.certificates(question.exact(count), count, words, fitted.names)
-
-    def _wrong(self, budget: int) -> str:
-        labels = "label is" if budget == 1 else "labels are"
-        return f"up to {budget} {labels} wrong"
-
-    def _in_words(self, budget: int) -> str:
-        raise NotImplementedError
+        return question.certificates(question.exact(count), count, fitted.names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -98,7 +98,7 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
-        "question": question.rule,
+        "question": question.decision.document(),
         "model": model,
         "bias": {
             "lower": _vector(bias.lower),
@@ -183,8 +183,8 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
     for row in range(len(certificates)):
         verdict = Verdict(certificates.verdict[row])
         claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
-        if verdict != Verdict.UNDECIDED and "radius" not in question.rule:
-            claim["decision"] = question.decision(row)
+        if verdict != Verdict.UNDECIDED and (decision := question.claim(row)) is not None:
+            claim["decision"] = decision
         ends = (("low", certificates.low[row]), ("high", certificates.high[row]))
         claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
         if not np.isnan(least.low[row]):

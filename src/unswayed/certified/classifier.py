@@ -1,7 +1,6 @@
 """CertifiedClassifier: a binary classifier whose predictions come with proofs."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,8 @@ from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import Fitted
 from unswayed.certified.label_code import LabelCode, Reading
-from unswayed.certified.question import Limits
-from unswayed.engines.margins import Margins, threshold_margins
-from unswayed.engines.rational import ExactLimits
+from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
-from unswayed.learners.accuracy import Scores
 from unswayed.learners.steps import final_estimator
 
 
@@ -104,14 +100,10 @@ Pipeline that ends in one
         self.classes_ = fitted.labels.code.classes
         self.threshold_ = fitted.labels.threshold
 
-    def _margins(self, fitted: Fitted, scores: Scores) -> Margins:
-        return threshold_margins(scores, _threshold(fitted))
-
-    def _limits(self, fitted: Fitted) -> Limits:
-        return partial(ExactLimits.threshold, threshold=_threshold(fitted))
-
-    def _rule(self, fitted: Fitted) -> dict[str, Any]:
-        return {"task": "classification", "threshold": _threshold(fitted)}
+    def _decision(self, fitted: Fitted) -> Threshold:
+        threshold, classes = fitted.labels.threshold, fitted.labels.code.classes
+        assert threshold is not None and classes is not None  # noqa: S101, PT018  (tells mypy)
+        return Threshold(threshold, classes)
 
     @ordinary_arithmetic()
     def decision_function(self, X: Any) -> FloatArray:
@@ -125,11 +117,8 @@ Pipeline that ends in one
         -------
         array
         """
-        return self._decide(self._current(), X)
-
-    @staticmethod
-    def _decide(fitted: Fitted, X: Any) -> FloatArray:
-        return fitted.raw(fitted.features(X)) - _threshold(fitted)
+        fitted = self._current()
+        return fitted.raw(fitted.features(X)) - self._decision(fitted).value
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> NDArray[Any]:
@@ -144,19 +133,9 @@ Pipeline that ends in one
         array
         """
         fitted = self._current()
-        positive = self._decide(fitted, X) > 0
-        classes: Any = fitted.labels.code.classes
-        return np.asarray(classes[positive.astype(np.intp)])
-
-    def _in_words(self, budget: int) -> str:
-        return f"same class if {self._wrong(budget)}"
+        return self._decision(fitted).predict(fitted.raw(fitted.features(X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _threshold(fitted: Fitted) -> float:
-    assert fitted.labels.threshold is not None  # noqa: S101  (labels are classes)
-    return fitted.labels.threshold

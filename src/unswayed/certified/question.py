@@ -1,11 +1,11 @@
 """A question: rows put to a fitted model, equal ones once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,13 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
+from unswayed.decisions import Decision, Margins
 from unswayed.engines.answer import EXACT, RATIONAL, Answer
 from unswayed.engines.exact import ExactEngine
-from unswayed.engines.margins import Margins
-from unswayed.engines.rational import ExactLimits, ExactRow, RationalEngine
+from unswayed.engines.rational import ExactRow, RationalEngine
 from unswayed.engines.rows import FeatureRows
 from unswayed.inputs import frame_like
 from unswayed.learners.accuracy import Scores
-
-Limits: TypeAlias = Callable[[Fraction], ExactLimits]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +35,16 @@ class Question:
     weights: WeightRows
     group: IntArray  # the distinct row of each row
     scores: Scores  # of the distinct rows, like the margins
-    margins: Margins
-    limits: Limits  # the margins again, as functions of exact scores
+    decision: Decision
     origin: Any  # the user's rows: a frame of their library is given back
     resolve: bool  # in rational arithmetic, what rounding leaves open
-    rule: dict[str, Any]  # what must stay: the task, and its threshold or radius
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     _settled: dict[int, ExactRow] = field(default_factory=dict)
+
+    @cached_property
+    def margins(self) -> Margins:
+        """How far the scores may move."""
+        return self.decision.margins(self.scores)
 
     # --- rational arithmetic --------------------------------------------------------------
 
@@ -80,7 +81,6 @@ class Question:
         self,
         answer: Answer,
         budget: int,
-        question: str,
         names: tuple[str, ...] | None = None,
     ) -> CertificateSet:
         """Put an answer into the user's terms."""
@@ -97,11 +97,12 @@ class Question:
             columns = {"score": score, "error": error + bounds.error} | ends
         if self.resolve:
             self._settle(answer, budget, columns)
+        labels = "label is" if budget == 1 else "labels are"
         return CertificateSet(
             **{name: column[self.group] for name, column in columns.items()},
             verdict=answer.verdict[self.group],
             budget=budget,
-            question=question,
+            question=f"{self.decision} if up to {budget} {labels} wrong",
             trusted=self.trusted,
             method_=answer.method[self.group],
             names=names,
@@ -113,7 +114,7 @@ class Question:
         unknown = (answer.verdict == Verdict.UNDECIDED) | ~np.isfinite(columns["error"])
         for at, row in self._exactly(np.flatnonzero(unknown)):
             up, down = row.reach(budget)
-            overturned = row.overturned(self.limits(row.score), budget)
+            overturned = row.overturned(self.decision.limits(row.score), budget)
             answer.verdict[at] = Verdict.NOT_ROBUST if overturned else Verdict.ROBUST
             answer.method[at] = RATIONAL
             low, inner_low = enclose(row.score - down)
@@ -132,17 +133,17 @@ class Question:
         found = self.engine.minimum_budget(self.weights, self.margins)
         if self.resolve:
             for at, row in self._exactly(np.flatnonzero(~found.proven)):
-                found.low[at] = found.high[at] = row.minimum_budget(self.limits(row.score))
+                found.low[at] = found.high[at] = row.minimum_budget(self.decision.limits(row.score))
         return found[self.group]
 
-    def decision(self, row: int) -> int:
-        """Class (0 or 1), or sign of a coefficient, where the verdict says that it is known."""
+    def claim(self, row: int) -> int | None:
+        """Return the prediction of a row as a certificate file states it."""
         at = int(self.group[row])
         # A double may round an exact score onto the threshold.
         exact = self._settled.get(at)
-        above = exact.score if exact is not None else Fraction(float(self.scores.value[at]))
-        above -= Fraction(self.rule.get("threshold", 0.0))
-        return int(above > 0) - int(above < 0 and "threshold" not in self.rule)
+        return self.decision.claim(
+            exact.score if exact is not None else Fraction(float(self.scores.value[at]))
+        )
 
     @ordinary_arithmetic()
     def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
@@ -158,7 +159,7 @@ class Question:
             )
         if found is None:  # rounding hides it
             ((_, exact),) = self._exactly(np.array([at]))
-            rows, added, moved = exact.changes(self.limits(exact.score), budget)
+            rows, added, moved = exact.changes(self.decision.limits(exact.score), budget)
             return rows, added, nearest(exact.score + moved)
         rows, added, shift = found
         return rows, added, float(self.scores.value[at] + shift)

@@ -3,8 +3,6 @@
 import numbers
 import sys
 from collections.abc import Sequence
-from fractions import Fraction
-from functools import partial
 from reprlib import repr as shown
 from typing import Any
 
@@ -18,12 +16,9 @@ from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import Fitted
 from unswayed.certified.label_code import LabelCode, Reading
-from unswayed.certified.question import Limits
+from unswayed.decisions import Radius
 from unswayed.doubles import as_doubles
-from unswayed.engines.margins import Margins, radius_margins
-from unswayed.engines.rational import ExactLimits
 from unswayed.exceptions import InputError
-from unswayed.learners.accuracy import Scores
 from unswayed.learners.steps import final_estimator
 
 
@@ -91,22 +86,13 @@ in one
         targets = as_doubles(labels, "y")
         return Reading(targets, targets, LabelCode())
 
-    def _margins(self, fitted: Fitted, scores: Scores) -> Margins:
-        return radius_margins(len(scores.value), self._asked_radius())
-
-    def _asked_radius(self) -> float:
+    def _decision(self, fitted: Fitted) -> Radius:
         if self.radius is None:
             raise InputError(
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
-        return _as_radius(self.radius)
-
-    def _limits(self, fitted: Fitted) -> Limits:
-        return partial(_within, self._asked_radius())
-
-    def _rule(self, fitted: Fitted) -> dict[str, Any]:
-        return {"task": "regression", "radius": self._asked_radius()}
+        return Radius(_as_radius(self.radius))
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> FloatArray:
@@ -122,14 +108,6 @@ in one
         """
         fitted = self._current()
         return fitted.raw(fitted.features(X))
-
-    def _in_words(self, budget: int) -> str:
-        return f"within {self._asked_radius():g} if {self._wrong(budget)}"
-
-
-def _within(radius: float, _: Fraction) -> ExactLimits:
-    """Limits that are the same for every score."""
-    return ExactLimits.radius(radius)
 
 
 def _as_radius(radius: Any) -> float:

@@ -2,7 +2,6 @@
 
 `inputs`     rows as a learner's definition sees them
 `rows`       their weights, made on demand
-`margins`    how far a score may move before its prediction changes
 `precision`  how far computed reaches may be from the true ones
 `exact`      ranges, minimum budgets and witnesses by selection over the influence rows
 `parameter_box`, `sandwich`  bounds that answer without selection

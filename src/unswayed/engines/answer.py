@@ -9,7 +9,7 @@ from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.certificates import verdicts
-from unswayed.engines.margins import Margins
+from unswayed.decisions import Margins
 
 EXACT, CUTTING_PLANE, ANCHOR, BOX = "exact", "cutting-plane", "anchor", "box"
 RATIONAL = "rational"

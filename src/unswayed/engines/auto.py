@@ -14,9 +14,9 @@ from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed._typing import IntArray
 from unswayed.certificates import Verdict
+from unswayed.decisions import Margins
 from unswayed.engines.answer import Answer
 from unswayed.engines.exact import ExactEngine
-from unswayed.engines.margins import Margins
 from unswayed.engines.rows import FeatureRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 

@@ -19,7 +19,7 @@ from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.bias import ResolvedBias
 from unswayed.certificates import MinimumBudgets
-from unswayed.engines.margins import Margins
+from unswayed.decisions import Margins
 from unswayed.engines.precision import RELATIVE, Precision
 from unswayed.learners.protocol import Learner
 

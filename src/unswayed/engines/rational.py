@@ -6,7 +6,6 @@ budgets are rational numbers too, and comparing them is exact.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from unswayed._core.compression import distinct_rows, merge_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.bias import ResolvedBias
+from unswayed.decisions import ExactLimits
 from unswayed.engines.rational_influence import (
     InfluenceRow,
     RidgeInfluence,
@@ -25,50 +25,6 @@ from unswayed.engines.rational_influence import (
 )
 from unswayed.exceptions import InputError
 from unswayed.learners.definition import Definition
-
-
-@dataclass(frozen=True, slots=True)
-class ExactLimits:
-    """How far a score may move before its prediction is overturned.
-
-    None: that way it cannot be. `touching`: reaching a limit overturns; otherwise only going
-    beyond it does.
-    """
-
-    up: Fraction | None
-    down: Fraction | None
-    touching: bool
-
-    @classmethod
-    def threshold(cls, score: Fraction, threshold: float) -> "ExactLimits":
-        """Classification: the decision is ``score > threshold``."""
-        distance = score - Fraction(threshold)
-        if distance > 0:
-            return cls(None, distance, touching=True)
-        return cls(-distance, None, touching=False)
-
-    @classmethod
-    def radius(cls, radius: float) -> "ExactLimits":
-        """Regression: the prediction may move by `radius` either way, inclusively."""
-        return cls(Fraction(radius), Fraction(radius), touching=False)
-
-    @classmethod
-    def sign(cls, value: Fraction) -> "ExactLimits":
-        """Coefficients: the sign must stay; a zero must not move."""
-        if value == 0:
-            return cls(Fraction(0), Fraction(0), touching=False)
-        if value > 0:
-            return cls(None, value, touching=True)
-        return cls(-value, None, touching=True)
-
-    def goals(self, unit: Fraction) -> dict[int, int]:
-        """Least whole number of units that overturns, by direction (+1 up, -1 down)."""
-        limits = {+1: self.up, -1: self.down}
-        return {
-            sign: math.ceil(limit / unit) if self.touching else math.floor(limit / unit) + 1
-            for sign, limit in limits.items()
-            if limit is not None
-        }
 
 
 class _Strength(NamedTuple):

@@ -12,9 +12,9 @@ from unswayed._core.compression import distinct_rows
 from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
+from unswayed.decisions import Margins
 from unswayed.engines.answer import Answer, judge
 from unswayed.engines.exact import ExactEngine
-from unswayed.engines.margins import Margins
 from unswayed.engines.rows import DirectionRows
 from unswayed.learners.protocol import LinearLearner
 

@@ -1,0 +1,217 @@
+"""Decisions: which prediction is made of a score, and how far the score may move until it changes.
+
+A prediction is overturned when the score can rise by *more* than a margin `up` or fall by *more*
+than `down`. Where touching already counts (a score that falls onto the threshold is no longer
+above it), the margin is the double just below, which makes "more than" mean "at least".
+
+A decision says all there is to say about its kind: margins in doubles with the error they carry,
+limits in rational numbers, the prediction, the words, and what certificate files write.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._core.rounding import subtraction_error, wider
+from unswayed._typing import FloatArray, IntArray
+from unswayed.exceptions import InputError
+from unswayed.learners.accuracy import Scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """How far scores may move, one entry per row; infinity where that way nothing changes.
+
+    The true margins are within `slack` of these; it is infinite where not even the prediction
+    itself is known.
+    """
+
+    up: FloatArray
+    down: FloatArray
+    slack: FloatArray
+
+    def __getitem__(self, rows: IntArray | slice) -> "Margins":
+        return Margins(self.up[rows], self.down[rows], self.slack[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class ExactLimits:
+    """How far one score may move, exactly. None: that way nothing changes.
+
+    `touching`: reaching a limit overturns; otherwise only going beyond it does.
+    """
+
+    up: Fraction | None
+    down: Fraction | None
+    touching: bool
+
+    def goals(self, unit: Fraction) -> dict[int, int]:
+        """Least whole number of units that overturns, by direction (+1 up, -1 down)."""
+        limits = {+1: self.up, -1: self.down}
+        return {
+            sign: math.ceil(limit / unit) if self.touching else math.floor(limit / unit) + 1
+            for sign, limit in limits.items()
+            if limit is not None
+        }
+
+
+class Decision(ABC):
+    """What must stay the same of a score. Subclass it for a decision of your own."""
+
+    @abstractmethod
+    def margins(self, scores: Scores) -> Margins:
+        """Return how far each score may move, rounding accounted for.
+
+        Parameters
+        ----------
+        scores : Scores
+            As computed, with bounds on their errors.
+
+        Returns
+        -------
+        Margins
+        """
+
+    @abstractmethod
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Return how far a score may move, exactly."""
+
+    @abstractmethod
+    def predict(self, score: FloatArray) -> NDArray[Any]:
+        """Return the prediction made of each score."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Say what stays the same, to be followed by "if ..."."""
+
+    def claim(self, score: Fraction) -> int | None:
+        """Return the prediction as a certificate file states it; None if it states none."""
+        return None
+
+    def document(self) -> dict[str, Any]:
+        """Return the question as a certificate file writes it."""
+        raise InputError(
+            f"there is no way to write the decision {type(self).__name__} to a certificate file; "
+            "files take thresholds, radii and signs"
+        )
+
+
+def _touching(distance: FloatArray) -> FloatArray:
+    return np.nextafter(distance, -np.inf)
+
+
+def _slack(distance: FloatArray, error: FloatArray) -> FloatArray:
+    """The error, or infinity where it leaves open on which side of 0 the distance is."""
+    hidden = (error > 0) & ~(np.abs(distance) > error)
+    return np.where(hidden, np.inf, error)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Threshold(Decision):
+    """Classification: the second class if ``score > value``, else the first."""
+
+    value: float
+    classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]))
+
+    def margins(self, scores: Scores) -> Margins:
+        """Positive scores may not fall onto the threshold, others may not rise above it."""
+        score = scores.value
+        error = wider(scores.error, subtraction_error(score, self.value))
+        positive = score > self.value
+        return Margins(
+            up=np.where(positive, np.inf, self.value - score),
+            down=np.where(positive, _touching(score - self.value), np.inf),
+            slack=_slack(score - self.value, error),
+        )
+
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Return how far a score may move, exactly."""
+        distance = score - Fraction(self.value)
+        if distance > 0:
+            return ExactLimits(None, distance, touching=True)
+        return ExactLimits(-distance, None, touching=False)
+
+    def predict(self, score: FloatArray) -> NDArray[Any]:
+        """Return the class of each score."""
+        return np.asarray(self.classes[(score > self.value).astype(np.intp)])
+
+    def claim(self, score: Fraction) -> int:
+        """Return 1 for the second class, 0 for the first."""
+        return int(score > Fraction(self.value))
+
+    def document(self) -> dict[str, Any]:
+        """Return the question as a certificate file writes it."""
+        return {"task": "classification", "threshold": self.value}
+
+    def __str__(self) -> str:
+        return "same class"
+
+
+@dataclass(frozen=True, slots=True)
+class Radius(Decision):
+    """Regression: the prediction may move by `value` either way, inclusively."""
+
+    value: float
+
+    def margins(self, scores: Scores) -> Margins:
+        """Return the same margins for every score: they are exact."""
+        every = np.full(len(scores.value), self.value)
+        return Margins(every, every, np.zeros(len(every)))
+
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Return how far a score may move, exactly."""
+        return ExactLimits(Fraction(self.value), Fraction(self.value), touching=False)
+
+    def predict(self, score: FloatArray) -> FloatArray:
+        """Return the scores themselves."""
+        return score
+
+    def document(self) -> dict[str, Any]:
+        """Return the question as a certificate file writes it."""
+        return {"task": "regression", "radius": self.value}
+
+    def __str__(self) -> str:
+        return f"within {self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign(Decision):
+    """Coefficients: the sign must stay; a zero must not move."""
+
+    def margins(self, scores: Scores) -> Margins:
+        """Return the way to 0, which already counts."""
+        value = scores.value
+        away = _touching(np.abs(value))
+        return Margins(
+            up=np.where(value < 0, away, np.where(value > 0, np.inf, 0.0)),
+            down=np.where(value > 0, away, np.where(value < 0, np.inf, 0.0)),
+            slack=_slack(value, scores.error),
+        )
+
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Return how far a coefficient may move, exactly."""
+        if score == 0:
+            return ExactLimits(Fraction(0), Fraction(0), touching=False)
+        if score > 0:
+            return ExactLimits(None, score, touching=True)
+        return ExactLimits(-score, None, touching=True)
+
+    def predict(self, score: FloatArray) -> FloatArray:
+        """Return -1, 0 or 1."""
+        return np.sign(score)
+
+    def claim(self, score: Fraction) -> int:
+        """Return -1, 0 or 1."""
+        return (score > 0) - (score < 0)
+
+    def document(self) -> dict[str, Any]:
+        """Return the question as a certificate file writes it."""
+        return {"task": "coefficients"}
+
+    def __str__(self) -> str:
+        return "same sign"
