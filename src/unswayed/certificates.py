@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.doubles import refuse_masked
 from unswayed.exceptions import InputError
+from unswayed.frames import frame_like
 
 
 def is_missing(value: object) -> bool:
@@ -150,13 +151,19 @@ class CertificateSource(Protocol):
 class CertificateSet:
     """Certificates of a set of test rows (or of coefficients), one entry each.
 
+    Plain arrays, but for witnesses: those are asked of the fitted model behind them, which lives
+    as long as they do. It does not travel: certificates that were pickled have no witnesses to
+    give (minimum budgets are computed before they go).
+
     Attributes
     ----------
+    prediction : array
+        Class, number or sign that the model says, of the exact solution where it is known.
     score : array
         What the model says: its prediction, or its score before the threshold.
     low, high : arrays
         The range of that score over every label vector the bias allows, widened by a bound on
-        its rounding error: tight where `method_` is "exact" or "rational", else outer bounds.
+        its rounding error: tight where `method` is "exact" or "rational", else outer bounds.
     inner_low, inner_high : arrays
         Scores that are reached: the range is at least this wide. As `low` and `high`, but for
         rounding, where the range is exact.
@@ -168,7 +175,7 @@ class CertificateSet:
         At most this many labels were taken to be wrong.
     question : str
         What was asked, in words.
-    method_ : array of str
+    method : array of str
         How each verdict was reached: "exact", "cutting-plane", "anchor", "box" or "rational".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
@@ -188,7 +195,8 @@ class CertificateSet:
     verdict: NDArray[np.object_]
     budget: int
     question: str
-    method_: NDArray[np.str_]
+    method: NDArray[np.str_]
+    prediction: NDArray[Any]
     names: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
     source: CertificateSource | None = None
@@ -209,7 +217,7 @@ class CertificateSet:
     @property
     def method_counts(self) -> dict[str, int]:
         """How many rows were decided by each method."""
-        methods, counts = np.unique(self.method_, return_counts=True)
+        methods, counts = np.unique(self.method, return_counts=True)
         return {str(m): int(n) for m, n in zip(methods, counts, strict=True)}
 
     @cached_property
@@ -275,6 +283,7 @@ class CertificateSet:
         """Columns by name: names (of coefficients), ranges, verdicts, minimum budgets."""
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         return columns | {
+            "prediction": self.prediction,
             "score": self.score,
             "low": self.low,
             "high": self.high,
@@ -282,12 +291,21 @@ class CertificateSet:
             "verdict": [str(verdict) for verdict in self.verdict],
             "minimum_budget": self.minimum_budget,
             "minimum_budget_proven": self.minimum_budget_proven,
-            "method": self.method_.tolist(),
+            "method": self.method.tolist(),
         }
 
     def to_frame(self) -> Any:
-        """Return a frame of the library the test rows came in (pandas for arrays)."""
-        return self._model().frame(self.to_dict())
+        """Return a frame of the library the test rows came in.
+
+        For arrays, and for certificates that were pickled, of the first of pandas, polars and
+        pyarrow that is installed.
+
+        Returns
+        -------
+        frame
+        """
+        columns = self.to_dict()
+        return frame_like(None, columns) if self.source is None else self.source.frame(columns)
 
     def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
         """Write a certificate file, which `unswayed verify` checks without trusting the engine.
@@ -309,8 +327,16 @@ class CertificateSet:
 
     def _model(self) -> CertificateSource:
         if self.source is None:
-            raise InputError("these certificates carry no model to ask; make them with certify()")
+            raise InputError(
+                "these certificates carry no model to ask; make them with certify() of the fitted "
+                "model (one that was pickled leaves its model behind)"
+            )
         return self.source
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.source is not None:
+            _ = self.minimum_budgets
+        return self.__dict__ | {"source": None}
 
     def _counts(self) -> dict[Verdict, int]:
         return {verdict: int(np.sum(self.verdict == verdict)) for verdict in Verdict}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unswayed._core.dyadic import nearest
 from unswayed._core.rounding import subtraction_error, wider
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
@@ -83,7 +84,11 @@ class Decision(ABC):
 
     @abstractmethod
     def predict(self, score: FloatArray) -> NDArray[Any]:
-        """Return the prediction made of each score."""
+        """Return the prediction made of each score, in an array of its own."""
+
+    @abstractmethod
+    def predict_exactly(self, score: Fraction) -> Any:
+        """Return the prediction made of an exact score, which may lie between two doubles."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -140,6 +145,10 @@ class Threshold(Decision):
         """Return the class of each score."""
         return np.asarray(self.classes[(score > self.value).astype(np.intp)])
 
+    def predict_exactly(self, score: Fraction) -> Any:
+        """Return the class of an exact score."""
+        return self.classes[self.claim(score)]
+
     def claim(self, score: Fraction) -> int:
         """Return 1 for the second class, 0 for the first."""
         return int(score > Fraction(self.value))
@@ -169,7 +178,11 @@ class Radius(Decision):
 
     def predict(self, score: FloatArray) -> FloatArray:
         """Return the scores themselves."""
-        return score
+        return score.copy()
+
+    def predict_exactly(self, score: Fraction) -> float:
+        """Return the nearest double."""
+        return nearest(score)
 
     def document(self) -> dict[str, Any]:
         """Return the question as a certificate file writes it."""
@@ -204,6 +217,10 @@ class Sign(Decision):
     def predict(self, score: FloatArray) -> FloatArray:
         """Return -1, 0 or 1."""
         return np.sign(score)
+
+    def predict_exactly(self, score: Fraction) -> float:
+        """Return -1, 0 or 1."""
+        return float(self.claim(score))
 
     def claim(self, score: Fraction) -> int:
         """Return -1, 0 or 1."""

@@ -12,14 +12,7 @@ from unswayed._typing import FloatArray
 from unswayed.certificates import as_values, is_missing
 from unswayed.doubles import as_doubles, refuse_masked
 from unswayed.exceptions import InputError
-
-
-def _eager(X: Any) -> Any:
-    """Return X as a narwhals frame, or None for arrays and sparse matrices."""
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
-    return frame if isinstance(frame, nw.DataFrame) else None
+from unswayed.frames import eager_frame
 
 
 def _kind(dtype: Any) -> str:
@@ -39,7 +32,7 @@ class Schema:
     @classmethod
     def of(cls, X: Any) -> "Schema | None":
         """Return the schema of a frame; None for arrays, which have no columns to name."""
-        frame = _eager(X)
+        frame = eager_frame(X)
         if frame is None:
             return None
         return cls({name: _kind(dtype) for name, dtype in frame.schema.items()})
@@ -93,7 +86,7 @@ def for_pipeline(X: Any) -> Any:
 
     Single precision would round the wrapped estimator's scores to seven digits.
     """
-    frame = _eager(X)
+    frame = eager_frame(X)
     if frame is None:
         narrow = getattr(X, "dtype", None) in (np.float16, np.float32)
         return X.astype(np.float64) if narrow else X
@@ -160,25 +153,3 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if not weight.any():
         raise InputError("sample_weight is zero for every row: nothing is left to fit")
     return weight
-
-
-def rows_of_kind(X: Any) -> Any:
-    """No rows of X's frame library, or None: what `frame_like` needs to remember of it."""
-    frame = _eager(X)
-    return None if frame is None else frame.head(0).to_native()
-
-
-def frame_like(X: Any, columns: dict[str, Any]) -> Any:
-    """Build a frame of X's library; for arrays, of the first of pandas, polars, pyarrow."""
-    frame = _eager(X)
-    if frame is not None:
-        made = nw.from_dict(columns, backend=frame.implementation).to_native()
-        if frame.implementation.is_pandas() and len(X) == len(made):
-            made.index = X.index
-        return made
-    for backend in ("pandas", "polars", "pyarrow"):
-        try:
-            return nw.from_dict(columns, backend=backend).to_native()
-        except ImportError:
-            continue
-    raise ImportError("to_frame needs pandas, polars or pyarrow: pip install 'unswayed[frames]'")

@@ -61,6 +61,7 @@ def made(robust, **more):
     size = len(robust)
     verdict = np.array([Verdict.ROBUST if flag else Verdict.NOT_ROBUST for flag in robust], object)
     return CertificateSet(
+        prediction=np.zeros(size),
         score=np.zeros(size),
         low=np.zeros(size),
         high=np.zeros(size),
@@ -70,7 +71,7 @@ def made(robust, **more):
         verdict=verdict,
         budget=1,
         question="same class",
-        method_=np.full(size, "exact"),
+        method=np.full(size, "exact"),
         **more,
     )
 
@@ -155,7 +156,7 @@ def test_rates_print_as_a_table_and_go_into_json():
 # --- frames -------------------------------------------------------------------------------
 
 COLUMNS = [
-    *("score", "low", "high", "error", "verdict"),
+    *("prediction", "score", "low", "high", "error", "verdict"),
     *("minimum_budget", "minimum_budget_proven", "method"),
 ]
 

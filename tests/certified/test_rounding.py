@@ -29,7 +29,7 @@ def test_a_tie_is_undecided_and_resolved_as_the_closed_interval_says():
     assert model.certify([[1.0]]).verdict[0] == Verdict.UNDECIDED
     certs = model.certify([[1.0]], resolve="exact")
     assert certs.verdict[0] == Verdict.ROBUST
-    assert certs.method_[0] == "rational"
+    assert certs.method[0] == "rational"
     assert (certs.low[0], certs.high[0]) == (-1.0, 1.0)
 
 

@@ -14,7 +14,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, LinearSmoother
+from unswayed import (
+    CertifiedClassifier,
+    CertifiedRegressor,
+    InputError,
+    LabelBias,
+    LinearSmoother,
+)
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 3))
@@ -122,12 +128,30 @@ def test_a_pickled_model_certifies_the_same(model):
 
 
 @every_model
-def test_pickled_certificates_still_answer(model):
-    certificates = fitted(model).certify(X)
-    again = pickle.loads(pickle.dumps(certificates))
+def test_pickled_certificates_are_their_arrays(model):
+    rows = np.vstack([X] * 50)
+    certificates = fitted(model).certify(rows)
+    pickled = pickle.dumps(certificates)
+    arrays = [each for each in vars(certificates).values() if isinstance(each, np.ndarray)]
+    assert len(pickled) <= 1.2 * sum(each.nbytes for each in arrays)
+    again = pickle.loads(pickled)
     assert_same_certificates(again, certificates)
+    assert (again.prediction == certificates.prediction).all()
+    assert again.to_frame()["verdict"].tolist() == certificates.verdict.tolist()
     row = int(np.flatnonzero(~certificates.robust)[0])
-    assert again.witness(row).indices.tolist() == certificates.witness(row).indices.tolist()
+    assert certificates.witness(row)
+    with pytest.raises(InputError, match="carry no model to ask"):
+        again.witness(row)
+
+
+@every_model
+def test_a_certificate_carries_the_prediction_it_is_about(model):
+    model = fitted(model)
+    found, own = model.certify(X).prediction, model.predict(X)
+    if isinstance(model, CertifiedRegressor):  # solved with other roundings
+        np.testing.assert_allclose(found, own, rtol=1e-9)
+    else:
+        assert (found == own).all()
 
 
 @pytest.mark.parametrize("name", ["classifier", "ridge-classifier", "regressor"])

@@ -95,7 +95,7 @@ def test_nearly_singular_problems_are_undecided_until_they_are_resolved():
     certs = model.certify(rows[:3], resolve="exact")
     assert Verdict.UNDECIDED not in certs.verdict
     assert certs.minimum_budget_proven.all()
-    assert set(certs.method_) == {"rational"}
+    assert set(certs.method) == {"rational"}
 
 
 def test_undecided_rows_have_no_place_on_a_curve():

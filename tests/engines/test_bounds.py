@@ -92,7 +92,7 @@ def test_the_box_is_sound_and_never_says_not_robust(p, radius):
     assert exact.robust[boxed.robust].all()
     assert (boxed.low <= exact.low + 1e-9).all()
     assert (boxed.high >= exact.high - 1e-9).all()
-    assert (boxed.method_ == "box").all()
+    assert (boxed.method == "box").all()
 
 
 def test_a_box_knows_its_parameters_by_name():
@@ -227,7 +227,7 @@ def test_no_anchors_means_boxes_only():
     made = model.sandwich(max_anchors=0)
     made.add(model.fitted_.learner.directions(tests[:5]))
     assert made.n_anchors == 0
-    assert set(model.certify(tests, method=made).method_) == {"box"}
+    assert set(model.certify(tests, method=made).method) == {"box"}
 
 
 def test_building_a_sandwich_is_bounded_and_counted():
@@ -265,7 +265,7 @@ def test_auto_through_the_sandwich_equals_exact_on_larger_problems(eager_auto, s
     assert set(found.method_counts) > {"exact"}
     assert (found.low <= exact.inner_low).all()
     assert (found.inner_high <= exact.high).all()
-    by_exact = found.method_ == "exact"
+    by_exact = found.method == "exact"
     # Not to the last bit: a product in blocks of another size may round differently.
     np.testing.assert_allclose(found.low[by_exact], exact.low[by_exact], rtol=0, atol=1e-13)
     warm = model.certify(tests)

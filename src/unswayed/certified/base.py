@@ -25,7 +25,8 @@ from unswayed.engines.parameter_box import ParameterBox
 from unswayed.engines.rows import FeatureRows, UnitRows
 from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, LabelPeekError
-from unswayed.inputs import Schema, as_labels, as_sample_weight, rows_of_kind
+from unswayed.frames import rows_of_kind
+from unswayed.inputs import Schema, as_labels, as_sample_weight
 from unswayed.learners.adapters import check_certifiable, fit_final, learner_of
 from unswayed.learners.least_squares import LeastSquares
 from unswayed.learners.refusals import check_weights

@@ -21,7 +21,7 @@ from unswayed.engines.answer import EXACT, RATIONAL, Answer
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rational import ExactRow, RationalEngine
 from unswayed.engines.rows import FeatureRows
-from unswayed.inputs import frame_like
+from unswayed.frames import frame_like
 from unswayed.learners.accuracy import Scores
 
 
@@ -98,13 +98,17 @@ class Question:
         if self.resolve:
             self._settle(answer, budget, columns)
         labels = "label is" if budget == 1 else "labels are"
+        prediction = self.decision.predict(columns["score"])
+        for at, row in self._settled.items():
+            prediction[at] = self.decision.predict_exactly(row.score)
         return CertificateSet(
             **{name: column[self.group] for name, column in columns.items()},
             verdict=answer.verdict[self.group],
             budget=budget,
             question=f"{self.decision} if up to {budget} {labels} wrong",
+            prediction=prediction[self.group],
             trusted=self.trusted,
-            method_=answer.method[self.group],
+            method=answer.method[self.group],
             names=names,
             source=self,
         )

@@ -1,0 +1,37 @@
+"""Frames of any library: pandas, polars and pyarrow, by narwhals."""
+
+from typing import Any
+
+import narwhals as nw
+
+from unswayed.exceptions import InputError
+
+
+def eager_frame(X: Any) -> Any:
+    """Return X as a narwhals frame, or None for arrays and sparse matrices."""
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def rows_of_kind(X: Any) -> Any:
+    """No rows of X's frame library, or None: what `frame_like` needs to remember of it."""
+    frame = eager_frame(X)
+    return None if frame is None else frame.head(0).to_native()
+
+
+def frame_like(X: Any, columns: dict[str, Any]) -> Any:
+    """Build a frame of X's library; for arrays, of the first of pandas, polars, pyarrow."""
+    frame = eager_frame(X)
+    if frame is not None:
+        made = nw.from_dict(columns, backend=frame.implementation).to_native()
+        if frame.implementation.is_pandas() and len(X) == len(made):
+            made.index = X.index
+        return made
+    for backend in ("pandas", "polars", "pyarrow"):
+        try:
+            return nw.from_dict(columns, backend=backend).to_native()
+        except ImportError:
+            continue
+    raise ImportError("to_frame needs pandas, polars or pyarrow: pip install 'unswayed[frames]'")
