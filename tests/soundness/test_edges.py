@@ -28,6 +28,8 @@ HUGE = {"lower": -1e290, "upper": 1e290, "radius": 1e-40}
 TALL = ([[1e300, 0.0], [-1e300, 1.0], [1e300, 2.0]], [1e300, -1e300, 5e299], [[1e-30, 0.0]])
 KERNEL = {"kind": "kernel-ridge", "kernel": {"kernel": "precomputed"}}
 
+HUGE_LABEL, LOST_WEIGHT = [0.0, 0.0, 0.0, -1e308], [1e300, 1e300, 1e300, 1e-30]
+
 EDGES = {
     "a test row underflows": problem(*TALL, **HUGE),
     "a sparse test row underflows": problem(*TALL, sparse=True, **HUGE),
@@ -65,13 +67,79 @@ EDGES = {
         upper=2.0**800,
         radius=2.0**-270 * (1 + 1 / 128),
     ),
+    "a weight is lost beside a larger one": problem(
+        [[1.0], [2.0], [3.0], [1.0]],
+        HUGE_LABEL,
+        [[1.0]],
+        weight=LOST_WEIGHT,
+        fit_intercept=True,
+        lower=-1e-300,
+        upper=1e-300,
+        radius=1e-30,
+    ),
+    "a weight is lost beside a larger one, sparse rows": problem(
+        [[1.0], [2.0], [3.0], [1.0]],
+        HUGE_LABEL,
+        [[1.0]],
+        weight=LOST_WEIGHT,
+        sparse=True,
+        lower=-1e-300,
+        upper=1e-300,
+        radius=1e-30,
+    ),
+    "a kernel row is that of a lost weight, and no label may be wrong": problem(
+        np.eye(3),
+        [1.0, 0.0, 1.0],
+        np.eye(3),
+        weight=[1e-200, 1e200, 1e200],
+        radius=None,
+        budget=0,
+        **KERNEL,
+    ),
+    "a kernel row is that of a lost weight, and all labels are safe": problem(
+        np.eye(3),
+        [1.0, 0.0, 1.0],
+        np.eye(3),
+        weight=[1e-200, 1e200, 1e200],
+        alpha=1e-220,
+        radius=None,
+        lower=0.0,
+        upper=0.0,
+        **KERNEL,
+    ),
+    "a training row underflows and has a huge label": problem(
+        [[1e-60], [1e270]],
+        [1e308, 0.0],
+        [[1e270]],
+        weight=[1.0, 0.0],
+        alpha=1e300,
+        lower=-1e-200,
+        upper=1e-200,
+    ),
+    "a share of the mean underflows and has a huge label": problem(
+        [[1.0] * 5] * 4,
+        [0.0, 0.0, 0.0, 1e308],
+        [[1.0] * 5],
+        weight=[1.0, 1.0, 1.0, 5e-324],
+        fit_intercept=True,
+        alpha=1.0,
+        lower=-1e-200,
+        upper=1e-200,
+        radius=1e-30,
+    ),
     "a witness's score is beyond the doubles": problem(
         [[0.0]], [1e308], [[1.0]], kind="smoother", lower=-1e308, upper=1e308
     ),
 }
 
 
-@pytest.mark.parametrize("edge", EDGES)
+LOST = [edge for edge in EDGES if "lost" in edge or "huge label" in edge]
+STILL_LOST = pytest.mark.xfail(strict=True, reason="what underflows counts as nothing at all")
+
+
+@pytest.mark.parametrize(
+    "edge", [pytest.param(edge, marks=STILL_LOST if edge in LOST else ()) for edge in EDGES]
+)
 def test_nothing_is_false_where(edge):
     assert lies(EDGES[edge])[0] == []
 
