@@ -6,10 +6,12 @@ billions of those units.
 """
 
 import math
+import sys
 
 import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.exceptions import ArithmeticModeError
 
 UNIT = 2.0**-53
 """Largest relative error of one operation."""
@@ -29,6 +31,37 @@ SMALL = 2.0**-520
 
 UNDERFLOW = 2.0**-900
 """More than sums of squares can lose to underflow where what matters is about 1."""
+
+
+# Read when they are used: constants inside a function would be folded when it is compiled.
+_LEAST_NORMAL, _HALF = sys.float_info.min, 0.5
+_ONE, _TIE, _BEYOND_TIE = 1.0, UNIT, 1.5 * UNIT
+
+
+def check_arithmetic() -> None:
+    """Raise unless this thread rounds to nearest and keeps subnormal numbers.
+
+    Threads have settings of their own, and any library may change them at any time: a handful of
+    operations tell, in a fraction of a microsecond.
+
+    Raises
+    ------
+    ArithmeticModeError
+    """
+    subnormal = _LEAST_NORMAL * _HALF
+    if subnormal + subnormal != _LEAST_NORMAL:
+        raise ArithmeticModeError(
+            "in this thread, numbers below 2.2e-308 are flushed to zero, so that a certificate "
+            "could be false; some library has switched that on (one that was built with "
+            "-ffast-math does so when it is loaded, torch.set_flush_denormal(True) when it is "
+            "called): switch it off, or certify in a process that does not load that library"
+        )
+    if _ONE + _TIE != _ONE or _ONE + _BEYOND_TIE == _ONE:
+        raise ArithmeticModeError(
+            "in this thread, results are not rounded to the nearest double, so that a certificate "
+            "could be false; some library has changed the rounding mode (fesetround): have it "
+            "restored to FE_TONEAREST, or certify in a process that does not load that library"
+        )
 
 
 def gamma(terms: float) -> float:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import WeightRows
+from unswayed._core.rounding import check_arithmetic
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias, count_budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
@@ -118,6 +119,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             raise
 
     def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        check_arithmetic()
         check_certifiable(self.estimator)
         self._check_settings()
         assert self.bias is not None  # noqa: S101  (checked: this tells mypy)

@@ -11,7 +11,7 @@ import numpy as np
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import WeightRows
-from unswayed._core.rounding import above, below
+from unswayed._core.rounding import above, below, check_arithmetic
 from unswayed._typing import FloatArray, IntArray
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
@@ -52,6 +52,7 @@ class Question:
 
     def _exactly(self, rows: IntArray) -> Iterator[tuple[int, ExactRow]]:
         """Some of the distinct rows in rational arithmetic, each computed once."""
+        check_arithmetic()
         missing = np.array([row for row in rows.tolist() if row not in self._settled], dtype=int)
         if len(missing):
             if isinstance(self.weights, FeatureRows):

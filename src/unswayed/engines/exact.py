@@ -14,7 +14,7 @@ import numpy as np
 from unswayed._core import selection
 from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
 from unswayed._core.parallel import block_starts, one_blas_thread, run_blocks
-from unswayed._core.rounding import narrower, wider
+from unswayed._core.rounding import check_arithmetic, narrower, wider
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.bias import ResolvedBias
@@ -41,6 +41,7 @@ class ExactEngine:
     """
 
     def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
+        check_arithmetic()
         self.bias = bias
         self.learner = learner
         self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
@@ -68,6 +69,7 @@ class ExactEngine:
             work(z, here)
 
         run_blocks(starts, len(entries), block)
+        check_arithmetic()
         return rounded
 
     def _errors(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.box import Box
-from unswayed._core.rounding import above, below, gamma
+from unswayed._core.rounding import above, below, check_arithmetic, gamma
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
 from unswayed.engines.exact import ExactEngine
@@ -61,6 +61,7 @@ class ParameterBox:
 
     def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Outer bounds of the reach of each direction; nothing is known from inside."""
+        check_arithmetic()
         up, down = self.box.reach(directions, sizes)
         error = gamma(2 * len(self) + 16) * np.maximum(up, down)
         return Bounds.outside(up, down, error)

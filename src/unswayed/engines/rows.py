@@ -6,6 +6,7 @@ import numpy as np
 
 from unswayed._core.influence import Weights
 from unswayed._core.parallel import one_blas_thread
+from unswayed._core.rounding import check_arithmetic
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.inputs import InputRows
 from unswayed.learners.accuracy import Scores, Solution
@@ -43,6 +44,7 @@ class FeatureRows:
 
     def scores(self, solution: Solution) -> Scores:
         """Scores of all rows."""
+        check_arithmetic()
         with one_blas_thread:  # products of small matrices, as a rule
             parts = [self.learner.scores(block, solution) for block in self.inputs.blocks()]
         return Scores.concatenate(parts)
@@ -75,6 +77,7 @@ class UnitRows:
 
     def scores(self, solution: Solution) -> Scores:
         """Their values, in the user's units."""
+        check_arithmetic()
         blocks = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
         parts = [self.learner.direction_scores(block, solution) for block in blocks]
         return Scores.concatenate(parts)

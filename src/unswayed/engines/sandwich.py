@@ -9,7 +9,7 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import distinct_rows
-from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma
+from unswayed._core.rounding import SAFETY, UNDERFLOW, check_arithmetic, gamma
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.answer import Answer, judge
@@ -159,6 +159,7 @@ class Sandwich:
 
     def bounds(self, directions: FloatArray, margins: Margins | None = None) -> Bounds:
         """Bounds of every direction; given margins, sharpened only where they are needed."""
+        check_arithmetic()
         current, sizes = self._bounds, self._learner.direction_sizes(directions)
         base = current.base(directions, sizes)
         rows: IntArray | slice = slice(None)
