@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 
 from tests.soundness.truth import Fraction
+from unswayed import prediction_range
 from unswayed.bias import ResolvedBias
 from unswayed.certificates import Verdict
 from unswayed.engines.rational import ExactLimits, RationalEngine
@@ -132,13 +133,24 @@ def false_objects(problem, model, true):
     yield from false_box(box, parameters)
     built = [box]
     if "sandwich" in methods(problem):
-        built.append(model.sandwich(max_anchors=problem.seed % 4))
+        built.append(model.sandwich(max_anchors=(problem.seed + 1) % 4))
         bounds = built[-1].bounds(learner.directions(tests))
         yield from false_bounds(bounds, problem.budget, true)
     for each in built:
         certs = model.certify(tests, method=each)
         yield from false_verdicts(certs, true)
         yield from false_ranges(certs, true)
+
+
+def false_single_ranges(problem, true):
+    """What is false in the range of one influence row that is given."""
+    if problem.radius is None:  # flips of a classifier's labels are resolved by the classifier
+        return
+    for i, row in enumerate(true):
+        low, high = prediction_range(problem.tests[i], problem.targets, problem.bias)
+        up, down = row.reach(problem.budget)
+        if not (low <= row.score - down and row.score + up <= high):
+            yield f"row {i}: {low!r} to {high!r} is not all of the true range"
 
 
 def false_budgets(said, true):
@@ -239,6 +251,8 @@ def lies(problem):
             row.minimum_budget for row in true
         ]:
             found.append("minimum_budget, resolve='exact': not the true ones")
+        if problem.kind == "smoother":
+            note("prediction_range", false_single_ranges(problem, true))
         if problem.kind == "ridge":
             about_rows, true = true, problem.true_coefficients()
             n_cases += len(true)
