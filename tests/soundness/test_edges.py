@@ -159,14 +159,7 @@ EDGES = {
 }
 
 
-WORDS = ("lost", "huge label", "overflow in", "largest weight", "cutting plane")
-LOST = [edge for edge in EDGES if any(word in edge for word in WORDS)]
-STILL_LOST = pytest.mark.xfail(strict=True, reason="what underflows counts as nothing at all")
-
-
-@pytest.mark.parametrize(
-    "edge", [pytest.param(edge, marks=STILL_LOST if edge in LOST else ()) for edge in EDGES]
-)
+@pytest.mark.parametrize("edge", EDGES)
 def test_nothing_is_false_where(edge):
     assert lies(EDGES[edge])[0] == []
 

@@ -103,7 +103,9 @@ def norm(values: FloatArray) -> float:
     peak = float(np.abs(values).max(initial=0.0))
     if not math.isfinite(peak):
         return math.inf
-    return peak * float(np.linalg.norm(values / peak)) * SAFETY if peak else 0.0
+    if not peak:
+        return 0.0
+    return math.nextafter(peak * float(np.linalg.norm(values / peak)) * SAFETY, math.inf)
 
 
 def wider(value: FloatArray, error: FloatArray) -> FloatArray:

@@ -210,7 +210,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         )
         if not proven:
             message = (
-                f"this {kind} problem is too close to singular for proofs in double precision: "
+                f"this {kind} problem is too close to singular for proofs in double precision "
+                "(or its sample weights are too far apart): "
                 "every verdict is UNDECIDED unless it is resolved in rational arithmetic "
                 "(resolve='exact'); alpha > 0 would make it regular"
             )
