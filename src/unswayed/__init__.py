@@ -9,6 +9,7 @@ from typing import Any
 
 # Imported on first use: scikit-learn takes over a second, and not every question needs it.
 _HOMES = {
+    "ArithmeticModeError": "exceptions",
     "BiasError": "exceptions",
     "CertificateSet": "certificates",
     "CertifiedClassifier": "certified",

@@ -13,6 +13,10 @@ class InputError(UnswayedError):
     """Features, labels or test rows that cannot be certified."""
 
 
+class ArithmeticModeError(UnswayedError):
+    """The processor is set to arithmetic that no proof here is about."""
+
+
 class NotLinearError(UnswayedError):
     """An estimator whose score is not a linear function of its training labels."""
 

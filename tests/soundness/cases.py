@@ -480,6 +480,99 @@ def smoothers(rng, family, seed):
     return problem
 
 
+def _any_size(rng, size):
+    """Positive numbers from all over the doubles, subnormal ones included."""
+    kind = rng.integers(4)
+    if kind == 0:
+        found = 10.0 ** rng.uniform(-323, 306, size=size)
+    elif kind == 1:
+        found = rng.choice(10.0 ** rng.uniform(-323, 306, size=2), size=size)
+    elif kind == 2:
+        found = rng.choice([5e-324, 2.2e-308, 1e-200, 1.0, 1e200, 1e306], size=size)
+    else:
+        found = np.full(size, 10.0 ** rng.uniform(-323, 306))
+    return np.maximum(found, 5e-324)
+
+
+def _extreme(rng, size):
+    """Numbers of any sign and size; at times all but one of them are 0."""
+    found = _any_size(rng, size) * rng.choice([-1.0, 1.0], size=size)
+    if rng.random() < 0.3:
+        found[rng.permutation(size)[1:]] = 0.0
+    return found + 0.0
+
+
+def _extreme_rows(rng, shape):
+    """Feature rows: mostly moderate, so that weights, labels and offsets have a say."""
+    kind = rng.integers(5)
+    if kind == 0:
+        return np.eye(*shape) * 10.0 ** rng.uniform(-150, 150, size=(rng.choice([1, shape[0]]), 1))
+    if kind == 1:
+        return rng.integers(-2, 3, size=shape) * 1.0
+    if kind == 2:
+        return rng.normal(size=shape) * 10.0 ** rng.uniform(-300, 300, size=(shape[0], 1))
+    if kind == 3:
+        return rng.normal(size=shape) * 10.0 ** rng.uniform(-140, 140)
+    return rng.normal(size=shape) * (rng.random(shape) < 0.7) + 0.0
+
+
+def _extreme_weights(rng, n_rows):
+    """Weights of any size, some of them 0; at times most rows are heavy, and few are light."""
+    weight = _any_size(rng, n_rows)
+    if rng.random() < 0.5:
+        heavy = rng.random(n_rows) < 0.8
+        weight[heavy] = max(weight.max(), rng.choice([1e-300, 1.0, 1e300]))
+        weight[heavy] *= rng.choice([1.0, 0.5, 0.7], size=heavy.sum())
+    weight[rng.random(n_rows) < 0.1] = 0.0
+    if not weight.any():
+        weight[0] = 1.0
+    return weight
+
+
+def _extreme_kernel(rng, X):
+    with np.errstate(all="ignore"):
+        found = np.eye(len(X)) if rng.random() < 0.4 else X @ X.T
+    found = np.tril(found) + np.tril(found, -1).T
+    return found if np.isfinite(found).all() else np.eye(len(X))
+
+
+def all_weights(rng, family, seed):
+    """Weights, and with them labels, offsets and alpha, over the whole range of doubles."""
+    kinds, share = ["tall", "wide", "sparse", "kernel", "smoother"], [0.4, 0.2, 0.15, 0.15, 0.1]
+    kind = str(rng.choice(kinds, p=share))
+    n_columns = int(rng.integers(1, 4))
+    n_rows = int(rng.integers(n_columns, 8))
+    if kind == "wide":
+        n_columns = n_rows + int(rng.integers(1, 3))
+    known = {"sparse": kind == "sparse", "weight": _extreme_weights(rng, n_rows)}
+    X, tests = _extreme_rows(rng, (n_rows, n_columns)), _extreme_rows(rng, (3, n_columns))
+    if rng.random() < 0.5:
+        tests[:2] = X[rng.integers(n_rows, size=2)]
+    if kind == "kernel":
+        known |= {"kind": "kernel-ridge", "kernel": {"kernel": "precomputed"}}
+        X = _extreme_kernel(rng, X)
+        tests = X[rng.integers(n_rows, size=3)] * rng.choice([1.0, 0.5, 1e-30], size=(3, 1))
+    elif kind == "smoother":
+        known |= {"kind": "smoother", "weight": None}
+        X, tests = np.zeros((n_rows, n_rows)), np.array([_extreme(rng, n_rows) for _ in range(3)])
+    known["alpha"] = _alpha(rng) if rng.random() < 0.6 else float(_any_size(rng, 1)[0])
+    if rng.random() < 0.3:
+        return _with_question(rng, family, seed, X, tests, **known)
+    known["targets"] = _extreme(rng, n_rows) if rng.random() < 0.5 else rng.normal(size=n_rows)
+    known["radius"] = float(_any_size(rng, 1)[0])
+    known |= {"lower": -_any_size(rng, n_rows), "upper": _any_size(rng, n_rows)}
+    if rng.random() < 0.7:
+        known |= _offsets(rng, n_rows, float(_any_size(rng, 1)[0]) * (rng.random() < 0.8))
+    if (
+        rng.random() < 0.5 and kind != "smoother"
+    ):  # what weighs next to nothing has the largest label
+        light = known["weight"] < known["weight"].max() * 1e-9
+        known["targets"] = np.where(light, rng.choice([-1e308, 1e308], size=n_rows), 0.0)
+        known |= _offsets(rng, n_rows, 1e-200)
+    problem = _with_question(rng, family, seed, X, tests, **known)
+    return _at_a_tie(rng, problem) if rng.random() < 0.3 else problem
+
+
 FAMILIES = {
     "ordinary": (ordinary, 700),
     "many-rows": (many_rows, 100),
@@ -498,6 +591,7 @@ FAMILIES = {
     "large-means": (large_means, 250),
     "kernels": (kernels, 300),
     "smoothers": (smoothers, 250),
+    "all-weights": (all_weights, 300),
 }
 
 

@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 
 from tests.soundness.truth import Fraction
+from unswayed import prediction_range
 from unswayed.bias import ResolvedBias
 from unswayed.certificates import Verdict
 from unswayed.decisions import Radius, Sign, Threshold
@@ -74,14 +75,20 @@ def false_verdicts(certs, true):
         if verdict == (Verdict.ROBUST if overturned else Verdict.NOT_ROBUST):
             yield (
                 f"row {i}: {verdict} at budget {certs.budget}, but {row.minimum_budget} label "
-                f"changes overturn it (score {float(row.score)!r})"
+                f"changes overturn it (score {as_double(row.score)!r})"
             )
+
+
+def as_double(value):
+    """Nearest double, infinite beyond the largest one: to print, not to compare."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def false_ranges(certs, true):
     for i, row in enumerate(true):
-        if certs.error[i] == math.inf:  # it says that it knows nothing
-            continue
         up, down = row.reach(certs.budget)
         low, high = row.score - down, row.score + up
         ends = (
@@ -92,13 +99,64 @@ def false_ranges(certs, true):
         )
         for name, said, where, end, holds in ends:
             if not holds(said, end):
-                gap = float(abs(Fraction(float(said)) - end)) if math.isfinite(said) else math.nan
-                yield f"row {i}: {name} {said!r} is {where} the true end by {gap:.1e}"
+                gap = abs(Fraction(float(said)) - end) if math.isfinite(said) else math.nan
+                yield f"row {i}: {name} {said!r} is {where} the true end by {as_double(gap):.1e}"
+        if certs.error[i] == math.inf:  # it says that it knows nothing
+            continue
         if not abs(row.score - Fraction(float(certs.score[i]))) <= certs.error[i]:
             yield (
                 f"row {i}: score {certs.score[i]!r} ± {certs.error[i]!r} misses the true one, "
-                f"{float(row.score)!r}"
+                f"{as_double(row.score)!r}"
             )
+
+
+def false_box(box, true):
+    """What is false in a parameter box, given the truth about its parameters."""
+    for name, low, high, row in zip(box.names, box.low, box.high, true, strict=True):
+        up, down = row.reach(box.budget)
+        if not (low <= row.score - down and row.score + up <= high):
+            yield f"{name}: {low!r} to {high!r} is not all of the true range"
+
+
+def false_bounds(bounds, budget, true):
+    """What is false in bounds on how far scores can move: inner <= true <= outer."""
+    for i, row in enumerate(true):
+        for way, reach in zip(("up", "down"), row.reach(budget), strict=True):
+            inner, outer = (getattr(bounds, f"{side}_{way}")[i] for side in ("inner", "outer"))
+            if not inner <= reach <= outer:
+                yield f"row {i}: {inner!r} to {outer!r} {way} misses {as_double(reach)!r}"
+
+
+def false_objects(problem, model, true):
+    """Bounds that are built once and passed as a method: what they say, and what comes of it."""
+    tests, learner = problem.matrix(problem.tests), model.fitted_.learner
+    box = model.parameter_box()
+    parameters = problem.true_coefficients()
+    if problem.fit_intercept:  # after the coefficients: the prediction at the mean row
+        centre = learner.directions(np.zeros((1, learner.n_features)))[0, :-1]
+        centre = -centre / learner.parameter_scale[:-1]
+        parameters += problem.true_rows(problem.influence([centre]))
+    yield from false_box(box, parameters)
+    built = [box]
+    if "sandwich" in methods(problem):
+        built.append(model.sandwich(max_anchors=(problem.seed + 1) % 4))
+        bounds = built[-1].bounds(learner.directions(tests))
+        yield from false_bounds(bounds, problem.budget, true)
+    for each in built:
+        certs = model.certify(tests, method=each)
+        yield from false_verdicts(certs, true)
+        yield from false_ranges(certs, true)
+
+
+def false_single_ranges(problem, true):
+    """What is false in the range of one influence row that is given."""
+    if problem.radius is None:  # flips of a classifier's labels are resolved by the classifier
+        return
+    for i, row in enumerate(true):
+        low, high = prediction_range(problem.tests[i], problem.targets, problem.bias)
+        up, down = row.reach(problem.budget)
+        if not (low <= row.score - down and row.score + up <= high):
+            yield f"row {i}: {low!r} to {high!r} is not all of the true range"
 
 
 def false_budgets(said, true):
@@ -193,8 +251,10 @@ def lies(problem):
             row.minimum_budget for row in true
         ]:
             found.append("minimum_budget, resolve='exact': not the true ones")
+        if problem.kind == "smoother":
+            note("prediction_range", false_single_ranges(problem, true))
         if problem.kind == "ridge":
-            true = problem.true_coefficients()
+            about_rows, true = true, problem.true_coefficients()
             n_cases += len(true)
             note("rational coefficients", wrong_exactly(engine.coefficients(), problem, true))
             certs = model.certify_coefficients()
@@ -203,4 +263,5 @@ def lies(problem):
             note("coefficients", false_budgets(certs.minimum_budgets, true))
             certs = model.certify_coefficients(resolve="exact")
             note("coefficients, resolve='exact'", unresolved(certs, problem, true))
+            note("objects", false_objects(problem, model, about_rows))
     return found, n_cases

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from unswayed._core.rounding import check_arithmetic
 from unswayed._typing import FloatArray
 
 
@@ -84,6 +85,7 @@ def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray],
                 return
             try:
                 work(start, min(start + starts.step, starts.stop), buffer)
+                check_arithmetic()  # of this thread, after what others may have done in it
             except BaseException:
                 stopped.set()
                 raise

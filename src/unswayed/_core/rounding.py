@@ -7,11 +7,13 @@ billions of those units.
 
 import contextlib
 import math
+import sys
 from collections.abc import Iterator
 
 import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.exceptions import ArithmeticModeError
 
 UNIT = 2.0**-53
 """Largest relative error of one operation."""
@@ -33,17 +35,51 @@ UNDERFLOW = 2.0**-900
 """More than sums of squares can lose to underflow where what matters is about 1."""
 
 
+# Read when they are used: constants inside a function would be folded when it is compiled.
+_LEAST_NORMAL, _HALF = sys.float_info.min, 0.5
+_ONE, _TIE, _BEYOND_TIE = 1.0, UNIT, 1.5 * UNIT
+
+
+def check_arithmetic() -> None:
+    """Raise unless this thread rounds to nearest and keeps subnormal numbers.
+
+    Threads have settings of their own, and any library may change them at any time: a handful of
+    operations tell, in a fraction of a microsecond.
+
+    Raises
+    ------
+    ArithmeticModeError
+    """
+    subnormal = _LEAST_NORMAL * _HALF
+    if subnormal + subnormal != _LEAST_NORMAL:
+        raise ArithmeticModeError(
+            "in this thread, numbers below 2.2e-308 are flushed to zero, so that a certificate "
+            "could be false; some library has switched that on (one that was built with "
+            "-ffast-math does so when it is loaded, torch.set_flush_denormal(True) when it is "
+            "called): switch it off, or certify in a process that does not load that library"
+        )
+    if _ONE + _TIE != _ONE or _ONE + _BEYOND_TIE == _ONE:
+        raise ArithmeticModeError(
+            "in this thread, results are not rounded to the nearest double, so that a certificate "
+            "could be false; some library has changed the rounding mode (fesetround): have it "
+            "restored to FE_TONEAREST, or certify in a process that does not load that library"
+        )
+
+
 @contextlib.contextmanager
 def ordinary_arithmetic() -> Iterator[None]:
-    """Let no floating-point error raise inside, whatever the caller has told NumPy.
+    """Compute inside as proofs assume: the door of every call that returns one.
 
-    Errors are bounded from what over- and underflow leave behind, so these must not stop it.
-    Also a decorator: ``@ordinary_arithmetic()``.
+    Raises if this thread does not round as it should, before or after. No floating-point error
+    raises inside, whatever the caller has told NumPy: errors are bounded from what over- and
+    underflow leave behind. Also a decorator: ``@ordinary_arithmetic()``.
     """
+    check_arithmetic()
     usual = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
     wanted = {name: usual[name] if how == "raise" else how for name, how in np.geterr().items()}
     with np.errstate(**wanted):  # type: ignore[arg-type]
         yield
+    check_arithmetic()  # the estimator may have loaded anything
 
 
 def gamma(terms: float) -> float:
@@ -85,7 +121,9 @@ def norm(values: FloatArray) -> float:
     peak = float(np.abs(values).max(initial=0.0))
     if not math.isfinite(peak):
         return math.inf
-    return peak * float(np.linalg.norm(values / peak)) * SAFETY if peak else 0.0
+    if not peak:
+        return 0.0
+    return math.nextafter(peak * float(np.linalg.norm(values / peak)) * SAFETY, math.inf)
 
 
 def wider(value: FloatArray, error: FloatArray) -> FloatArray:

@@ -152,7 +152,7 @@ class AnchoredBounds:
         """Bounds from planes and boxes: one product each."""
         up, down = self._bounded(self._untouched(directions, sizes))
         with np.errstate(invalid="ignore", over="ignore"):
-            off = np.where(sizes == 0, 0.0, self.plane_error * sizes)
+            off = np.where(sizes == 0, 0.0, self.plane_error * sizes + self._underflow)
             error = np.where(sizes == 0, 0.0, self._rounding * sizes) + off
         # Nothing moves (0) and the row is beyond bounds (infinity): nothing is known.
         off, error = (np.where(np.isnan(each), np.inf, each) for each in (off, error))

@@ -159,9 +159,10 @@ class Fitted:
         )
         if not proven:
             message = (
-                f"this {kind} problem is too close to singular for proofs in double precision: "
-                "every verdict is UNDECIDED unless it is resolved in rational arithmetic "
-                "(resolve='exact'); alpha > 0 would make it regular"
+                f"this {kind} problem is too close to singular for proofs in double precision "
+                "(or its sample weights are too far apart): every verdict is UNDECIDED unless it "
+                "is resolved in rational arithmetic (resolve='exact'); alpha > 0 would make it "
+                "regular"
             )
         self._told.add(message)
         warnings.warn(message, SolverPrecisionWarning, stacklevel=5)

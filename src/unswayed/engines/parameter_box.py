@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.box import Box
-from unswayed._core.rounding import above, below, gamma
+from unswayed._core.rounding import above, below, gamma, ordinary_arithmetic
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
 from unswayed.engines.exact import ExactEngine
@@ -59,6 +59,7 @@ class ParameterBox:
             Box(_in_units(found.outer_up, scale), _in_units(found.outer_down, scale)),
         )
 
+    @ordinary_arithmetic()
     def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
         """Outer bounds of the reach of each direction; nothing is known from inside."""
         up, down = self.box.reach(directions, sizes)

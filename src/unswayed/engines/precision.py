@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from unswayed._core.compression import Entries
-from unswayed._core.rounding import SAFETY, TINY, UNIT, exact_dots
+from unswayed._core.rounding import SAFETY, TINY, UNDERFLOW, UNIT, exact_dots
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.bias import ResolvedBias
 from unswayed.learners.protocol import Learner
@@ -31,7 +31,11 @@ class Precision:
         offset = offset / self._unit  # at most 1: squares neither over- nor underflow
         squares = offset * offset * accuracy.weight
         terms = offset * accuracy.entry
-        self._squares = float(squares.max(initial=0.0)), float(squares.sum())
+        # Of small offsets, or weights, the squares underflow.
+        self._squares = (
+            float(squares.max(initial=0.0)) + UNDERFLOW,
+            float(squares.sum()) + UNDERFLOW * self.n_movable,
+        )
         self._terms = float(terms.max(initial=0.0)), float(terms.sum())
         self._given = accuracy.most_off == 0.0 and not accuracy.entry.any()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import distinct_rows
-from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma
+from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma, ordinary_arithmetic
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.decisions import Margins
@@ -105,6 +105,7 @@ class Sandwich:
         """How many anchors there are now."""
         return len(self._bounds.anchors)
 
+    @ordinary_arithmetic()
     def add(self, directions: FloatArray) -> Bounds:
         """Evaluate directions exactly, make them anchors, and return what was found."""
         found, moved_up, moved_down = self._engine.extremes(
@@ -157,6 +158,7 @@ class Sandwich:
 
     # --- answers --------------------------------------------------------------------------
 
+    @ordinary_arithmetic()
     def bounds(self, directions: FloatArray, margins: Margins | None = None) -> Bounds:
         """Bounds of every direction; given margins, sharpened only where they are needed."""
         current, sizes = self._bounds, self._learner.direction_sizes(directions)

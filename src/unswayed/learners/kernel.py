@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma
+from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.definition import Definition
-from unswayed.learners.scaling import padded, rescaled, row_norms, scaled_weights, scales_back
+from unswayed.learners.scaling import ScaledWeights, padded, rescaled, row_norms
 from unswayed.learners.verified import VerifiedInverse
 
 _ROUNDING = 1e-6  # of the largest kernel number: more is no rounding, not even to single precision
@@ -54,13 +54,12 @@ class KernelLearner:
         gram = _symmetric(np.asarray(model._get_kernel(model.X_fit_), dtype=np.float64))
         self.n_rows = len(gram)
         self.definition = Definition("kernel-ridge", gram, alpha=alpha, sample_weight=sample_weight)
-        self._weight, factor = scaled_weights(sample_weight, self.n_rows)
-        self._root = np.sqrt(self._weight)
-        largest = max(float(np.abs(gram).max()), alpha / factor)
+        weight = ScaledWeights.of(sample_weight, self.n_rows)
+        self._weight, self._root = weight.values, np.sqrt(weight.values)
+        largest = max(float(np.abs(gram).max()), alpha / weight.factor)
         self._scale = float(1.0 / binade(largest))
-        penalty = alpha / factor * self._scale
-        exact = penalty / self._scale * factor == alpha
-        exact = exact and scales_back(self._weight, factor, sample_weight)
+        penalty = alpha / weight.factor * self._scale
+        exact = weight.exact and penalty / self._scale * weight.factor == alpha
         matrix = gram * self._scale * np.outer(self._root, self._root)
         matrix[np.diag_indices_from(matrix)] += penalty
         size = float(np.linalg.norm(matrix)) + penalty * math.sqrt(self.n_rows)
@@ -105,7 +104,7 @@ class KernelLearner:
             sizes = row_norms(right[None])
             (dual,), (left,) = solver.solve(right[None], sizes)
             left = SAFETY * float(left + 4 * UNIT * sizes[0])
-            rounding = gamma(self.n_rows + 8) * float(np.linalg.norm(dual)) + SMALL
+            rounding = gamma(self.n_rows + 8) * norm(dual) + SMALL
             return Solution(dual, left if solver.proven else math.inf, rounding)
 
     def scores(self, inputs: FloatArray, solution: Solution) -> Scores:

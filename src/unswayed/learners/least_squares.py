@@ -35,11 +35,9 @@ _LOOSE = 1e-6  # residuals above this are worth a look for columns that depend o
 class LeastSquares(CentredRidge):
     """Ridge with more rows than features, solved in the space of the features."""
 
-    def _prepare(self, features: Matrix, alpha: float, sample_weight: FloatArray | None) -> None:
-        self.row_scale = None if sample_weight is None else self._weight
-        penalty = alpha / self._weight_unit
-        # Unless it under- or overflows.
-        self._exact_scaling = penalty * self._weight_unit == alpha
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
+        self.row_scale = self._weight if weighted else None
+        self._exact_scaling = exact
         self._build_design(features, penalty)
         self._solve_normal_equations(features, penalty)
 
@@ -80,7 +78,7 @@ class LeastSquares(CentredRidge):
         filled, penalties = self._filled, self._penalties
         matrix = gram + filled @ filled.T
         matrix[np.diag_indices_from(matrix)] += penalties
-        added = float(np.linalg.norm(filled)) ** 2 + float(np.linalg.norm(penalties))
+        added = norm(filled) ** 2 + norm(penalties)
         error = SAFETY * (
             (summation(self.n_rows) + 4 * UNIT) * self._trace
             + gamma(filled.shape[1] + 10) * (added + self._trace)  # null vectors are rounded too
@@ -184,14 +182,14 @@ class LeastSquares(CentredRidge):
         root, size = math.sqrt(self._trace), norm(values)
         # Labels and fitted values, weighted: what the rounding of a residual is relative to.
         fitted = norm(np.sqrt(self._weight) * labels) + size * root
-        penalised = (
-            float(np.linalg.norm(self._penalties)) + float(np.linalg.norm(self._filled)) ** 2
-        )
+        penalised = norm(self._penalties) + norm(self._filled) ** 2
         terms = self.n_parameters + self._filled.shape[1] + 14
         rounding = (summation(self.n_rows) + gamma(terms)) * (
             2 * root * fitted + (penalised + 1.0) * size
         )
-        underflow = TINY * self.n_rows * self.n_parameters
+        # Of products, of the design (times labels) and of the penalties (times parameters).
+        largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
+        underflow = TINY * self.n_rows * self.n_parameters * (1.0 + largest + size)
         return SAFETY * (norm(self._normal_residual(labels, values)) + rounding + underflow)
 
     def scores(self, inputs: Matrix, solution: Solution) -> Scores:

@@ -9,7 +9,7 @@ from unswayed._core.rounding import norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Solution
 from unswayed.learners.definition import Definition
-from unswayed.learners.scaling import dense, rescaled, scaled_weights, weighted_mean
+from unswayed.learners.scaling import ScaledWeights, dense, rescaled, weighted_mean
 
 
 class CentredRidge(ABC):
@@ -47,18 +47,33 @@ class CentredRidge(ABC):
         )
         self._sparse = hasattr(features, "indptr")
         self._fit_intercept = fit_intercept
-        self._weight, self._weight_unit = scaled_weights(sample_weight, self.n_rows)
+        scaled = ScaledWeights.of(sample_weight, self.n_rows)
+        self._weight = scaled.values
         self._total = float(self._weight.sum())
         self._share = np.zeros(self.n_rows)  # of each label in the mean prediction
         self._mean = np.zeros(self.n_features)
         if fit_intercept:
             self._share = self._weight / self._total
             self._mean = weighted_mean(features, self._share)
-        self._prepare(features, alpha, sample_weight)
+        # The penalty in the weights' units, unless it under- or overflows.
+        penalty = alpha / scaled.factor
+        exact = scaled.exact and penalty * scaled.factor == alpha
+        self._prepare(features, penalty, exact=exact, weighted=sample_weight is not None)
 
     @abstractmethod
-    def _prepare(self, features: Matrix, alpha: float, sample_weight: FloatArray | None) -> None:
-        """Solve for all labels at once, as far as that goes without knowing them."""
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
+        """Solve for all labels at once, as far as that goes without knowing them.
+
+        Parameters
+        ----------
+        features : (n, p) matrix
+        penalty : float
+            Alpha in the units of the weights.
+        exact : bool
+            Whether weights and penalty are the model's own; if not, nothing is to be proven.
+        weighted : bool
+            Whether weights were given.
+        """
 
     @property
     def n_parameters(self) -> int:

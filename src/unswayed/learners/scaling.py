@@ -1,6 +1,7 @@
 """Centring and scaling that lose nothing: shifts by a double, factors that are powers of two."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from unswayed._core.rounding import NEGLIGIBLE, SAFETY, binade
 from unswayed._typing import FloatArray, Matrix
 
 _SMALLEST = 2.0**-1074
+_LARGEST_EXPONENT = 1023  # of a power of two that is a double
 
 
 def dense(matrix: Matrix) -> FloatArray:
@@ -54,17 +56,31 @@ def padded(sizes: FloatArray) -> FloatArray:
     return np.where(sizes == 0, 0.0, np.maximum(sizes, NEGLIGIBLE))
 
 
-def scaled_weights(sample_weight: FloatArray | None, n_rows: int) -> tuple[FloatArray, float]:
-    """Sample weights with a largest of about 1, and the power of two they were divided by."""
-    if sample_weight is None:
-        return np.ones(n_rows), 1.0
-    factor = float(binade(float(sample_weight.max())))
-    return sample_weight / factor, factor
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledWeights:
+    """Sample weights of at most 1, and the power of two they were divided by.
 
+    Only a weight of 0 becomes 0: a row without weight counts for nothing, and every other one
+    for something. `exact` tells whether all of them are what they were, times that power; if not
+    (they are too far apart, or too large) nothing can be proven with them.
+    """
 
-def scales_back(weight: FloatArray, factor: float, sample_weight: FloatArray | None) -> bool:
-    """Whether no weight was lost to underflow, which lets a row count as if it had none."""
-    return sample_weight is None or np.array_equal(weight * factor, sample_weight)
+    values: FloatArray
+    factor: float
+    exact: bool
+
+    @classmethod
+    def of(cls, sample_weight: FloatArray | None, n_rows: int) -> "ScaledWeights":
+        """Scale the weights of `n_rows` rows; None are all 1."""
+        if sample_weight is None:
+            return cls(np.ones(n_rows), 1.0, exact=True)
+        exponent = min(math.frexp(float(sample_weight.max()))[1], _LARGEST_EXPONENT)
+        with np.errstate(under="ignore"):
+            scaled = np.ldexp(sample_weight, -exponent)
+            scaled = np.where(sample_weight > 0, np.maximum(scaled, _SMALLEST), 0.0)
+            back = np.ldexp(scaled, exponent)
+        exact = bool(scaled.max() <= 1.0) and np.array_equal(back, sample_weight)
+        return cls(scaled, math.ldexp(1.0, exponent), exact)
 
 
 def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:

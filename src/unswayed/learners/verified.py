@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import linalg
 
-from unswayed._core.rounding import SAFETY, gamma
+from unswayed._core.rounding import NEGLIGIBLE, SAFETY, gamma
 from unswayed._typing import FloatArray
 from unswayed.learners.scaling import row_norms
 
@@ -86,7 +86,9 @@ def _norm(matrix: FloatArray) -> float:
     # In blocks: a second matrix of that size would cost more than the sums.
     blocks = np.array_split(matrix, 1 + matrix.size // _BLOCK)
     rows = max(float(np.abs(block).sum(axis=1).max(initial=0.0)) for block in blocks)
-    return min(float(np.linalg.norm(matrix)), rows) * SAFETY
+    frobenius = float(np.linalg.norm(matrix))
+    # Of small entries the squares underflow: that norm would then be too small.
+    return (min(frobenius, rows) if frobenius > NEGLIGIBLE else rows) * SAFETY
 
 
 def _invert(matrix: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma, norm
+from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
 from unswayed.learners.accuracy import Accuracy, Scores, Solution
 from unswayed.learners.null_space import null_vectors
@@ -21,7 +21,6 @@ from unswayed.learners.scaling import (
     padded,
     rescaled,
     row_norms,
-    scales_back,
 )
 from unswayed.learners.verified import VerifiedInverse
 
@@ -32,13 +31,11 @@ class WideLeastSquares(CentredRidge):
     design = None
     row_scale = None
 
-    def _prepare(self, features: Matrix, alpha: float, sample_weight: FloatArray | None) -> None:
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
         self._root = np.sqrt(self._weight)
-        unit = self._weight_unit
-        scale = self._scale_rows(features, alpha / unit)
-        self._penalty = alpha / unit * scale * scale
-        exact = self._penalty / scale / scale * unit == alpha
-        exact = exact and scales_back(self._weight, unit, sample_weight)
+        scale = self._scale_rows(features, penalty)
+        self._penalty = penalty * scale * scale
+        exact = exact and self._penalty / scale / scale == penalty
         self._measure_centring()
         self._solver = self._invert(features, proven=exact)
         self.accuracy = self._accuracy()
@@ -53,7 +50,7 @@ class WideLeastSquares(CentredRidge):
         self._set_scale(np.full(self.n_features, scale))
         self._rows = rows * scale
         sizes = row_norms(self._rows) + self._shift_size
-        self._spread = float(np.linalg.norm(self._root * sizes)) * SAFETY  # √(Σ s ‖row‖²)
+        self._spread = norm(self._root * sizes)  # √(Σ s ‖row‖²)
         return scale
 
     def _measure_centring(self) -> None:
@@ -63,7 +60,7 @@ class WideLeastSquares(CentredRidge):
             left = np.asarray(self._share @ self._rows).ravel() - self._shift
             # Of the sum, and of the total that the shares were divided by.
             rounding = gamma(2 * self.n_rows + 8) * self._spread / math.sqrt(self._total)
-            self._off = SAFETY * (float(np.linalg.norm(left)) + rounding)
+            self._off = SAFETY * (norm(left) + rounding + TINY * self.n_rows)
 
     def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
         root = self._root
@@ -73,7 +70,7 @@ class WideLeastSquares(CentredRidge):
         if self._penalty == 0 and np.isfinite(matrix).all():
             fill = self._filling(features, matrix)
             matrix += fill @ fill.T
-            filled = float(np.linalg.norm(fill)) ** 2
+            filled = norm(fill) ** 2
         total = math.sqrt(self._total)
         error = SAFETY * (
             gamma(self.n_features + self.n_rows + 16)
@@ -187,7 +184,9 @@ class WideLeastSquares(CentredRidge):
             values = np.append(slope, centre) if self._fit_intercept else slope
             total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
             size = norm(root * labels)
-            mean = float(self._share @ np.abs(labels))
+            # A share may underflow, and the row's label be huge.
+            largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
+            mean = float(self._share @ np.abs(labels)) + largest * self.n_rows * UNDERFLOW
             # Of the equations for the labels as they are, not as they were centred and rounded.
             left = SAFETY * (float(left) + terms * (size + total * mean))
             return Solution(values, left, self._rounding(left, dual, slope) + terms * mean)
@@ -195,9 +194,11 @@ class WideLeastSquares(CentredRidge):
     def _rounding(self, left: float, dual: FloatArray, slope: FloatArray) -> float:
         """Error of scores beside that of the dual solution: of the slope, and of centring."""
         total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
-        dual_size = float(np.linalg.norm(dual)) + self._solver.bound * left
-        error = (terms * self._spread + total * self._off) * dual_size
-        slope_size = float(np.linalg.norm(slope)) + self._spread * dual_size * terms
+        dual_size = norm(dual) + self._solver.bound * left
+        # Of a row that underflows nothing is left, and its dual value may be huge.
+        lost = TINY * self.n_rows
+        error = (terms * self._spread + total * self._off + lost) * dual_size
+        slope_size = norm(slope) + (self._spread * terms + lost) * dual_size
         return SAFETY * (error + (terms + self._off) * slope_size) + SMALL
 
     def scores(self, inputs: Matrix, solution: Solution) -> Scores:
