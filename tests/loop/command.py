@@ -1,17 +1,14 @@
 """The whole command, run again on changed files: what it says then against what it promised."""
 
-import contextlib
-import io
 import json
-import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
+from tests.commands import unswayed_here
 from tests.loop.questions import Question
 from tests.verify.files import rows_of
-from unswayed.cli import main
 
 HAIR = 1e-9  # scores of two runs are compared as doubles, relative to the largest label
 
@@ -59,24 +56,20 @@ class Loop:
         for name, table in question.files.items():
             table.to_csv(folder / name, index=False)
 
-    def run(self, *command: str) -> int:
-        # Warnings are for developers: in a process of its own the command does not show them.
-        with warnings.catch_warnings(), contextlib.chdir(self.folder):
-            warnings.simplefilter("ignore")
-            with contextlib.redirect_stderr(io.StringIO()) as self.error:
-                return main([*command, "--quiet"])
+    def run(self, *command: str):
+        return unswayed_here(*command, "--quiet", cwd=self.folder)
 
     def answers(self, table) -> Answers | None:
         """Run the whole command on a table; None where it refuses."""
         table.to_csv(self.folder / "train.csv", index=False)
         question = self.question
-        code = self.run(
+        done = self.run(
             *("certify", "train.csv", *question.shared, *question.own),
             *("--out", "out.json", "--certificates", "c.json"),
         )
-        if code == 2:
+        if done.returncode == 2:
             return None
-        assert code == 0 or "--fail-under" in question.own, self.error.getvalue()
+        assert done.returncode == 0 or "--fail-under" in question.own, done.stderr
         rows = json.loads((self.folder / "out.json").read_text())
         document = json.loads((self.folder / "c.json").read_text())
         self.alpha = document["model"].get("alpha", 0.0)
@@ -87,10 +80,10 @@ class Loop:
         """Positions of the training labels that overturn a row, and which way they move."""
         self.question.table.to_csv(self.folder / "train.csv", index=False)
         (self.folder / "w.json").write_text("[]")
-        code = self.run(
+        done = self.run(
             "witness", "train.csv", *self.question.shared, "--row", str(row), "--out", "w.json"
         )
-        assert code in (0, 2), self.error.getvalue()
+        assert done.returncode in (0, 2), done.stderr
         found = json.loads((self.folder / "w.json").read_text())
         if self.question.classes is not None:
             return dict.fromkeys((each["row"] - 1 for each in found), 0.0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+OTHERS = 50  # rows in files of their own
 CITIES = ["Aachen", "Bergen", "Córdoba", "Derry"]
 CLASSES = [("no", "yes"), (0, 1), (-1, 1), (False, True), (1.5, 2.5), ("-1", "x"), ("A", "a b")]
 NUMBERS = {
@@ -40,7 +41,7 @@ class Question:
 def ask(seed: int) -> Question:
     """Draw a question."""
     rng = np.random.default_rng(seed)
-    n_rows = int(rng.integers(45, 110))
+    n_rows = int(rng.integers(45, 110)) + OTHERS
     features, ignored = _features(rng, n_rows)
     merit = _merit(rng, features)
     regression = rng.random() < 0.4
@@ -55,12 +56,13 @@ def ask(seed: int) -> Question:
     if "code" in table and rng.random() < 0.6:
         shared += ["--categorical", "code"]
     shared += _missing(rng, table, [*ignored, "who"], label)
+    table, others = table[:-OTHERS], table[-OTHERS:]
     question = Question(
-        seed, table, label, classes, (0.0, 0.0), None, None, "1", np.ones(n_rows, bool), shared
+        seed, table, label, classes, (0.0, 0.0), None, None, "1", np.ones(len(table), bool), shared
     )
-    _ask_about_rows(rng, question)
-    _ask_about_bias(rng, question, features)
-    _ask_about_model(rng, question)
+    _ask_about_rows(rng, question, others)
+    _ask_about_bias(rng, question, list(features))
+    _ask_about_model(rng, question, others[12:])
     _ask_for_output(rng, question)
     return question
 
@@ -111,18 +113,9 @@ def _missing(rng, table, ignored, label):
     return ["--missing", way]
 
 
-def _others(rng, table, n_rows):
-    """Rows like those of a table; none of them is one of its rows."""
-    return pd.DataFrame(
-        {name: rng.permutation(table[name].dropna().to_numpy(object))[:n_rows] for name in table}
-        if table.notna().sum().min() >= n_rows
-        else table.dropna().sample(n_rows, replace=True, random_state=0).to_dict("list")
-    )
-
-
-def _ask_about_rows(rng, question):
+def _ask_about_rows(rng, question, others):
     if rng.random() < 0.3:
-        test = _others(rng, question.table, 12)
+        test = others[:12].reset_index(drop=True)
         if rng.random() < 0.4:
             test = test.drop(columns=question.label)
         if "city" in test and rng.random() < 0.3:
@@ -181,12 +174,14 @@ def _only(rng, question, features):
     return f"({left}) or ({right})", (a | b).to_numpy(bool)
 
 
-def _ask_about_model(rng, question):
+def _ask_about_model(rng, question, others):
     kind = rng.random()
-    if kind < 0.35:
-        question.shared += ["--alpha", "auto"]
-    elif kind < 0.5:
-        question.shared += ["--give-up", str(rng.choice(["0", "1.5", "5"]))]
+    if kind < 0.5:
+        loss = str(rng.choice(["0", "1.5", "5"]))
+        question.shared += ["--alpha", "auto"] if kind < 0.3 else ["--give-up", loss]
+        if rng.random() < 0.3:
+            question.files["validation.csv"] = others
+            question.shared += ["--validation", "validation.csv"]
     else:
         question.shared += ["--alpha", str(rng.choice(["0", "0.01", "1", "10", "1e3"]))]
     question.shared += ["--method", str(rng.choice(["auto", "exact", "box", "sandwich"]))]

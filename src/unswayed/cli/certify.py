@@ -70,9 +70,9 @@ def certify(
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius, groups=groups)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
-    check_output(out, "--out", TABLES, train, request.test)
-    check_output(report, "--report", (".html", ".htm"), train, request.test, out)
-    check_output(certificates, "--certificates", (".json",), train, request.test, out)
+    check_output(out, "--out", TABLES, *request.inputs)
+    check_output(report, "--report", (".html", ".htm"), *request.inputs, out)
+    check_output(certificates, "--certificates", (".json",), *request.inputs, out)
     study = open_study(replace(request, keep=certificates is not None), terminal)
     facts = headline(study)
     page = None
@@ -149,6 +149,8 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if len(study.test):
         rows += f", {facts['test_rows']:,} test rows{held}"
     terminal.say(rows)
+    if study.alpha_choice is not None:
+        terminal.say(study.alpha_choice.in_words())
     terminal.say(f"assumed: {facts['bias']}")
 
 

@@ -56,8 +56,8 @@ def tradeoff(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, None, test, radius=radius)
-    check_output(out, "--out", TABLES, train, request.test)
-    check_output(chart, "--chart", _CHARTS, train, request.test, out)
+    check_output(out, "--out", TABLES, *request.inputs)
+    check_output(chart, "--chart", _CHARTS, *request.inputs, out)
     study, points = over_alpha.tradeoff(request, terminal, _alphas(alphas))
     facts = headline(study)
     heads = [budget.text for budget in request.budgets]

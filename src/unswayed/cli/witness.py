@@ -56,7 +56,7 @@ def witness(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius)
-    check_output(out, "--out", TABLES, train, request.test)
+    check_output(out, "--out", TABLES, *request.inputs)
     study = open_study(request, terminal)
     at = _position(study, row)
     found = study.witnesses(np.array([at]))[0]
@@ -85,7 +85,7 @@ def _position(study: Study, row: int) -> int:
     if study.request.test is None:
         some = ", ".join(str(number) for number in study.test.numbers[:5])
         raise InputError(
-            f"--row {row} is not held out, so the model was trained on it; held out are {some}, … "
+            f"--row {row} is not held out, so it is no test row; held out are {some}, … "
             "(the same --seed and --holdout as certify, please), or pass the row with --test"
         )
     raise InputError(
@@ -109,6 +109,8 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
     return {
         "row": int(study.test.numbers[at]),
         "bias": study.bias_in_words(),
+        "alpha": study.alpha,
+        "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
         "prediction": _decided(study, score),
         "score": score,
         "overturned": found is not None,
@@ -139,6 +141,8 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     terminal.say(
         f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})"
     )
+    if facts["alpha_choice"] is not None:
+        terminal.say(facts["alpha_choice"])
     terminal.say(f"assumed: {facts['bias']}")
     if not facts["overturned"]:
         terminal.say("No label changes of that kind overturn it, however many.", style="bold")
