@@ -15,6 +15,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     Flag,
     ModelOptions,
     Names,
@@ -40,6 +41,7 @@ def certify(
     radius: Annotated[float | None, MODEL] = None,
     groups: Annotated[Names, OUTPUT] = (),
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
     certificates: Annotated[Path | None, OUTPUT] = None,
     with_tradeoff: Annotated[Flag, OUTPUT] = False,
@@ -80,7 +82,7 @@ def certify(
         points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
         page = _page(study, points)
     if out is not None:
-        write_table(out, answer_table(study))
+        write_table(out, answer_table(study), escape=escape_formulas)
     if certificates is not None:
         save_certificates(study, study.certificates, certificates)
     if report is not None and page is not None:

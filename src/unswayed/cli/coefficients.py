@@ -10,6 +10,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     ModelOptions,
     OutputOptions,
     Train,
@@ -31,6 +32,7 @@ def coefficients(
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
     certificates: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
     """Prove which coefficients keep their sign.
@@ -53,7 +55,9 @@ def coefficients(
     study = open_study(request, terminal, need_test=False)
     found = all_coefficients(study)
     if out is not None:
-        write_table(out, {head: [each[head] for each in found] for head in found[0]})
+        write_table(
+            out, {head: [each[head] for each in found] for head in found[0]}, escape=escape_formulas
+        )
     if certificates is not None:
         save_certificates(study, [study.coefficients], certificates)
     for note in study.notes:

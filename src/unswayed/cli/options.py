@@ -25,6 +25,14 @@ MODEL = Parameter(group=_MODEL)
 OUTPUT = Parameter(group=_OUTPUT)
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Names = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
+Escape = Annotated[
+    bool,
+    Parameter(
+        group=_OUTPUT,
+        help="In CSV files, put an apostrophe before texts that a spreadsheet would run: those "
+        "that begin with = + - @, a tab or a line break and are no numbers.",
+    ),
+]
 Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a Parquet file.")]
 
 

@@ -13,6 +13,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     ModelOptions,
     OutputOptions,
     RowOptions,
@@ -39,6 +40,7 @@ def witness(
     row: int,
     radius: Annotated[float | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
 ) -> int:
     """Show which labels overturn one prediction.
 
@@ -71,7 +73,7 @@ def witness(
     if found is not None:
         columns = _columns(study, found)
         if out is not None:
-            write_table(out, columns)
+            write_table(out, columns, escape=escape_formulas)
         facts["changes"] = as_rows(columns)
     _show(terminal, study, facts)
     terminal.answer(facts)
