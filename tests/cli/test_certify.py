@@ -124,7 +124,7 @@ def test_give_up_takes_a_larger_alpha_chosen_on_rows_kept_apart(folder):
         assert done.returncode == 0, done.stderr
         facts = json.loads(done.stdout)
         assert facts["train_rows"] + facts["test_rows"] + facts["validation_rows"] == 240
-        assert facts["validation_rows"] == 24
+        assert facts["validation_rows"] == 43
         chosen.append(facts["alpha"])
     assert chosen[0] < chosen[1]
 

@@ -1,10 +1,21 @@
 """The choice of alpha: the largest that costs at most so much accuracy (paper, section 6).
 
-It is made on rows that are taken out of the training set for it. A choice that looked at the
-training labels would change when they change, and the certificate would be false.
+A choice that looks at a training label, even if only to fit the candidates, is another choice
+when that label is another one, and a certificate for the alpha that was chosen would say nothing
+about the alpha that would have been. So candidates are fitted *and* compared on rows that are no
+part of the training set: some that are set aside, or those of another file. They are few, so each
+is predicted by cross-validation among themselves. Of the training rows only features and their
+number are used.
+
+There is one thing to translate. Ridge regression minimises a sum over rows plus alpha·‖c‖², so an
+alpha means less the more rows there are: alpha on m rows shrinks coefficients as much as
+alpha·n/m does on n rows like them, because XᵀX grows with the number of rows. The alpha that was
+found on the m rows of a fold is therefore multiplied by n/m. With equal shrinkage more rows only
+make coefficients less noisy: the accuracy that was seen is not promised, but it is the cautious
+side to err on, and for robustness the one that was asked for.
 """
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +29,38 @@ from unswayed.exceptions import InputError
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
 """Penalties tried: four a decade from 0.01 to 100,000."""
+FOLDS = 5
+FEWEST = 10
+"""Rows that choose alpha at least: two a fold."""
+_SHARE = 5  # one row of so many is set aside: a ninth, as in the paper, is too few to fit on
+_MOST = 5_000  # rows set aside at most; they are lost to training, and more say little more
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaChoice:
+    """An alpha and the rows that chose it."""
+
+    alpha: float
+    n_rows: int
+    file: str | None  # None: they were set aside from the file with the training rows
+
+    def in_words(self) -> str:
+        """Say which rows chose alpha, and why that harms no certificate.
+
+        Examples
+        --------
+        >>> print(AlphaChoice(56.0, 120, None).in_words())
+        alpha 56 was chosen by 5-fold cross-validation on 120 rows set aside for it; they are no
+        part of the training rows, so no label that may be wrong takes part in the choice
+        """
+        chosen = f"alpha {self.alpha:g} was chosen by {FOLDS}-fold cross-validation on"
+        if self.file is None:
+            rows = f"{self.n_rows:,} rows set aside for it; they are no part of the training rows, "
+            return f"{chosen} {rows}so no label that may be wrong takes part in the choice"
+        return (
+            f"{chosen} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
+            "training row, no label that may be wrong takes part in the choice"
+        )
 
 
 def ridge(alpha: float) -> Any:
@@ -41,34 +84,92 @@ def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
     return np.sort(order[n_out:]), np.sort(order[:n_out])
 
 
+def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
+    """Training rows that stay, and those that are taken out to choose alpha by.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many training rows there are.
+    seed : int
+
+    Returns
+    -------
+    stay, out : int arrays, ascending
+    """
+    n_out = min(_MOST, max(FEWEST, n_rows // _SHARE))
+    if n_rows < 2 * n_out:
+        raise InputError(
+            f"--alpha auto: alpha is chosen on rows outside the training set, at least {FEWEST}, "
+            f"and {n_rows:,} rows are too few to spare them; pass a number as --alpha, or other "
+            "rows with --validation"
+        )
+    return split_rows(n_rows, n_out, seed + 1)
+
+
 def choose_alpha(
     request: Request,
     task: Task,
     columns: Columns,
     *,
-    training: tuple[FloatArray, FloatArray],
-    validation: tuple[FloatArray, FloatArray],
+    training: FloatArray,
+    aside: tuple[FloatArray, FloatArray],
     progress: Progress,
-) -> float:
-    """Largest penalty whose validation accuracy is within ``give_up`` points of the best."""
-    from sklearn.linear_model import Ridge
+) -> AlphaChoice:
+    """Choose the largest penalty whose accuracy is within ``give_up`` points of the best.
 
-    transformer = columns.transformer(request.missing).fit(training[0])
-    features, rows = transformer.transform(training[0]), transformer.transform(validation[0])
-    alphas: Iterable[float] = progress.track(GRID, "choosing alpha", len(GRID))
-    found = np.array(
-        [
-            quality(
-                task, Ridge(alpha=alpha).fit(features, training[1]).predict(rows), validation[1]
-            )
-            for alpha in alphas
-        ]
-    )
-    if np.isnan(found).any():
-        raise InputError(
-            f"--alpha auto: the {len(validation[1]):,} rows kept apart to choose it by all have "
-            "the same label; pass a number, or more rows"
-        )
+    Parameters
+    ----------
+    request : Request
+    task : "classification" or "regression"
+    columns : Columns
+    training : array
+        Features of the training rows; their labels are none of this function's business.
+    aside : tuple of arrays
+        Features and labels of rows that are no training rows.
+    progress : Progress
+
+    Returns
+    -------
+    AlphaChoice
+    """
+    features, labels = aside
+    file = None if request.validation is None else request.validation.name
+    _check_labels(labels, file)
+    rows = columns.transformer(request.missing).fit(training).transform(features)
+    scores = _predicted_by_others(rows, labels, request.seed, progress)
+    found = np.array([quality(task, score, labels) for score in scores.T])
     # A hair's breadth for the rounding of differences of shares.
     allowed = found >= found.max() - request.give_up / 100 - 1e-12
-    return GRID[int(np.flatnonzero(allowed)[-1])]
+    per_row = GRID[int(np.flatnonzero(allowed)[-1])] / (len(labels) * (FOLDS - 1) / FOLDS)
+    return AlphaChoice(float(f"{per_row * len(training):.3g}"), len(labels), file)
+
+
+def _check_labels(labels: FloatArray, file: str | None) -> None:
+    where = "set aside to choose it by" if file is None else f"of {file}"
+    if len(labels) < FEWEST:
+        raise InputError(
+            f"--alpha auto: the {len(labels):,} rows {where} are too few to fit and compare on; "
+            f"pass at least {FEWEST}, or a number as --alpha"
+        )
+    if (labels == labels[0]).all():
+        raise InputError(
+            f"--alpha auto: the {len(labels):,} rows {where} all have the same label, so every "
+            "alpha looks as good as any other; pass a number, or more rows"
+        )
+
+
+def _predicted_by_others(
+    rows: Any, labels: FloatArray, seed: int, progress: Progress
+) -> FloatArray:
+    """Predict each row by models of the other folds; one column per penalty of the grid."""
+    from sklearn.linear_model import Ridge
+
+    fold = np.random.default_rng(seed).permutation(len(labels)) % FOLDS
+    repeated = np.repeat(labels[:, None], len(GRID), axis=1)  # one target per penalty
+    scores = np.empty(repeated.shape)
+    for each in progress.track(range(FOLDS), "choosing alpha", FOLDS):
+        out = fold == each
+        model = Ridge(alpha=np.array(GRID)).fit(rows[~out], repeated[~out])
+        scores[out] = model.predict(rows[out])
+    return scores

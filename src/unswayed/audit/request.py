@@ -127,6 +127,7 @@ class Request:
     radius: float | None = None
     alpha: float | None = 1.0
     give_up: float = 0.0
+    validation: Path | None = None  # rows that choose alpha; None: some are set aside for it
     groups: tuple[str, ...] = ()
     method: str = "auto"
     resolve: Literal["exact"] | None = None
@@ -136,6 +137,11 @@ class Request:
     def budget(self) -> Budget:
         """The main budget: the first one given."""
         return self.budgets[0]
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """Files that are read."""
+        return tuple(path for path in (self.train, self.test, self.validation) if path is not None)
 
     def bias(self, where: object) -> LabelBias:
         """Return the bias model, limited to the training rows of the mask `where`."""

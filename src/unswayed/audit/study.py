@@ -15,7 +15,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.columns import Columns, is_number, is_text
 from unswayed.audit.expression import select
 from unswayed.audit.files import read_table
-from unswayed.audit.penalty import choose_alpha, quality, ridge, split_rows
+from unswayed.audit.penalty import AlphaChoice, choose_alpha, quality, ridge, set_aside, split_rows
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
@@ -26,7 +26,6 @@ from unswayed.exceptions import InputError, SolverPrecisionWarning
 MOST_HELD_OUT = 10_000
 """Rows held out at most where the share is not asked for: more say little more."""
 MOST_GROUPS = 40
-_VALIDATION = 1 / 9  # of the training rows, as in the paper
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _EXACT = ("auto", "exact")
 
@@ -95,7 +94,7 @@ class Study:
     model: Any
     alpha: float
     movable: BoolArray  # training rows whose label may be wrong
-    n_validation: int = 0
+    alpha_choice: AlphaChoice | None = None  # None: alpha was given
     notes: list[str] = field(default_factory=list)
     progress: Progress = field(default_factory=Silent)
 
@@ -269,12 +268,13 @@ class _Opening:
             stay, out = self._split(train.num_rows)
             test, test_numbers = train.take(pa.array(out)), train_numbers[out]
             train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
-        validation = None
-        if request.alpha is None:
-            stay, out = split_rows(
-                train.num_rows, max(1, round(_VALIDATION * train.num_rows)), request.seed + 1
-            )
-            validation = train.take(pa.array(out))
+        aside = None
+        if request.alpha is None and request.validation is not None:
+            aside, _ = self._load(request.validation, names, train.schema)
+            _need((request.label,), aside, f"--validation {request.validation}")
+        elif request.alpha is None:
+            stay, out = set_aside(train.num_rows, request.seed)
+            aside = train.take(pa.array(out))
             train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
         target = Target.of(request.label, train.column(request.label), request.task)
         self._check_bias(target)
@@ -284,12 +284,13 @@ class _Opening:
         )
         testing = self._test_rows(columns, target, test, test_numbers)
         movable = self._movable(train)
-        alpha = self._alpha(target, columns, training, validation)
+        choice = None if aside is None else self._choice(target, columns, training, aside)
+        alpha = request.alpha if choice is None else choice.alpha
+        assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
         model = self._fit(target, columns, training, movable, alpha)
         return Study(
             request, target, columns, training, testing, model, alpha, movable,
-            n_validation=0 if validation is None else validation.num_rows,
-            notes=self.notes, progress=self.progress,
+            alpha_choice=choice, notes=self.notes, progress=self.progress,
         )  # fmt: skip
 
     def _load(
@@ -313,8 +314,6 @@ class _Opening:
                     f"on; {suggest(missing[0], table.column_names)}"
                 )
             used = [*test_of, *({request.label} & set(table.column_names))]
-        if self.need_test and (test_of is not None or request.test is None):
-            _need(request.groups, table, "--groups")
         return self._without_missing(path, table, used)
 
     def _without_missing(
@@ -407,6 +406,7 @@ class _Opening:
             raise InputError("a test row holds NaN; pass --missing drop or --missing impute")
         has_label = target.label in test.column_names
         labels = target.encode(test.column(target.label)) if has_label else None
+        _need(request.groups, test, "--groups")
         for name in request.groups:
             kinds = len({show(value) for value in test.column(name).to_pylist()})
             if kinds > MOST_GROUPS:
@@ -428,19 +428,15 @@ class _Opening:
             )
         return mask
 
-    def _alpha(
-        self, target: Target, columns: Columns, training: Rows, validation: pa.Table | None
-    ) -> float:
-        if self.request.alpha is not None:
-            return self.request.alpha
-        labels = target.encode(validation.column(target.label))  # type: ignore[union-attr]
-        assert training.labels is not None  # noqa: S101
+    def _choice(
+        self, target: Target, columns: Columns, training: Rows, aside: pa.Table
+    ) -> AlphaChoice:
         return choose_alpha(
             self.request,
             target.task,
             columns,
-            training=(training.features, training.labels),
-            validation=(columns.matrix(validation), labels),
+            training=training.features,
+            aside=(columns.matrix(aside), target.encode(aside.column(target.label))),
             progress=self.progress,
         )
 

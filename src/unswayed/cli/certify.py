@@ -15,6 +15,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     Flag,
     ModelOptions,
     Names,
@@ -40,6 +41,7 @@ def certify(
     radius: Annotated[float | None, MODEL] = None,
     groups: Annotated[Names, OUTPUT] = (),
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
     certificates: Annotated[Path | None, OUTPUT] = None,
     with_tradeoff: Annotated[Flag, OUTPUT] = False,
@@ -70,9 +72,9 @@ def certify(
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius, groups=groups)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
-    check_output(out, "--out", TABLES, train, request.test)
-    check_output(report, "--report", (".html", ".htm"), train, request.test, out)
-    check_output(certificates, "--certificates", (".json",), train, request.test, out)
+    check_output(out, "--out", TABLES, *request.inputs)
+    check_output(report, "--report", (".html", ".htm"), *request.inputs, out)
+    check_output(certificates, "--certificates", (".json",), *request.inputs, out)
     study = open_study(replace(request, keep=certificates is not None), terminal)
     facts = headline(study)
     page = None
@@ -80,7 +82,7 @@ def certify(
         points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
         page = _page(study, points)
     if out is not None:
-        write_table(out, answer_table(study))
+        write_table(out, answer_table(study), escape=escape_formulas)
     if certificates is not None:
         save_certificates(study, study.certificates, certificates)
     if report is not None and page is not None:
@@ -149,6 +151,8 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if len(study.test):
         rows += f", {facts['test_rows']:,} test rows{held}"
     terminal.say(rows)
+    if study.alpha_choice is not None:
+        terminal.say(study.alpha_choice.in_words())
     terminal.say(f"assumed: {facts['bias']}")
 
 

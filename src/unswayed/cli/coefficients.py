@@ -10,6 +10,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     ModelOptions,
     OutputOptions,
     Train,
@@ -31,6 +32,7 @@ def coefficients(
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
     certificates: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
     """Prove which coefficients keep their sign.
@@ -48,12 +50,14 @@ def coefficients(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model)
-    check_output(out, "--out", TABLES, train)
-    check_output(certificates, "--certificates", (".json",), train, out)
+    check_output(out, "--out", TABLES, *request.inputs)
+    check_output(certificates, "--certificates", (".json",), *request.inputs, out)
     study = open_study(request, terminal, need_test=False)
     found = all_coefficients(study)
     if out is not None:
-        write_table(out, {head: [each[head] for each in found] for head in found[0]})
+        write_table(
+            out, {head: [each[head] for each in found] for head in found[0]}, escape=escape_formulas
+        )
     if certificates is not None:
         save_certificates(study, [study.coefficients], certificates)
     for note in study.notes:
@@ -69,6 +73,7 @@ def coefficients(
             "labels": study.count(request.budget),
             "train_rows": study.n_train,
             "alpha": study.alpha,
+            "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
             "coefficients": found,
         }
     )
@@ -87,6 +92,8 @@ def _show(terminal: Terminal, study: Study, found: list[dict[str, Any]]) -> None
     count = study.count(study.request.budget)
     terminal.say(f"{study.target.label}: {study.target.task}; ridge with alpha {study.alpha:g}")
     terminal.say(f"{study.n_train:,} training rows; assumed: {study.bias_in_words()}")
+    if study.alpha_choice is not None:
+        terminal.say(study.alpha_choice.in_words())
     kept = sum(each["keeps_sign"] for each in found)
     terminal.say(
         f"{kept:,} of {len(found):,} coefficients keep their sign if up to {labels(count)} "

@@ -25,6 +25,14 @@ MODEL = Parameter(group=_MODEL)
 OUTPUT = Parameter(group=_OUTPUT)
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Names = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
+Escape = Annotated[
+    bool,
+    Parameter(
+        group=_OUTPUT,
+        help="In CSV files, put an apostrophe before texts that a spreadsheet would run: those "
+        "that begin with = + - @, a tab or a line break and are no numbers.",
+    ),
+]
 Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a Parquet file.")]
 
 
@@ -82,9 +90,13 @@ class ModelOptions:
     """Ridge regression and how it is certified."""
 
     alpha: str = "1"
-    """Ridge penalty: a number, or auto to choose it on rows kept apart from the training rows."""
+    """Ridge penalty: a number, or auto to choose it on rows that are no training rows: a fifth of
+    them is set aside (at most 5,000), or those of --validation."""
     give_up: float | None = None
     """Points of accuracy to trade for robustness; takes the largest alpha within that loss."""
+    validation: Path | None = None
+    """Rows to choose alpha on, with the same columns and labels that are right. They must be other
+    rows than the training rows, which nobody can check for you."""
     method: str = "auto"
     """How to prove it; auto is exact."""
     resolve: Literal["exact"] | None = None
@@ -136,6 +148,10 @@ def make_request(
         raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")
     if model.give_up is not None and alpha is not None:
         raise InputError("--give-up chooses alpha, so pass either --alpha or --give-up")
+    if model.validation is not None:
+        _check_validation(model.validation, train, alpha)
+    if test.seed < 0:
+        raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
     if radius is not None and not 0 <= radius < float("inf"):
         raise InputError(f"--radius {radius:g} is not a distance; pass a number, 0 or more")
     return Request(
@@ -156,7 +172,22 @@ def make_request(
         radius=radius,
         alpha=alpha,
         give_up=model.give_up or 0.0,
+        validation=model.validation,
         groups=split_names(groups),
         method=model.method,
         resolve=model.resolve,
     )
+
+
+def _check_validation(validation: Path, train: Path, alpha: float | None) -> None:
+    if alpha is not None:
+        raise InputError(
+            "--validation is for rows that choose alpha, but a number was given; pass --alpha auto "
+            "or --give-up, or leave --validation out"
+        )
+    if validation.exists() and train.exists() and validation.samefile(train):
+        raise InputError(
+            f"--validation {validation} is the training file; labels that may be wrong would "
+            "choose alpha and the certificate would be false, so pass other rows, or none: then "
+            "some are set aside"
+        )

@@ -11,6 +11,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     OutputOptions,
     RowOptions,
     Train,
@@ -37,6 +38,7 @@ def tradeoff(
     radius: Annotated[float | None, MODEL] = None,
     alphas: Annotated[str | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
     chart: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
     """Weigh accuracy against robustness over alpha.
@@ -56,8 +58,8 @@ def tradeoff(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, None, test, radius=radius)
-    check_output(out, "--out", TABLES, train, request.test)
-    check_output(chart, "--chart", _CHARTS, train, request.test, out)
+    check_output(out, "--out", TABLES, *request.inputs)
+    check_output(chart, "--chart", _CHARTS, *request.inputs, out)
     study, points = over_alpha.tradeoff(request, terminal, _alphas(alphas))
     facts = headline(study)
     heads = [budget.text for budget in request.budgets]
@@ -68,7 +70,7 @@ def tradeoff(
         **{f"robust at {head}": [p.rates[at] for p in points] for at, head in enumerate(heads)},
     }
     if out is not None:
-        write_table(out, columns)
+        write_table(out, columns, escape=escape_formulas)
     if chart is not None:
         _draw(chart, points, heads, name)
     for note in study.notes:

@@ -13,6 +13,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Escape,
     ModelOptions,
     OutputOptions,
     RowOptions,
@@ -39,6 +40,7 @@ def witness(
     row: int,
     radius: Annotated[float | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
 ) -> int:
     """Show which labels overturn one prediction.
 
@@ -56,7 +58,7 @@ def witness(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius)
-    check_output(out, "--out", TABLES, train, request.test)
+    check_output(out, "--out", TABLES, *request.inputs)
     study = open_study(request, terminal)
     at = _position(study, row)
     found = study.witnesses(np.array([at]))[0]
@@ -71,7 +73,7 @@ def witness(
     if found is not None:
         columns = _columns(study, found)
         if out is not None:
-            write_table(out, columns)
+            write_table(out, columns, escape=escape_formulas)
         facts["changes"] = as_rows(columns)
     _show(terminal, study, facts)
     terminal.answer(facts)
@@ -85,7 +87,7 @@ def _position(study: Study, row: int) -> int:
     if study.request.test is None:
         some = ", ".join(str(number) for number in study.test.numbers[:5])
         raise InputError(
-            f"--row {row} is not held out, so the model was trained on it; held out are {some}, … "
+            f"--row {row} is not held out, so it is no test row; held out are {some}, … "
             "(the same --seed and --holdout as certify, please), or pass the row with --test"
         )
     raise InputError(
@@ -109,6 +111,8 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
     return {
         "row": int(study.test.numbers[at]),
         "bias": study.bias_in_words(),
+        "alpha": study.alpha,
+        "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
         "prediction": _decided(study, score),
         "score": score,
         "overturned": found is not None,
@@ -139,6 +143,8 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     terminal.say(
         f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})"
     )
+    if facts["alpha_choice"] is not None:
+        terminal.say(facts["alpha_choice"])
     terminal.say(f"assumed: {facts['bias']}")
     if not facts["overturned"]:
         terminal.say("No label changes of that kind overturn it, however many.", style="bold")

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from unswayed.exceptions import InputError
 from unswayed.whole_file import whole_file
 
 TABLES = (".csv", ".parquet", ".json")
+# What spreadsheets take for the start of a formula, wide signs and spaces before it included.
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def check_output(
@@ -59,8 +63,28 @@ def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def write_table(path: Path, columns: dict[str, Any]) -> None:
-    """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending."""
+def escaped(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run; a number is none.
+
+    Examples
+    --------
+    >>> escaped("=1+1"), escaped("-2+3"), escaped("-2.5"), escaped("a=1")
+    ("'=1+1", "'-2+3", '-2.5', 'a=1')
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def write_table(path: Path, columns: dict[str, Any], *, escape: bool = True) -> None:
+    """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending.
+
+    Parameters
+    ----------
+    path : Path
+    columns : dict
+        Values by the name of their column.
+    escape : bool
+        In CSV, put an apostrophe before texts, names of columns too, that a spreadsheet would run.
+    """
     suffix = path.suffix.lower()
     if suffix == ".json":
         rows = as_rows(_plain(columns))
@@ -73,6 +97,19 @@ def write_table(path: Path, columns: dict[str, Any]) -> None:
     table = pa.table(columns)
     with whole_file(path) as beside:
         if suffix == ".csv":
-            pa_csv.write_csv(table, beside)
+            pa_csv.write_csv(_without_formulas(table) if escape else table, beside)
         else:
             pq.write_table(table, beside)
+
+
+def _without_formulas(table: Any) -> Any:
+    """Escape the texts of a table and the names of its columns."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array([None if text is None else escaped(text) for text in column.to_pylist()])
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=[escaped(name) for name in table.column_names])

@@ -27,7 +27,7 @@ _CURVE_GROUPS = 8
 def headline(study: Study) -> dict[str, Any]:
     """What was asked and the rates at every budget: the answer in short."""
     request, target = study.request, study.target
-    verdict = study.answers.verdict
+    verdict, choice = study.answers.verdict, study.alpha_choice
     return {
         "task": target.task,
         "label": shorten(target.label),
@@ -39,7 +39,8 @@ def headline(study: Study) -> dict[str, Any]:
         "method": request.method,
         "train_rows": study.n_train,
         "test_rows": len(study.test),
-        "validation_rows": study.n_validation,
+        "alpha_choice": None if choice is None else choice.in_words(),
+        "validation_rows": 0 if choice is None else choice.n_rows,
         "held_out": request.test is None,
         "movable_labels": int(study.movable.sum()),
         "quality": study.quality(),
@@ -188,11 +189,10 @@ def provenance(study: Study, command: str) -> dict[str, Any]:
         if epoch.isdigit()
         else datetime.datetime.now(datetime.UTC)
     )
-    paths = [path for path in (study.request.train, study.request.test) if path is not None]
     parts = ("numpy", "scipy", "scikit-learn", "pyarrow")
     return {
         "command": command,
-        "files": [{"name": path.name, "sha256": sha256(path)} for path in paths],
+        "files": [{"name": path.name, "sha256": sha256(path)} for path in study.request.inputs],
         "seed": study.request.seed,
         "versions": {
             "unswayed": __version__,

@@ -1,0 +1,27 @@
+"""Attack many questions: ``python -m tests.loop [questions [first seed]]``."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.loop import command, fitting
+from tests.loop.command import Tally
+from tests.loop.questions import ask
+
+
+def main(n_questions: int = 700, first: int = 0) -> int:
+    commands, fits = Tally(), Tally()
+    for seed in range(first, first + n_questions):
+        with tempfile.TemporaryDirectory() as folder:
+            commands += command.attack(ask(seed), Path(folder))
+        fits += fitting.attack(seed)
+        if (seed + 1 - first) % 25 == 0 or seed + 1 == first + n_questions:
+            for name, tally in (("command", commands), ("fit", fits)):
+                counts = {key: value for key, value in vars(tally).items() if key != "broken"}
+                print(name, counts, f"{len(tally.broken)} promises broken", flush=True)
+    print(*commands.broken, *fits.broken, sep="\n\n")
+    return int(bool(commands.broken or fits.broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))
