@@ -1,12 +1,8 @@
 """LabelBias: which labels may be wrong, by how much, and how many at once (paper, section 3)."""
 
-import math
-import numbers
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 from reprlib import repr as shown
 from typing import Any, Literal, TypeAlias
 
@@ -14,26 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.budgets import Budget, Count, as_written, count_budget
 from unswayed.doubles import as_doubles, refuse_masked
 from unswayed.exceptions import BiasError
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
 
-_MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedBias:
-    """A bias model on given labels: offsets per label and a count.
+    """A bias model on given labels: offsets per label, and a budget.
 
     The set of label vectors it stands for is
-    ``{y + d : lower <= d <= upper, at most budget of the d_i nonzero}``.
+    ``{y + d : lower <= d <= upper, d within the budget}``.
     """
 
     lower: FloatArray  # <= 0
     upper: FloatArray  # >= 0
-    budget: int
+    budget: Budget
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
@@ -52,57 +47,6 @@ class ResolvedBias:
                 "contain 0, so the given label itself would be ruled out; offsets are relative "
                 "to the label, lower <= 0 <= upper"
             )
-
-
-def _as_written(budget: object) -> int | Fraction:
-    """Return a count as an int and a share as a fraction; raise unless it is one of the two.
-
-    A share is what was written: ``0.29`` is 29/100 and not the double next to it.
-    """
-    advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
-    if isinstance(budget, bool | np.bool_) or not isinstance(budget, numbers.Real | Decimal):
-        raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
-    if isinstance(budget, numbers.Integral):
-        value: int | Fraction = int(budget)
-    elif isinstance(budget, numbers.Rational):
-        value = Fraction(budget)
-    else:
-        text = str(budget)  # shortest digits, also of narrower types than double
-        if "nan" in text.lower():
-            raise BiasError(f"budget is NaN; {advice}")
-        value = Fraction(2 if text.lower().lstrip("+-").startswith("inf") else text)
-    if value < 0:
-        raise BiasError(f"budget is negative ({budget!r}); {advice}")
-    if isinstance(value, Fraction) and value >= 1:
-        raise BiasError(
-            f"budget {budget} is a {type(budget).__name__} of 1 or more, which is neither a count "
-            "nor a share; "
-            f"{advice}"
-        )
-    return value
-
-
-def count_budget(budget: float | Fraction | Decimal, n_rows: int) -> int:
-    """Turn a budget into a count: shares of `n_rows` are rounded down.
-
-    Parameters
-    ----------
-    budget : int, float, Fraction or Decimal
-        A count, or a share in (0, 1).
-    n_rows : int
-        Number of training rows.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> count_budget(0.29, 100)  # in floats, 0.29 * 100 is 28.999999999999996
-    29
-    """
-    value = _as_written(budget)
-    return min(value, _MANY) if isinstance(value, int) else math.floor(value * n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,30 +75,31 @@ class LabelBias:
     """
 
     kind: Literal["flips", "shifts", "intervals"]
-    budget: float
+    budget: float | Budget
     lower: FloatArray | None = None  # None for flips: the labels decide
     upper: FloatArray | None = None
     where: Where = None
     direction: Direction = None
 
     def __post_init__(self) -> None:
-        _as_written(self.budget)
+        if not isinstance(self.budget, Budget):
+            as_written(self.budget)
         if self.direction not in (None, "up", "down"):
             raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
         if self.lower is not None and self.upper is not None and self.kind != "flips":
             # At birth, not at fit: the traceback then points at the line that wrote it.
             lower, upper = np.broadcast_arrays(self.lower, self.upper)
-            ResolvedBias(lower, upper, budget=0)
+            ResolvedBias(lower, upper, Count(0))
 
     @classmethod
     def flips(
-        cls, *, budget: float, where: Where = None, direction: Direction = None
+        cls, *, budget: float | Budget, where: Where = None, direction: Direction = None
     ) -> "LabelBias":
         """Binary labels, each of which may be the other one.
 
         Parameters
         ----------
-        budget : int or float
+        budget : int, float or Budget
             How many at once: a count, or a share of the training rows in (0, 1).
         where : mask, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
@@ -168,7 +113,7 @@ class LabelBias:
         cls,
         amount: float | tuple[float, float],
         *,
-        budget: float,
+        budget: float | Budget,
         where: Where = None,
         direction: Direction = None,
     ) -> "LabelBias":
@@ -201,7 +146,7 @@ class LabelBias:
         lower: ArrayLike,
         upper: ArrayLike,
         *,
-        budget: float,
+        budget: float | Budget,
         where: Where = None,
         direction: Direction = None,
     ) -> "LabelBias":
@@ -224,7 +169,7 @@ class LabelBias:
             raise BiasError(f"lower has {ends[0].size} entries but upper has {ends[1].size}")
         return cls("intervals", budget, ends[0], ends[1], where, direction)
 
-    def with_budget(self, budget: float) -> "LabelBias":
+    def with_budget(self, budget: float | Budget) -> "LabelBias":
         """Return the same bias with another budget."""
         return replace(self, budget=budget)
 
@@ -264,7 +209,10 @@ class LabelBias:
         mask = self._mask(n_rows, X, y if labels is None else labels)
         lower[~mask], upper[~mask] = 0.0, 0.0
         # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
-        return ResolvedBias(lower + 0.0, upper + 0.0, count_budget(self.budget, n_rows))
+        budget = self.budget
+        if not isinstance(budget, Budget):
+            budget = Count(count_budget(budget, n_rows))
+        return ResolvedBias(lower + 0.0, upper + 0.0, budget)
 
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:

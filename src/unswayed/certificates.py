@@ -134,8 +134,8 @@ class CertificateSource(Protocol):
         """Least number of wrong labels that overturns each row."""
         ...
 
-    def witness(self, row: int, budget: int) -> Witness:
-        """Smallest set of label changes, `budget` at most, that overturns a row."""
+    def witness(self, row: int, amount: float) -> Witness:
+        """Smallest set of label changes, `amount` at most, that overturns a row."""
         ...
 
     def frame(self, columns: dict[str, Any]) -> Any:
@@ -171,8 +171,9 @@ class CertificateSet:
         How much of that is rounding: a proven bound. Infinite where doubles prove nothing.
     verdict : array of Verdict
         UNDECIDED where the bounds, or rounding, leave it open.
-    budget : int
-        At most this many labels were taken to be wrong.
+    budget : int or float
+        At most so much was taken to be wrong: a number of labels, unless the bias has a budget of
+        another kind.
     question : str
         What was asked, in words.
     method : array of str
@@ -193,7 +194,7 @@ class CertificateSet:
     inner_high: FloatArray
     error: FloatArray
     verdict: NDArray[np.object_]
-    budget: int
+    budget: float
     question: str
     method: NDArray[np.str_]
     prediction: NDArray[Any]

@@ -25,7 +25,7 @@ from unswayed import (
     prediction_range,
     robustness_curve,
 )
-from unswayed.bias import count_budget
+from unswayed.budgets import count_budget
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(40, 3))
@@ -209,7 +209,9 @@ def test_complex_numbers_are_refused(ask):
 )
 def test_a_share_is_what_it_was_written_as(share, n_rows, count):
     assert count_budget(share, n_rows) == count
-    assert LabelBias.flips(budget=share).resolve(np.arange(2)).budget == count_budget(share, 2)
+    assert LabelBias.flips(budget=share).resolve(np.arange(2)).budget.amount == count_budget(
+        share, 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_box_knows_its_parameters_by_name():
     assert box.names == ("x0", "x1", "x2", "mean prediction")
     assert box.value in box
     assert box.high + 1 not in box
-    assert repr(box) == "<ParameterBox: 4 parameters, up to 2 labels wrong>"
+    assert repr(box) == "<ParameterBox: 4 parameters, up to 2 labels are wrong>"
     np.testing.assert_allclose(box.low[:3], model.certify_coefficients().low)
 
 
@@ -374,7 +374,7 @@ def test_bounds_survive_pickling_with_their_model():
     model, tests = gaussian_model()
     made = model.sandwich(max_anchors=10)
     copied, sandwich = pickle.loads(pickle.dumps((model, made)))
-    assert repr(sandwich) == "<Sandwich: 10 anchors, up to 8 labels wrong>"
+    assert repr(sandwich) == "<Sandwich: 10 anchors, up to 8 labels are wrong>"
     certs = copied.certify(tests, method=sandwich)
     assert certs.verdict.tolist() == model.certify(tests, method=made).verdict.tolist()
 

@@ -15,6 +15,7 @@ from tests.soundness.checks import decision
 from tests.strategies import problems
 from unswayed._core.dyadic import Dyadic, enclose
 from unswayed.bias import ResolvedBias
+from unswayed.budgets import Count
 from unswayed.decisions import Radius
 from unswayed.engines.rational import RationalEngine
 from unswayed.engines.rational_matrix import exact_arithmetic, independent_rows
@@ -37,15 +38,15 @@ def true_rows(influence, labels, lower, upper, question):
 
 def assert_same(row, true, budget):
     assert row.score == true.score
-    assert row.reach(budget) == true.reach(budget)
+    assert row.reach(Count(budget)) == true.reach(budget)
     limits = limits_of(true.question[:1] if true.question[1] is None else true.question, row.score)
-    assert row.overturned(limits, budget) == true.overturned(budget)
+    assert row.overturned(limits, Count(budget)) == true.overturned(budget)
     assert row.minimum_budget(limits) == true.minimum_budget
     if true.minimum_budget == math.inf:
         with pytest.raises(InputError, match="no set"):
-            row.changes(limits, len(true.z))
+            row.changes(limits, Count(len(true.z)))
         return
-    rows, offsets, _ = row.changes(limits, len(true.z))
+    rows, offsets, _ = row.changes(limits, Count(len(true.z)))
     assert len(rows) == true.minimum_budget
     assert (np.diff(rows) > 0).all()
     assert true.overturned_by(rows.tolist(), offsets.tolist()) or len(rows) == 0
@@ -71,7 +72,7 @@ def row_truth(problem):
 
 def ridge_engine(problem, X=None):
     definition = Definition("ridge", problem.X if X is None else X, **problem.model)
-    bias = ResolvedBias(problem.lower, problem.upper, problem.budget)
+    bias = ResolvedBias(problem.lower, problem.upper, Count(problem.budget))
     return RationalEngine(definition, bias, problem.y)
 
 
@@ -97,12 +98,12 @@ def test_reach_is_the_extreme_over_all_label_vectors(problem):
     moved = list(corners(problem.y, problem.lower, problem.upper, problem.budget))
     for row, z in zip(ridge_engine(problem).rows(problem.tests), rows, strict=True):
         scores = [truth.dot(z, truth.fractions(labels)) for labels in moved]
-        up, down = row.reach(problem.budget)
+        up, down = row.reach(Count(problem.budget))
         assert (row.score - down, row.score + up) == (min(scores), max(scores))
         for question in QUESTIONS:
             kind, value = (*question, None)[:2]
             lost = any(not truth.stays((kind, value), row.score, after) for after in scores)
-            assert row.overturned(limits_of(question, row.score), problem.budget) == lost
+            assert row.overturned(limits_of(question, row.score), Count(problem.budget)) == lost
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,7 +134,7 @@ def test_kernel_ridge_equals_truth_even_where_it_is_singular(seed, n_rows, alpha
     duals = truth.kernel_map(K, alpha, truth.fractions(weight))
     influence = truth.product(truth.table(inputs), duals)
     definition = Definition("kernel-ridge", K, alpha=alpha, sample_weight=weight)
-    engine = RationalEngine(definition, ResolvedBias(lower, upper, 2), y)
+    engine = RationalEngine(definition, ResolvedBias(lower, upper, Count(2)), y)
     expected = true_rows(influence, y, lower, upper, ("radius", 0.5))
     for row, true in zip(engine.rows(inputs), expected, strict=True):
         assert_same(row, true, 2)
@@ -150,7 +151,7 @@ def test_scales_far_apart_lose_nothing(scale, alpha):
     duals = truth.ridge_map(X, alpha, True, truth.fractions(weight))
     directions = [[Fraction(1), *truth.fractions(row)] for row in X]
     definition = Definition("ridge", X, alpha=alpha, fit_intercept=True, sample_weight=weight)
-    engine = RationalEngine(definition, ResolvedBias(lower, upper, 2), y)
+    engine = RationalEngine(definition, ResolvedBias(lower, upper, Count(2)), y)
     expected = true_rows(truth.product(directions, duals), y, lower, upper, ("radius", scale))
     for row, true in zip(engine.rows(X), expected, strict=True):
         assert_same(row, true, 2)
@@ -158,26 +159,28 @@ def test_scales_far_apart_lose_nothing(scale, alpha):
 
 def test_equal_labels_give_way_to_the_lowest_row_numbers():
     X = np.array([[1.0], [1.0], [-1.0], [1.0]])
-    bias = ResolvedBias(np.full(4, -1.0), np.full(4, 1.0), 2)
+    bias = ResolvedBias(np.full(4, -1.0), np.full(4, 1.0), Count(2))
     engine = RationalEngine(Definition("ridge", X, alpha=1.0), bias, np.zeros(4))
     row = next(engine.rows(np.array([[1.0]])))
-    rows, offsets, _ = row.changes(Radius(0.5).limits(row.score), 4)
+    rows, offsets, _ = row.changes(Radius(0.5).limits(row.score), Count(4))
     assert rows.tolist() == [0, 1, 2]
     assert offsets.tolist() == [1.0, 1.0, -1.0]
 
 
 def test_a_limit_that_is_met_exactly_is_a_matter_of_the_question():
-    bias = ResolvedBias(np.array([-0.25]), np.array([0.25]), 1)
+    bias = ResolvedBias(np.array([-0.25]), np.array([0.25]), Count(1))
     engine = RationalEngine(Definition("smoother"), bias, np.array([0.75]))
     row = next(engine.rows(np.array([[1.0]])))
-    assert row.overturned(decision("threshold", 0.5).limits(row.score), 1)  # falls onto it
-    assert not row.overturned(decision("threshold", 1.0).limits(row.score), 1)  # rises onto it
-    assert not row.overturned(Radius(0.25).limits(row.score), 1)
-    assert row.overturned(Radius(np.nextafter(0.25, 0)).limits(row.score), 1)
+    assert row.overturned(decision("threshold", 0.5).limits(row.score), Count(1))  # falls onto it
+    assert not row.overturned(
+        decision("threshold", 1.0).limits(row.score), Count(1)
+    )  # rises onto it
+    assert not row.overturned(Radius(0.25).limits(row.score), Count(1))
+    assert row.overturned(Radius(np.nextafter(0.25, 0)).limits(row.score), Count(1))
 
 
 def test_a_model_without_coefficients_says_so():
-    bias = ResolvedBias(np.zeros(1), np.ones(1), 1)
+    bias = ResolvedBias(np.zeros(1), np.ones(1), Count(1))
     engine = RationalEngine(Definition("smoother"), bias, np.ones(1))
     with pytest.raises(InputError, match="no coefficients"):
         engine.coefficients()
@@ -187,7 +190,9 @@ def test_without_flint_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "flint", None)
     with pytest.raises(ModuleNotFoundError, match=r"unswayed\[exact\]") as caught:
         RationalEngine(
-            Definition("ridge", np.eye(2)), ResolvedBias(np.zeros(2), np.ones(2), 1), np.ones(2)
+            Definition("ridge", np.eye(2)),
+            ResolvedBias(np.zeros(2), np.ones(2), Count(1)),
+            np.ones(2),
         )
     assert caught.value.name == "flint"
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from tests.soundness.truth import Fraction
 from unswayed import prediction_range
 from unswayed.bias import ResolvedBias
+from unswayed.budgets import Count
 from unswayed.certificates import Verdict
 from unswayed.decisions import Radius, Sign, Threshold
 from unswayed.engines.rational import RationalEngine
@@ -113,7 +114,7 @@ def false_ranges(certs, true):
 def false_box(box, true):
     """What is false in a parameter box, given the truth about its parameters."""
     for name, low, high, row in zip(box.names, box.low, box.high, true, strict=True):
-        up, down = row.reach(box.budget)
+        up, down = row.reach(box.budget.amount)
         if not (low <= row.score - down and row.score + up <= high):
             yield f"{name}: {low!r} to {high!r} is not all of the true range"
 
@@ -211,12 +212,14 @@ def wrong_exactly(rows, problem, true):
     for i, (found, row) in enumerate(zip(rows, true, strict=True)):
         kind, value = row.question
         limits = decision(kind, value).limits(found.score)
-        if found.score != row.score or found.reach(problem.budget) != row.reach(problem.budget):
+        if found.score != row.score or found.reach(Count(problem.budget)) != row.reach(
+            problem.budget
+        ):
             yield f"row {i}: the exact range is off"
         if found.minimum_budget(limits) != row.minimum_budget:
             yield f"row {i}: the exact minimum budget is off"
         if row.minimum_budget < math.inf:
-            changed, offsets, _ = found.changes(limits, row.minimum_budget)
+            changed, offsets, _ = found.changes(limits, Count(row.minimum_budget))
             if len(changed) != row.minimum_budget or (
                 len(changed) and not row.overturned_by(changed.tolist(), offsets.tolist())
             ):
@@ -235,7 +238,7 @@ def lies(problem):
             found.extend(f"{what}, {complaint}" for complaint in complaints)
 
         learner = model.fitted_.learner
-        bias = ResolvedBias(problem.lower, problem.upper, problem.budget)
+        bias = ResolvedBias(problem.lower, problem.upper, Count(problem.budget))
         engine = RationalEngine(learner.definition, bias, problem.targets)
         note("rational", wrong_exactly(engine.rows(computed_inputs(problem, model)), problem, true))
         for method in methods(problem):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from unswayed.bias import LabelBias, count_budget
+from unswayed.bias import LabelBias
+from unswayed.budgets import count_budget
 from unswayed.exceptions import InputError
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")

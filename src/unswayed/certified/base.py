@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from unswayed._core.compression import distinct_rows
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
-from unswayed.bias import LabelBias, count_budget
+from unswayed.bias import LabelBias
+from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
 from unswayed.certified.label_code import Reading
@@ -183,17 +184,25 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             )
 
     @staticmethod
-    def _budget(fitted: Fitted, budget: float | None) -> int:
+    def _budget(fitted: Fitted, budget: float | Budget | None) -> Budget:
+        own = fitted.engine.bias.budget
         if budget is None:
-            return int(fitted.engine.bias.budget)
-        return count_budget(budget, len(fitted.targets))
+            return own
+        if not isinstance(budget, Budget):
+            return own.read(budget, len(fitted.targets))
+        if type(budget) is not type(own):
+            raise InputError(
+                f"the bias was fitted with a budget of kind {type(own).__name__}, so it cannot be "
+                f"asked about one of kind {type(budget).__name__}; fit again with that one"
+            )
+        return budget
 
     @ordinary_arithmetic()
     def certify(
         self,
         X: Any,
         *,
-        budget: float | None = None,
+        budget: float | Budget | None = None,
         method: str | ParameterBox | Sandwich = "auto",
         resolve: str | None = None,
         decision: Decision | None = None,
@@ -203,7 +212,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : rows, of the same columns as the training rows
-        budget : int or float, optional
+        budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         method : {"auto", "exact", "sandwich", "box"}, ParameterBox or Sandwich
             "auto" gives the verdicts of "exact", by cheaper bounds where these suffice and save
@@ -222,18 +231,18 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         fitted = self._current()
         if not isinstance(method, ParameterBox | Sandwich) and method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        count = self._budget(fitted, budget)
+        asked = self._budget(fitted, budget)
         if not isinstance(method, str):
-            self._check_origin(fitted, method, count)
+            self._check_origin(fitted, method, asked)
         question = self._question(fitted, X, resolve, decision)
-        answer = self._answer(fitted, question, count, method)
-        return question.certificates(answer, count)
+        answer = self._answer(fitted, question, asked, method)
+        return question.certificates(answer, asked)
 
     def _answer(
         self,
         fitted: Fitted,
         question: Question,
-        budget: int,
+        budget: Budget,
         method: str | ParameterBox | Sandwich,
     ) -> Answer:
         if method == "exact":
@@ -255,7 +264,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return method.answer(directions, margins, sharp=True)
 
     @staticmethod
-    def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: int) -> None:
+    def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: Budget) -> None:
         kind = type(bounds).__name__
         if bounds.fingerprint != fitted.engine.fingerprint:
             raise InputError(
@@ -264,12 +273,13 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             )
         if bounds.budget != budget:
             raise InputError(
-                f"this {kind} was built for a budget of {bounds.budget} labels but {budget} were "
-                f"asked for; pass budget={bounds.budget}, or build one for {budget}"
+                f"this {kind} was built for a budget of {bounds.budget.amount} labels but "
+                f"{budget.amount} were asked for; pass budget={bounds.budget.amount}, or build "
+                f"one for {budget.amount}"
             )
 
     @ordinary_arithmetic()
-    def parameter_box(self, *, budget: float | None = None) -> ParameterBox:
+    def parameter_box(self, *, budget: float | Budget | None = None) -> ParameterBox:
         """Build the box of all parameters the bias can lead to (paper, section 5).
 
         It needs no test rows; pass it to `certify` as `method` to use it again and again.
@@ -287,14 +297,16 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return self._parameter_box(fitted, self._budget(fitted, budget))
 
     @staticmethod
-    def _parameter_box(fitted: Fitted, budget: int) -> ParameterBox:
+    def _parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
         learner, names = fitted.linear_learner, fitted.names
         names += ("mean prediction",) * (learner.n_parameters - len(names))
         values = fitted.parameters(learner.n_parameters)
         return ParameterBox.build(fitted.engine, budget, values, names)
 
     @ordinary_arithmetic()
-    def sandwich(self, *, budget: float | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
+    def sandwich(
+        self, *, budget: float | Budget | None = None, max_anchors: int = MAX_ANCHORS
+    ) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
 
         Anchors are training rows: the most frequent ones, then those left open by the others.
@@ -316,7 +328,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
         return self._sandwich(fitted, self._budget(fitted, budget), int(max_anchors))
 
-    def _sandwich(self, fitted: Fitted, budget: int, max_anchors: int) -> Sandwich:
+    def _sandwich(self, fitted: Fitted, budget: Budget, max_anchors: int) -> Sandwich:
         learner = fitted.linear_learner
         if not isinstance(learner, LeastSquares):
             raise InputError(
@@ -373,7 +385,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
     @ordinary_arithmetic()
     def certify_coefficients(
-        self, *, budget: float | None = None, resolve: str | None = None
+        self, *, budget: float | Budget | None = None, resolve: str | None = None
     ) -> CertificateSet:
         """Prove, for every coefficient, that its sign stays or that it can be lost.
 
@@ -405,8 +417,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             resolve is not None,
             fitted.trusted,
         )
-        count = self._budget(fitted, budget)
-        return question.certificates(question.exact(count), count, fitted.names)
+        asked = self._budget(fitted, budget)
+        return question.certificates(question.exact(asked), asked, fitted.names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

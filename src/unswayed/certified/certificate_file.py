@@ -19,6 +19,7 @@ import numpy as np
 
 from unswayed import __version__
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
@@ -103,8 +104,7 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
         "bias": {
             "lower": _vector(bias.lower),
             "upper": _vector(bias.upper),
-            # More than all labels cannot be wrong.
-            "budget": min(parts[0].budget, len(bias.lower)),
+            "budget": bias.budget.sized(parts[0].budget).document(len(bias.lower)),
         },
         "data": _data(parts) | _classes(question, classes),
     }
@@ -193,7 +193,9 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
             group = int(question.group[row])
             if group not in witnesses:
                 # No larger than is proven to be enough, whatever its own rounding hides.
-                most = int(np.fmin(certificates.budget, least.high[row]))
+                most = question.engine.bias.budget.sized(
+                    np.fmin(certificates.budget, least.high[row])
+                )
                 witnesses[group] = _witness(question, row, most)
             claim["witness"] = witnesses[group]
         yield claim
@@ -205,7 +207,7 @@ def _bounds(low: float, high: float) -> Any:
     return ends[0] if low == high else ends
 
 
-def _witness(question: "Question", row: int, budget: int) -> dict[str, Any]:
+def _witness(question: "Question", row: int, budget: Budget) -> dict[str, Any]:
     rows, added, _ = question.changes(row, budget)
     return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
 

@@ -13,6 +13,7 @@ from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import WeightRows
 from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
+from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
@@ -65,11 +66,11 @@ class Question:
 
     # --- answers --------------------------------------------------------------------------
 
-    def exact(self, budget: int) -> Answer:
+    def exact(self, budget: Budget) -> Answer:
         """Answer by selection alone."""
         return Answer.exact(self.engine.reach(self.weights, budget), self.margins)
 
-    def _sharpened(self, answer: Answer, budget: int) -> Answer:
+    def _sharpened(self, answer: Answer, budget: Budget) -> Answer:
         """Ask selection about rows that bounds alone leave open: cheaper than fractions."""
         open_rows = np.flatnonzero((answer.verdict == Verdict.UNDECIDED) & (answer.method != EXACT))
         if len(open_rows) and isinstance(self.weights, FeatureRows):
@@ -80,7 +81,7 @@ class Question:
     def certificates(
         self,
         answer: Answer,
-        budget: int,
+        budget: Budget,
         names: tuple[str, ...] | None = None,
     ) -> CertificateSet:
         """Put an answer into the user's terms."""
@@ -97,15 +98,14 @@ class Question:
             columns = {"score": score, "error": error + bounds.error} | ends
         if self.resolve:
             self._settle(answer, budget, columns)
-        labels = "label is" if budget == 1 else "labels are"
         prediction = self.decision.predict(columns["score"])
         for at, row in self._settled.items():
             prediction[at] = self.decision.predict_exactly(row.score)
         return CertificateSet(
             **{name: column[self.group] for name, column in columns.items()},
             verdict=answer.verdict[self.group],
-            budget=budget,
-            question=f"{self.decision} if up to {budget} {labels} wrong",
+            budget=budget.amount,
+            question=f"{self.decision} if {budget}",
             prediction=prediction[self.group],
             trusted=self.trusted,
             method=answer.method[self.group],
@@ -113,7 +113,7 @@ class Question:
             source=self,
         )
 
-    def _settle(self, answer: Answer, budget: int, columns: dict[str, FloatArray]) -> None:
+    def _settle(self, answer: Answer, budget: Budget, columns: dict[str, FloatArray]) -> None:
         """Overwrite what is undecided, or unknown, by what rational arithmetic says."""
         unknown = (answer.verdict == Verdict.UNDECIDED) | ~np.isfinite(columns["error"])
         for at, row in self._exactly(np.flatnonzero(unknown)):
@@ -150,7 +150,7 @@ class Question:
         )
 
     @ordinary_arithmetic()
-    def changes(self, row: int, budget: int) -> tuple[IntArray, FloatArray, float]:
+    def changes(self, row: int, budget: Budget) -> tuple[IntArray, FloatArray, float]:
         """Smallest set of label changes that overturns a row: rows, offsets, the score then.
 
         Unless things are resolved, it has as many labels as are proven to be enough.
@@ -168,9 +168,9 @@ class Question:
         rows, added, shift = found
         return rows, added, float(self.scores.value[at] + shift)
 
-    def witness(self, row: int, budget: int) -> Witness:
-        """Smallest set of label changes that overturns a row."""
-        rows, added, score = self.changes(row, budget)
+    def witness(self, row: int, amount: float) -> Witness:
+        """Smallest set of label changes, `amount` at most, that overturns a row."""
+        rows, added, score = self.changes(row, self.engine.bias.budget.sized(amount))
         return Witness(rows, self.code.decode(self.targets[rows] + added), score)
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:

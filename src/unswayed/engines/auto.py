@@ -13,6 +13,7 @@ import numpy as np
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed._typing import IntArray
+from unswayed.budgets import Budget
 from unswayed.certificates import Verdict
 from unswayed.decisions import Margins
 from unswayed.engines.answer import Answer
@@ -55,11 +56,11 @@ class AutoEngine:
 
     def __init__(self, exact: ExactEngine) -> None:
         self._exact = exact
-        self._warm: dict[int, Sandwich] = {}
-        self._useless: set[int] = set()  # budgets at which a sandwich left too much open
+        self._warm: dict[Budget, Sandwich] = {}
+        self._useless: set[Budget] = set()  # budgets at which a sandwich left too much open
         self._row_seconds = np.inf  # of one exact row, the fastest seen
 
-    def answer(self, rows: FeatureRows, margins: Margins, budget: int) -> Answer:
+    def answer(self, rows: FeatureRows, margins: Margins, budget: Budget) -> Answer:
         """Verdicts of all rows, identical to the exact engine's."""
         answer = Answer.blank(len(rows))
         sandwich = self._warm.get(budget)
@@ -93,7 +94,7 @@ class AutoEngine:
         per_row = _bound_seconds(q) + _ANCHOR_COST * _EXPECTED_OPEN * exact
         return bool(build + n_rows * per_row < n_rows * exact)
 
-    def _build(self, rows: FeatureRows, budget: int, first: int) -> Sandwich:
+    def _build(self, rows: FeatureRows, budget: Budget, first: int) -> Sandwich:
         sandwich = Sandwich(self._exact, budget)
         sandwich.add(rows.directions(slice(first)))
         while len(self._warm) >= _KEPT:
@@ -105,7 +106,7 @@ class AutoEngine:
         self,
         rows: FeatureRows,
         margins: Margins,
-        budget: int,
+        budget: Budget,
         which: IntArray,
         answer: Answer,
     ) -> None:

@@ -18,6 +18,7 @@ from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.bias import ResolvedBias
+from unswayed.budgets import Budget
 from unswayed.certificates import MinimumBudgets
 from unswayed.decisions import Margins
 from unswayed.engines.precision import RELATIVE, Precision
@@ -71,29 +72,30 @@ class ExactEngine:
         return rounded
 
     def _errors(
-        self, rounded: _Rounded, budget: FloatArray | float, reach: FloatArray, relative: float
+        self, rounded: _Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
     ) -> FloatArray:
-        """Bounds on the errors of reaches."""
+        """Bounds on the errors of reaches of so many labels."""
         off, size, exact = rounded
         if reach.ndim == 2:
             off, size, exact = off[:, None], size[:, None], exact[:, None]
         with np.errstate(invalid="ignore"):
-            found = self.precision.errors(off, size, budget) + relative * reach
+            found = self.precision.errors(off, size, labels) + relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
-    def reach(self, weights: WeightRows, budget: int) -> Bounds:
-        """How far `budget` labels can raise and lower the score of each row."""
+    def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """How far a budget can raise and lower the score of each row."""
         up, down = np.empty((2, len(weights)))
 
         def work(z: FloatArray, here: slice) -> None:
-            up[here], down[here] = selection.reach(z, self.influence.entries, budget)
+            up[here], down[here] = budget.reach(z, self.influence.entries)
 
         rounded = self._run(weights, work)
-        return Bounds.around(
-            up, down, self._errors(rounded, budget, np.maximum(up, down), RELATIVE)
-        )
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
+        return Bounds.around(up, down, errors)
 
-    def extremes(self, weights: WeightRows, budget: int) -> tuple[Bounds, FloatArray, FloatArray]:
+    def extremes(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[Bounds, FloatArray, FloatArray]:
         """Reach up and down of each row, and what the labels that attain it do to any score.
 
         The last two hold one vector per row: its product with another row's weights is how far
@@ -105,12 +107,12 @@ class ExactEngine:
 
         def work(z: FloatArray, here: slice) -> None:
             for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
-                best = selection.extremes(z, self.influence.entries, budget, sign)
+                best = budget.argmax(z, self.influence.entries, sign)
                 reached[here] = best.reach
                 moved[here] = [self.influence.pull_back(*best.changes(i)) for i in range(len(z))]
 
         rounded = self._run(weights, work)
-        errors = self._errors(rounded, budget, np.maximum(up, down), RELATIVE)
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
         return Bounds.around(up, down, errors), moved_up, moved_down
 
     @property
@@ -142,13 +144,13 @@ class ExactEngine:
     # --- minimum budgets ------------------------------------------------------------------
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
-        """Least number of labels that overturns each row; inf if all of them do not."""
-        entries = self.influence.entries
+        """Least budget of the bias's kind that overturns each row; inf if none does."""
+        entries, budget = self.influence.entries, self.bias.budget
         crossings = selection.Crossings.blank(len(weights), entries)
 
         def work(z: FloatArray, here: slice) -> None:
             up, down = margins.up[here], margins.down[here]
-            crossings.put(here, selection.minimum_budget(z, entries, up, down))
+            crossings.put(here, budget.least(z, entries, up, down))
 
         rounded = self._run(weights, work)
         sure = self._sure(crossings, rounded, margins)
@@ -161,11 +163,11 @@ class ExactEngine:
         return found
 
     def _sure(self, found: selection.Crossings, rounded: _Rounded, margins: Margins) -> BoolArray:
-        """Rows whose least count is what it says, whatever was rounded."""
+        """Rows whose least budget is what it says, whatever was rounded."""
         margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
-        relative, fewer = RELATIVE + found.error, np.maximum(found.count - 1, 0)
+        relative, (labels, fewer) = RELATIVE + found.error, self.bias.budget.labels_of(found.count)
         with np.errstate(invalid="ignore"):
-            off_after = self._errors(rounded, found.count, found.after, relative) + slack
+            off_after = self._errors(rounded, labels, found.after, relative) + slack
             off_before = self._errors(rounded, fewer, found.before, relative) + slack
             enough = narrower(found.after, off_after) > margin
             too_few = (wider(found.before, off_before) <= margin) | np.isposinf(margin)
@@ -175,14 +177,14 @@ class ExactEngine:
         return np.asarray(overturned & too_few.all(axis=1) & np.isfinite(margins.slack))
 
     def _between(self, weights: Weights, margins: Margins) -> tuple[float, float]:
-        """Smallest and largest counts that rounding leaves possible for one row."""
+        """Smallest and largest budgets that rounding leaves possible for one row."""
         if not (self.precision.proven and np.isfinite(margins.slack[0])):
             return np.nan, np.nan
         z, entries = self.influence(weights.values), self.influence.entries
         most = self.precision.errors(weights.off, weights.size, np.inf) + margins.slack
 
         def least(up: FloatArray, down: FloatArray) -> float:
-            return float(selection.minimum_budget(z, entries, up, down).least[0])
+            return float(self.bias.budget.least(z, entries, up, down).least[0])
 
         up, down = margins.up, margins.down
         less, more = 1.0 - 2 * RELATIVE, 1.0 + 2 * RELATIVE
@@ -197,9 +199,9 @@ class ExactEngine:
     # --- witnesses ------------------------------------------------------------------------
 
     def changes(
-        self, weights: WeightRows, row: int, margins: Margins, budget: int, *, smallest: bool
+        self, weights: WeightRows, row: int, margins: Margins, budget: Budget, *, smallest: bool
     ) -> tuple[IntArray, FloatArray, float] | None:
-        """Smallest set of at most `budget` label changes that is proven to overturn a row.
+        """Smallest set of label changes within a budget that is proven to overturn a row.
 
         Returns the training rows, ascending, what is added to their labels, and how far that
         moves the score; None if rounding hides it, or with `smallest` if it hides whether fewer
@@ -208,17 +210,16 @@ class ExactEngine:
         one, margins = weights.block(row, row + 1), margins[row : row + 1]
         least = self.minimum_budget(MadeRows(one), margins)
         needed = least.high[0]
-        if not needed <= budget or (smallest and not least.proven[0]):
+        if not needed <= budget.amount or (smallest and not least.proven[0]):
             return None
-        z, count = self.influence(one.values), int(needed)
+        z, needed = self.influence(one.values), budget.sized(needed)
         exact = self.precision.exact_rows(z, self.influence.entries)
         rounded = _Rounded(one.off, one.size, exact)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
-            # lexsort's last key leads: strongest first, then lowest row number.
-            chosen = np.sort(np.lexsort((np.arange(len(strength)), -strength))[:count])
+            chosen = needed.choose(strength)
             reach = np.array([math.fsum(strength[chosen])])
-            error = self._errors(rounded, count, reach, RELATIVE) + margins.slack
+            error = self._errors(rounded, needed.most_labels, reach, RELATIVE) + margins.slack
             if narrower(reach, error) > margin:
                 return chosen, offset[chosen], sign * float(reach[0])
         return None

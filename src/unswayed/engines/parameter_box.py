@@ -10,6 +10,7 @@ from unswayed._core.box import Box
 from unswayed._core.rounding import above, below, gamma, ordinary_arithmetic
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
+from unswayed.budgets import Budget
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import UnitRows
 from unswayed.learners.accuracy import Scores
@@ -29,21 +30,21 @@ class ParameterBox:
     names : tuple of str
     value, low, high : arrays
         Parameters as trained, and their ranges, rounding included.
-    budget : int
-        The count of wrong labels it was built for.
+    budget : Budget
+        What may be wrong at once.
     """
 
     names: tuple[str, ...]
     value: FloatArray
     low: FloatArray
     high: FloatArray
-    budget: int
+    budget: Budget
     fingerprint: str  # of the model and bias it was built from
     box: Box
 
     @classmethod
     def build(
-        cls, engine: ExactEngine, budget: int, values: Scores, names: tuple[str, ...]
+        cls, engine: ExactEngine, budget: Budget, values: Scores, names: tuple[str, ...]
     ) -> "ParameterBox":
         """Run the exact engine on unit vectors."""
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
@@ -74,7 +75,7 @@ class ParameterBox:
         return len(self.value)
 
     def __repr__(self) -> str:
-        return f"<ParameterBox: {len(self)} parameters, up to {self.budget} labels wrong>"
+        return f"<ParameterBox: {len(self)} parameters, {self.budget}>"
 
 
 def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:

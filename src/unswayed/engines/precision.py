@@ -44,12 +44,12 @@ class Precision:
         """Whether anything is proven at all."""
         return self._accuracy.proven
 
-    def errors(self, off: FloatArray, size: FloatArray, budget: FloatArray | float) -> FloatArray:
-        """Bounds on the errors of reaches of `budget` labels, for rows with such weights.
+    def errors(self, off: FloatArray, size: FloatArray, labels: FloatArray | float) -> FloatArray:
+        """Bounds on the errors of reaches of so many labels, for rows with such weights.
 
         The relative error that every reach has beside these is `RELATIVE`.
         """
-        k = np.minimum(budget, self.n_movable)
+        k = np.minimum(labels, self.n_movable)
         with np.errstate(invalid="ignore", over="ignore"):
             squares = np.sqrt(np.minimum(k * self._squares[0], self._squares[1]))
             terms = np.minimum(k * self._terms[0], self._terms[1])
@@ -58,10 +58,10 @@ class Precision:
         nothing = ((off == 0) & (size == 0)) | (k == 0)
         return np.where(nothing, 0.0, np.where(np.isnan(found), np.inf, found))
 
-    def most(self, budget: int) -> float:
-        """At least the error of a reach of `budget` labels, per unit of a direction's size."""
+    def most(self, labels: float) -> float:
+        """At least the error of a reach of so many labels, per unit of a direction's size."""
         off, size = self._accuracy.most_off, self._accuracy.most_size
-        return float(self.errors(np.array([off]), np.array([size]), budget)[0])
+        return float(self.errors(np.array([off]), np.array([size]), labels)[0])
 
     @property
     def most_of_norm(self) -> float:

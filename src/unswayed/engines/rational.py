@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from unswayed._core.compression import distinct_rows, merge_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.bias import ResolvedBias
+from unswayed.budgets import Budget, Move
 from unswayed.decisions import ExactLimits
 from unswayed.engines.rational_influence import (
     InfluenceRow,
@@ -25,14 +25,6 @@ from unswayed.engines.rational_influence import (
 )
 from unswayed.exceptions import InputError
 from unswayed.learners.definition import Definition
-
-
-class _Strength(NamedTuple):
-    """Labels of equal training rows, and what each of them can add to the score, in units."""
-
-    value: int
-    labels: int
-    entry: int
 
 
 class RationalEngine:
@@ -50,10 +42,11 @@ class RationalEngine:
     --------
     The paper's example: z = (-1, 2), y = (3, 4), either label off by at most 1, one at a time.
 
-    >>> bias = ResolvedBias(np.array([-1.0, -1.0]), np.array([1.0, 1.0]), budget=1)
+    >>> from unswayed.budgets import Count
+    >>> bias = ResolvedBias(np.array([-1.0, -1.0]), np.array([1.0, 1.0]), Count(1))
     >>> engine = RationalEngine(Definition("smoother"), bias, np.array([3.0, 4.0]))
     >>> row = next(engine.rows(np.array([[-1.0, 2.0]])))
-    >>> [str(each) for each in (row.score, *row.reach(1))]
+    >>> [str(each) for each in (row.score, *row.reach(Count(1)))]
     ['5', '2', '2']
     """
 
@@ -117,7 +110,7 @@ class ExactRow:
         total = sum(u * m for u, m in zip(influence.numerators, engine.moments, strict=True))
         self.score: Fraction = influence.scale * engine.moment_unit * total
 
-    def _strengths(self, sign: int) -> list[_Strength]:
+    def _strengths(self, sign: int) -> list[Move]:
         """What single labels can do, strongest first; nothing that does nothing."""
         engine, entries = self._engine, self._engine.entries
         found = []
@@ -128,86 +121,61 @@ class ExactRow:
             else:
                 value, count = signed * engine.falls[entry], int(entries.n_lower[entry])
             if value:
-                found.append(_Strength(value, count, entry))
+                found.append(Move(value, count, entry))
         return sorted(found, key=lambda each: -each.value)
 
     @cached_property
-    def _ranked(self) -> dict[int, list[_Strength]]:
+    def _ranked(self) -> dict[int, list[Move]]:
         return {sign: self._strengths(sign) for sign in (+1, -1)}
 
-    def reach(self, budget: float) -> tuple[Fraction, Fraction]:
-        """How far `budget` labels can raise and lower the score."""
+    def reach(self, budget: Budget) -> tuple[Fraction, Fraction]:
+        """How far a budget can raise and lower the score."""
         return self._reach(+1, budget), self._reach(-1, budget)
 
-    def _reach(self, sign: int, budget: float) -> Fraction:
-        total, left = 0, budget
-        for value, count, _ in self._ranked[sign]:
-            taken = int(min(count, left))
-            total += taken * value
-            left -= taken
-            if left <= 0:
-                break
-        return total * self._unit
-
-    def _needed(self, sign: int, goal: int) -> float:
-        """Fewest labels that move the score by `goal` units; inf if all of them do not."""
-        if goal <= 0:
-            return 0.0
-        used = 0
-        for value, count, _ in self._ranked[sign]:
-            if goal <= value * count:
-                return float(used - (-goal // value))
-            goal -= value * count
-            used += count
-        return math.inf
+    def _reach(self, sign: int, budget: Budget) -> Fraction:
+        return budget.reach_exactly(self._ranked[sign]) * self._unit
 
     def _directions(self, limits: ExactLimits) -> list[tuple[float, int]]:
-        """Fewest labels and direction, the better first; of equal ones, up."""
-        goals = limits.goals(self._unit)
-        return sorted((self._needed(sign, goal), -sign) for sign, goal in goals.items())
+        """Least budget and direction, the better first; of equal ones, up."""
+        kind, goals = self._engine.bias.budget, limits.goals(self._unit)
+        return sorted(
+            (kind.least_exactly(self._ranked[sign], goal), -sign) for sign, goal in goals.items()
+        )
 
     def minimum_budget(self, limits: ExactLimits) -> float:
-        """Least number of labels that overturns the prediction; inf if all of them do not."""
+        """Least budget of the bias's kind that overturns the prediction; inf if none does."""
         return min((needed for needed, _ in self._directions(limits)), default=math.inf)
 
-    def overturned(self, limits: ExactLimits, budget: float) -> bool:
-        """Whether `budget` labels overturn the prediction."""
-        return self.minimum_budget(limits) <= budget
+    def overturned(self, limits: ExactLimits, budget: Budget) -> bool:
+        """Whether a budget overturns the prediction."""
+        return self.minimum_budget(limits) <= budget.amount
 
-    def changes(self, limits: ExactLimits, budget: float) -> tuple[IntArray, FloatArray, Fraction]:
-        """Smallest set of at most `budget` label changes that overturns the prediction.
+    def changes(self, limits: ExactLimits, budget: Budget) -> tuple[IntArray, FloatArray, Fraction]:
+        """Smallest set of label changes within a budget that overturns the prediction.
 
         Returns the training rows, ascending, what is added to their labels, and how far that
         moves the score. Of equally strong labels those with the lowest row numbers are taken.
         """
         needed, against = min(self._directions(limits), default=(math.inf, -1))
-        if needed > budget:
+        if needed > budget.amount:
             raise InputError("no set of label changes within the budget overturns this row")
-        chosen: list[tuple[int, float]] = []
-        for equal in self._by_strength(-against):
-            chosen += equal[: int(needed) - len(chosen)]
-            if len(chosen) == needed:
-                break
-        chosen.sort()
-        rows = np.array([row for row, _ in chosen], dtype=np.intp)
-        offsets = np.array([offset for _, offset in chosen], dtype=np.float64)
-        return rows, offsets, -against * self._reach(-against, needed)
+        sign, least = -against, budget.sized(needed)
+        rows = least.choose_exactly(
+            self._ranked[sign], lambda move: self._members(move.entry, sign)
+        )
+        offsets = [self._offset(row, sign) for row in rows]
+        return np.array(rows, dtype=np.intp), np.array(offsets), sign * self._reach(sign, least)
 
-    def _by_strength(self, sign: int) -> Iterator[list[tuple[int, float]]]:
-        """Labels of equal strength with their offsets, strongest first, rows ascending."""
-        ranked = self._ranked[sign]
-        start = 0
-        while start < len(ranked):
-            stop = start
-            labels: list[tuple[int, float]] = []
-            while stop < len(ranked) and ranked[stop].value == ranked[start].value:
-                labels += self._members(ranked[stop].entry, sign)
-                stop += 1
-            yield sorted(labels)
-            start = stop
+    def _way(self, group: int, sign: int) -> int:
+        """Direction, by its sign, in which labels of a group move the score as wanted."""
+        return sign * self._numerators[group]
 
-    def _members(self, entry: int, sign: int) -> list[tuple[int, float]]:
+    def _members(self, entry: int, sign: int) -> list[int]:
+        way = self._way(self._engine.entry_group[entry], sign)
+        members: list[int] = self._engine.entries.members(entry, way).tolist()
+        return members
+
+    def _offset(self, row: int, sign: int) -> float:
         engine = self._engine
-        way = sign * self._numerators[engine.entry_group[entry]]
-        offset = engine.bias.upper if way > 0 else engine.bias.lower
-        return [(int(row), float(offset[row])) for row in engine.entries.members(entry, way)]
+        way = self._way(int(engine.influence.group[row]), sign)
+        return float((engine.bias.upper if way > 0 else engine.bias.lower)[row])

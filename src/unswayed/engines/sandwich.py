@@ -12,6 +12,7 @@ from unswayed._core.compression import distinct_rows
 from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma, ordinary_arithmetic
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
+from unswayed.budgets import Budget
 from unswayed.decisions import Margins
 from unswayed.engines.answer import Answer, judge
 from unswayed.engines.exact import ExactEngine
@@ -29,8 +30,8 @@ class Sandwich:
     Parameters
     ----------
     engine : ExactEngine
-    budget : int
-        The count of wrong labels it is built for; it answers for no other.
+    budget : Budget
+        What may be wrong at once; it answers for no other budget.
     max_anchors : int
         Bound on their number; the oldest give way. 0 means boxes only.
 
@@ -39,7 +40,7 @@ class Sandwich:
     Safe under threads: anchors are replaced as a whole, readers keep the set they started with.
     """
 
-    def __init__(self, engine: ExactEngine, budget: int, max_anchors: int = MAX_ANCHORS) -> None:
+    def __init__(self, engine: ExactEngine, budget: Budget, max_anchors: int = MAX_ANCHORS) -> None:
         self.budget = budget
         self.max_anchors = max_anchors
         self.fingerprint = engine.fingerprint
@@ -48,7 +49,8 @@ class Sandwich:
         self._lock = threading.Lock()
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
         self._learner = learner
-        self._at_once = min(budget, engine.precision.n_movable)  # labels that can be wrong
+        # Labels that can be wrong at once.
+        self._at_once = int(min(budget.most_labels, engine.precision.n_movable))
         to_weights = learner.direction_weights(np.eye(learner.n_parameters)).values
         self._to_parameters = to_weights.T
         basis = np.eye(learner.n_parameters)
@@ -62,7 +64,7 @@ class Sandwich:
         )
 
     def _plane_error(self) -> float:
-        """How far g·r may be off for the computed shift g of `budget` labels, per unit of size.
+        """How far g·r may be off for the computed shift g of a budget's labels, per unit of size.
 
         As the reach of as many labels, but g is a sum over the labels first, and goes through
         the parameters one by one.
@@ -182,4 +184,4 @@ class Sandwich:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"<Sandwich: {self.n_anchors} anchors, up to {self.budget} labels wrong>"
+        return f"<Sandwich: {self.n_anchors} anchors, {self.budget}>"

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.bias import count_budget
+from unswayed.budgets import count_budget
 from unswayed.experiments.experiment import Experiment, Result, Results
 from unswayed.experiments.problems import ALPHAS, Data, fitted, ridge
 from unswayed.experiments.record import Claim, Comparison, Record, Table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.bias import count_budget
+from unswayed.budgets import count_budget
 from unswayed.experiments import figures
 from unswayed.experiments.experiment import Experiment, Result, Results
 from unswayed.experiments.problems import (

@@ -13,7 +13,8 @@ from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import Bunch
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.bias import LabelBias, count_budget
+from unswayed.bias import LabelBias
+from unswayed.budgets import count_budget
 from unswayed.certified import CertifiedClassifier
 from unswayed.datasets import load_compas, load_income, load_mnist17
 

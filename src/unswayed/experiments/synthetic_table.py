@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.bias import LabelBias, count_budget
+from unswayed.bias import LabelBias
+from unswayed.budgets import count_budget
 from unswayed.certified import CertifiedClassifier, CertifiedRegressor
 from unswayed.datasets import make_synthetic
 from unswayed.experiments.experiment import Experiment, Result, Results

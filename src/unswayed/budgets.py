@@ -1,0 +1,300 @@
+"""Budgets: how much may be wrong at once, and what that can do to a score.
+
+A bias says by how much each label may be off, its budget how much of that may happen at once.
+Everything else asks a budget three questions: how far it can move a score (`reach`), by which
+labels (`argmax`, `choose`), and what is the least of its kind that crosses a margin (`least`). It
+answers in doubles, over the entries of influence rows, and exactly, over whole numbers.
+
+`Count` is the budget of the paper: at most k labels. A new kind is a subclass of `Budget`, in a
+file of its own; a bias takes it in place of a number.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from unswayed._core import selection
+from unswayed._core.compression import Entries
+from unswayed._typing import FloatArray, IntArray
+from unswayed.exceptions import BiasError
+
+Amount: TypeAlias = float | Fraction | Decimal
+
+_MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
+
+
+class Move(NamedTuple):
+    """Labels of equal training rows, and what each of them can add to a score, in whole units."""
+
+    value: int
+    labels: int
+    entry: int
+
+
+Members: TypeAlias = Callable[[Move], list[int]]
+"""From a move to the training rows whose labels can make it, ascending."""
+
+
+class Budget(ABC):
+    """How much may be wrong at once."""
+
+    @property
+    @abstractmethod
+    def amount(self) -> float:
+        """How much that is, in the unit of its kind."""
+
+    @abstractmethod
+    def sized(self, amount: float) -> "Budget":
+        """Return a budget of the same kind, of so much in its unit."""
+
+    def read(self, written: Amount, n_rows: int) -> "Budget":
+        """Return a budget of the same kind, as a caller writes it.
+
+        Parameters
+        ----------
+        written : number
+            By default in its unit; a count may be a share of the training rows.
+        n_rows : int
+            Number of training rows.
+
+        Returns
+        -------
+        Budget
+        """
+        return self.sized(float(written))
+
+    @property
+    def most_labels(self) -> float:
+        """At most so many labels are wrong at once."""
+        return math.inf
+
+    def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return how many labels amounts of this kind move at most, and what is less than them.
+
+        Errors of reaches are in proportion to it. By default nothing is known: all labels.
+        """
+        every = np.full_like(amount, np.inf)
+        return every, every
+
+    # --- in doubles ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
+        """Return how far the scores of influence rows can rise and fall, each rounded once.
+
+        Parameters
+        ----------
+        z : (rows, entries) array
+            Influence of one label of each entry.
+        entries : Entries
+            What may move.
+
+        Returns
+        -------
+        up, down : arrays
+        """
+
+    @abstractmethod
+    def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
+        """Return how far scores can rise (`sign` 1) or fall (-1), and the changes that do it."""
+
+    @abstractmethod
+    def least(
+        self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
+    ) -> selection.Crossings:
+        """Return the least amount of this kind whose reach exceeds a row's margins."""
+
+    @abstractmethod
+    def choose(self, strength: FloatArray) -> IntArray:
+        """Return the labels, ascending, that together do most, given what each can do alone.
+
+        Parameters
+        ----------
+        strength : (n,) array
+            What each training label can add to a score.
+        """
+
+    # --- exactly ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def reach_exactly(self, moves: Sequence[Move]) -> int:
+        """Return how far a score can move, given all moves, strongest first."""
+
+    @abstractmethod
+    def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
+        """Return the least amount of this kind that moves a score by `goal`; inf if none does."""
+
+    @abstractmethod
+    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[int]:
+        """Return the training rows whose labels move a score furthest, ascending."""
+
+    # --- for people and files -----------------------------------------------------------------
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Say what may be wrong, to follow "if"."""
+
+    def document(self, n_rows: int) -> Any:
+        """Return the budget as a certificate file writes it."""
+        raise BiasError(
+            f"there is no way to write a budget of kind {type(self).__name__} to a certificate "
+            "file; files take counts of labels"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Budget):
+    """At most so many labels are wrong: the reach is the sum of the largest effects."""
+
+    labels: int
+
+    @property
+    def amount(self) -> int:
+        """How many labels."""
+        return self.labels
+
+    def sized(self, amount: float) -> "Count":
+        """Return another count."""
+        return Count(int(amount))
+
+    def read(self, written: Amount, n_rows: int) -> "Count":
+        """Return another count: shares of `n_rows` are rounded down."""
+        return Count(count_budget(written, n_rows))
+
+    @property
+    def most_labels(self) -> int:
+        """The count itself."""
+        return self.labels
+
+    def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the counts themselves, and one less."""
+        return amount, np.maximum(amount - 1, 0)
+
+    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of the largest rises, and of the largest falls."""
+        return selection.reach(z, entries, self.labels)
+
+    def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
+        """Return such a sum, and the entries it is made of."""
+        return selection.extremes(z, entries, self.labels, sign)
+
+    def least(
+        self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
+    ) -> selection.Crossings:
+        """Return the least count whose reach exceeds a row's margins."""
+        return selection.minimum_budget(z, entries, up, down)
+
+    def choose(self, strength: FloatArray) -> IntArray:
+        """Return the strongest labels, of equal ones those with the lowest row numbers."""
+        # lexsort's last key leads.
+        ranked = np.lexsort((np.arange(len(strength)), -strength))
+        return np.sort(ranked[: self.labels])
+
+    def reach_exactly(self, moves: Sequence[Move]) -> int:
+        """Return the sum of the largest moves."""
+        total, left = 0, self.labels
+        for value, count, _ in moves:
+            taken = min(count, left)
+            total += taken * value
+            left -= taken
+            if left <= 0:
+                break
+        return total
+
+    def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
+        """Return the fewest labels that move a score by `goal`; inf if all of them do not."""
+        if goal <= 0:
+            return 0.0
+        used = 0
+        for value, count, _ in moves:
+            if goal <= value * count:
+                return float(used - (-goal // value))
+            goal -= value * count
+            used += count
+        return math.inf
+
+    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[int]:
+        """Return the strongest labels, of equal ones those with the lowest row numbers."""
+        chosen: list[int] = []
+        start = 0
+        while start < len(moves) and len(chosen) < self.labels:
+            stop = start
+            equal: list[int] = []
+            while stop < len(moves) and moves[stop].value == moves[start].value:
+                equal += members(moves[stop])
+                stop += 1
+            chosen += sorted(equal)[: self.labels - len(chosen)]
+            start = stop
+        return sorted(chosen)
+
+    def document(self, n_rows: int) -> int:
+        """Return the count; more than all labels cannot be wrong."""
+        return min(self.labels, n_rows)
+
+    def __str__(self) -> str:
+        return f"up to {self.labels} {'label is' if self.labels == 1 else 'labels are'} wrong"
+
+
+def count_budget(budget: Amount, n_rows: int) -> int:
+    """Turn a number into a count of labels: shares of `n_rows` are rounded down.
+
+    Parameters
+    ----------
+    budget : int, float, Fraction or Decimal
+        A count, or a share in (0, 1).
+    n_rows : int
+        Number of training rows.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> count_budget(0.29, 100)  # in floats, 0.29 * 100 is 28.999999999999996
+    29
+    """
+    value = as_written(budget)
+    return min(value, _MANY) if isinstance(value, int) else math.floor(value * n_rows)
+
+
+def as_written(budget: object) -> int | Fraction:
+    """Return a count as an int and a share as a fraction; raise unless it is one of the two.
+
+    A share is what was written: ``0.29`` is 29/100 and not the double next to it.
+
+    Parameters
+    ----------
+    budget : anything
+
+    Returns
+    -------
+    int or Fraction
+    """
+    advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
+    if isinstance(budget, bool | np.bool_) or not isinstance(budget, Real | Decimal):
+        raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
+    if isinstance(budget, Integral):
+        value: int | Fraction = int(budget)
+    elif isinstance(budget, Rational):
+        value = Fraction(budget)
+    else:
+        text = str(budget)  # shortest digits, also of narrower types than double
+        if "nan" in text.lower():
+            raise BiasError(f"budget is NaN; {advice}")
+        value = Fraction(2 if text.lower().lstrip("+-").startswith("inf") else text)
+    if value < 0:
+        raise BiasError(f"budget is negative ({budget!r}); {advice}")
+    if isinstance(value, Fraction) and value >= 1:
+        raise BiasError(
+            f"budget {budget} is a {type(budget).__name__} of 1 or more, which is neither a count "
+            f"nor a share; {advice}"
+        )
+    return value
