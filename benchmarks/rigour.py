@@ -13,7 +13,7 @@ from benchmarks.problems import Problem, gaussian, income
 from benchmarks.timing import Line, at_most, interleaved
 from unswayed import CertifiedClassifier, LabelBias, Verdict
 from unswayed.engines.precision import Precision
-from unswayed.learners.verified import VerifiedInverse, _invert
+from unswayed.models.ridge.verified import VerifiedInverse, _invert
 
 _MOST = 1.25
 
@@ -43,10 +43,10 @@ def without_rigour() -> Iterator[None]:
         mock.patch.object(VerifiedInverse, "solve", solve),
         mock.patch.object(VerifiedInverse, "solution_norms", nothing),
         mock.patch.object(Precision, "errors", errors),
-        mock.patch("unswayed.learners.least_squares.row_norms", no_norms),
-        mock.patch("unswayed.learners.least_squares.padded", lambda sizes: sizes),
-        mock.patch("unswayed.learners.kernel.row_norms", no_norms),
-        mock.patch("unswayed.learners.kernel.padded", lambda sizes: sizes),
+        mock.patch("unswayed.models.ridge.tall.row_norms", no_norms),
+        mock.patch("unswayed.models.ridge.tall.padded", lambda sizes: sizes),
+        mock.patch("unswayed.models.kernel.row_norms", no_norms),
+        mock.patch("unswayed.models.kernel.padded", lambda sizes: sizes),
     ):
         yield
 

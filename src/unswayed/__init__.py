@@ -18,7 +18,7 @@ _HOMES = {
     "InputError": "exceptions",
     "LabelBias": "bias",
     "LabelPeekError": "exceptions",
-    "LinearSmoother": "learners.smoother",
+    "LinearSmoother": "models.smoother",
     "NotLinearError": "exceptions",
     "ParameterBox": "engines.parameter_box",
     "RobustnessCurve": "curves",

@@ -21,7 +21,7 @@ from unswayed._core.dyadic import nearest
 from unswayed._core.rounding import subtraction_error, wider
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
-from unswayed.learners.accuracy import Scores
+from unswayed.models.learner import Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from unswayed.doubles import as_doubles
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
-from unswayed.learners.given import GivenInfluence
+from unswayed.models.smoother import GivenInfluence
 
 
 @ordinary_arithmetic()

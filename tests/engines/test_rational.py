@@ -18,9 +18,11 @@ from unswayed.bias import ResolvedBias
 from unswayed.budgets import Count
 from unswayed.decisions import Radius
 from unswayed.engines.rational import RationalEngine
-from unswayed.engines.rational_matrix import exact_arithmetic, independent_rows
 from unswayed.exceptions import InputError
-from unswayed.learners.definition import Definition
+from unswayed.models.kernel import KernelSpecification
+from unswayed.models.ridge.exact import RidgeSpecification
+from unswayed.models.specification import SmootherSpecification
+from unswayed.models.whole_matrix import exact_arithmetic, independent_rows
 
 QUESTIONS = [("threshold", 0.5), ("threshold", 0.0), ("radius", 0.75), ("radius", 0.0), ("sign",)]
 
@@ -71,9 +73,9 @@ def row_truth(problem):
 
 
 def ridge_engine(problem, X=None):
-    definition = Definition("ridge", problem.X if X is None else X, **problem.model)
+    specification = RidgeSpecification(problem.X if X is None else X, **problem.model)
     bias = ResolvedBias(problem.lower, problem.upper, Count(problem.budget))
-    return RationalEngine(definition, bias, problem.y)
+    return RationalEngine(specification, bias, problem.y)
 
 
 @settings(max_examples=150, deadline=None)
@@ -133,8 +135,8 @@ def test_kernel_ridge_equals_truth_even_where_it_is_singular(seed, n_rows, alpha
     inputs = rng.normal(size=(2, n_rows))
     duals = truth.kernel_map(K, alpha, truth.fractions(weight))
     influence = truth.product(truth.table(inputs), duals)
-    definition = Definition("kernel-ridge", K, alpha=alpha, sample_weight=weight)
-    engine = RationalEngine(definition, ResolvedBias(lower, upper, Count(2)), y)
+    specification = KernelSpecification(K, alpha=alpha, sample_weight=weight)
+    engine = RationalEngine(specification, ResolvedBias(lower, upper, Count(2)), y)
     expected = true_rows(influence, y, lower, upper, ("radius", 0.5))
     for row, true in zip(engine.rows(inputs), expected, strict=True):
         assert_same(row, true, 2)
@@ -150,8 +152,8 @@ def test_scales_far_apart_lose_nothing(scale, alpha):
     lower, upper = np.full(5, -5e-324), np.full(5, scale)
     duals = truth.ridge_map(X, alpha, True, truth.fractions(weight))
     directions = [[Fraction(1), *truth.fractions(row)] for row in X]
-    definition = Definition("ridge", X, alpha=alpha, fit_intercept=True, sample_weight=weight)
-    engine = RationalEngine(definition, ResolvedBias(lower, upper, Count(2)), y)
+    specification = RidgeSpecification(X, alpha=alpha, fit_intercept=True, sample_weight=weight)
+    engine = RationalEngine(specification, ResolvedBias(lower, upper, Count(2)), y)
     expected = true_rows(truth.product(directions, duals), y, lower, upper, ("radius", scale))
     for row, true in zip(engine.rows(X), expected, strict=True):
         assert_same(row, true, 2)
@@ -160,7 +162,7 @@ def test_scales_far_apart_lose_nothing(scale, alpha):
 def test_equal_labels_give_way_to_the_lowest_row_numbers():
     X = np.array([[1.0], [1.0], [-1.0], [1.0]])
     bias = ResolvedBias(np.full(4, -1.0), np.full(4, 1.0), Count(2))
-    engine = RationalEngine(Definition("ridge", X, alpha=1.0), bias, np.zeros(4))
+    engine = RationalEngine(RidgeSpecification(X, alpha=1.0), bias, np.zeros(4))
     row = next(engine.rows(np.array([[1.0]])))
     rows, offsets, _ = row.changes(Radius(0.5).limits(row.score), Count(4))
     assert rows.tolist() == [0, 1, 2]
@@ -169,7 +171,7 @@ def test_equal_labels_give_way_to_the_lowest_row_numbers():
 
 def test_a_limit_that_is_met_exactly_is_a_matter_of_the_question():
     bias = ResolvedBias(np.array([-0.25]), np.array([0.25]), Count(1))
-    engine = RationalEngine(Definition("smoother"), bias, np.array([0.75]))
+    engine = RationalEngine(SmootherSpecification(), bias, np.array([0.75]))
     row = next(engine.rows(np.array([[1.0]])))
     assert row.overturned(decision("threshold", 0.5).limits(row.score), Count(1))  # falls onto it
     assert not row.overturned(
@@ -181,7 +183,7 @@ def test_a_limit_that_is_met_exactly_is_a_matter_of_the_question():
 
 def test_a_model_without_coefficients_says_so():
     bias = ResolvedBias(np.zeros(1), np.ones(1), Count(1))
-    engine = RationalEngine(Definition("smoother"), bias, np.ones(1))
+    engine = RationalEngine(SmootherSpecification(), bias, np.ones(1))
     with pytest.raises(InputError, match="no coefficients"):
         engine.coefficients()
 
@@ -190,7 +192,7 @@ def test_without_flint_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "flint", None)
     with pytest.raises(ModuleNotFoundError, match=r"unswayed\[exact\]") as caught:
         RationalEngine(
-            Definition("ridge", np.eye(2)),
+            RidgeSpecification(np.eye(2)),
             ResolvedBias(np.zeros(2), np.ones(2), Count(1)),
             np.ones(2),
         )

@@ -14,7 +14,8 @@ def test_section_3_the_bias_set_of_two_labels():
     """y = (3, 4), Δ = [-1, 1]², k = 1: corners (2, 4), (4, 4), (3, 3), (3, 5) and y itself."""
     resolved = LabelBias.intervals([-1, -1], [1, 1], budget=1).resolve([3, 4])
     members = {
-        tuple(m) for m in naive.corners([3, 4], resolved.lower, resolved.upper, resolved.budget)
+        tuple(m)
+        for m in naive.corners([3, 4], resolved.lower, resolved.upper, resolved.budget.amount)
     }
     assert members == {(3, 4), (2, 4), (4, 4), (3, 3), (3, 5)}
 

@@ -51,7 +51,7 @@ def true_rows(problem, model):
     if problem.kind != "kernel-ridge":
         return problem.true_rows(problem.influence(problem.tests))
     inputs = computed_inputs(problem, model)
-    return problem.true_rows(problem.influence(inputs, learner.definition.matrix))
+    return problem.true_rows(problem.influence(inputs, learner.specification.matrix))
 
 
 def computed_inputs(problem, model):
@@ -239,7 +239,7 @@ def lies(problem):
 
         learner = model.fitted_.learner
         bias = ResolvedBias(problem.lower, problem.upper, Count(problem.budget))
-        engine = RationalEngine(learner.definition, bias, problem.targets)
+        engine = RationalEngine(learner.specification, bias, problem.targets)
         note("rational", wrong_exactly(engine.rows(computed_inputs(problem, model)), problem, true))
         for method in methods(problem):
             certs = model.certify(tests, method=method)

@@ -12,14 +12,14 @@ _GRAM_BLOCK = 4096  # rows at a time: short sums round less
 
 
 class Weights(NamedTuple):
-    """Weight vectors, one row each, and how far the influence made of them may be off.
+    """Weight vectors, one row each, and how far the influence made of them may err.
 
-    That is by e + f, where e_i = √weight_i · v_i with ‖v‖ <= `off`, and |f_i| <= entry_i · `size`,
-    with the weights and entries of the learner's `Accuracy`.
+    That is by e + f, where e_i = √weight_i · v_i with ‖v‖ <= `error`, and |f_i| <= entry_i ·
+    `size`, with the weights and entries of the learner's `ErrorScale`.
     """
 
     values: FloatArray
-    off: FloatArray
+    error: FloatArray
     size: FloatArray
 
 

@@ -28,10 +28,9 @@ from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
 from unswayed.inputs import Schema, as_labels, as_sample_weight
-from unswayed.learners.adapters import check_certifiable, fit_final, learner_of
-from unswayed.learners.least_squares import LeastSquares
-from unswayed.learners.refusals import check_weights
-from unswayed.learners.steps import (
+from unswayed.models.families import check_certifiable, family_of, fit_final
+from unswayed.models.refusals import check_weights
+from unswayed.models.steps import (
     as_matrix,
     as_trust,
     check_features,
@@ -119,7 +118,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         final = final_estimator(estimator)
         fit_final(final, seen, labels.to_fit, weight)
         check_features(estimator, rows, labels.to_fit, features)
-        learner = learner_of(final, features, weight)
+        learner = family_of(final).learner(final, features, weight)
         engine = ExactEngine(learner, resolved)
         fitted = Fitted(
             door=door,
@@ -330,7 +329,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
     def _sandwich(self, fitted: Fitted, budget: Budget, max_anchors: int) -> Sandwich:
         learner = fitted.linear_learner
-        if not isinstance(learner, LeastSquares):
+        if "anchors" not in learner.capabilities:
             raise InputError(
                 "there are fewer training rows than features, so that exact certificates are "
                 "cheaper than any bound: use method='exact'"

@@ -23,7 +23,7 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
-from unswayed.learners.scaling import dense
+from unswayed.models.ridge.scaling import dense
 from unswayed.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def write_certificates(
 
 def write_data(question: "Question", path: Path) -> None:
     """Write training and test rows as the final estimator sees them, and the training labels."""
-    parts = {"train": question.engine.learner.definition.matrix, "test": _inputs(question)}
+    parts = {"train": question.engine.learner.specification.matrix, "test": _inputs(question)}
     arrays: dict[str, Any] = {n: _dense(part) for n, part in parts.items() if part is not None}
     with whole_file(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, labels=question.targets, **arrays)
@@ -88,14 +88,10 @@ def pack_rows(rows: IntArray) -> list[int] | str:
 
 def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dict[str, Any]:
     question = _question(parts[0])
-    definition, bias = question.engine.learner.definition, question.engine.bias
-    model: dict[str, Any] = {"kind": definition.kind}
-    if definition.kind != "smoother":
-        model["alpha"] = float(definition.alpha)
-    if definition.kind == "ridge":
-        model["intercept"] = bool(definition.fit_intercept)
-    if definition.sample_weight is not None:
-        model["weights"] = _vector(definition.sample_weight)
+    specification, bias = question.engine.learner.specification, question.engine.bias
+    model = specification.document()
+    if specification.sample_weight is not None:
+        model["weights"] = _vector(specification.sample_weight)
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
@@ -120,7 +116,7 @@ def _count(parts: Sequence[CertificateSet]) -> int:
 
 def _data(parts: Sequence[CertificateSet]) -> dict[str, Any]:
     question = _question(parts[0])
-    train, n_train = question.engine.learner.definition.matrix, len(question.targets)
+    train, n_train = question.engine.learner.specification.matrix, len(question.targets)
     tests = [matrix for part in parts if (matrix := _inputs(_question(part))) is not None]
     width = n_train if train is None else int(train.shape[1])
     hashes = {"labels": _sha256([question.targets[:, None]])}

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.linear_model import RidgeClassifier
+from sklearn.base import ClassifierMixin, is_classifier
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
@@ -16,7 +15,8 @@ from unswayed.certified.fitted import Fitted
 from unswayed.certified.label_code import LabelCode, Reading
 from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
-from unswayed.learners.steps import final_estimator
+from unswayed.models.families import family_of
+from unswayed.models.steps import final_estimator
 
 
 class CertifiedClassifier(ClassifierMixin, Certified):
@@ -84,15 +84,16 @@ Pipeline that ends in one
                 f"y has {what}. Only binary classification is supported: the labels must take "
                 "exactly two values"
             )
-        signed = isinstance(final_estimator(self.estimator), RidgeClassifier)
-        targets = np.where(labels == classes[1], 1.0, -1.0 if signed else 0.0)
+        negative, positive = codes = family_of(self.estimator).codes
+        targets = np.where(labels == classes[1], positive, negative)
         flips = self.bias is not None and self.bias.kind == "flips"
         return Reading(
             targets,
-            labels if signed else targets,
-            LabelCode(classes, shifted=not flips),
-            flip_between=(-1.0, 1.0) if signed else (0.0, 1.0),
-            threshold=0.0 if signed else 0.5,
+            # A classifier codes its classes itself.
+            labels if is_classifier(final_estimator(self.estimator)) else targets,
+            LabelCode(classes, positive, shifted=not flips),
+            flip_between=codes,
+            threshold=(negative + positive) / 2,
         )
 
     def _show(self, fitted: Fitted) -> None:

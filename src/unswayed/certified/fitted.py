@@ -20,10 +20,9 @@ from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import UnitRows
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.inputs import Schema, check_numeric_frame, for_pipeline
-from unswayed.learners.accuracy import Scores, Solution
-from unswayed.learners.adapters import feature_names
-from unswayed.learners.protocol import Learner, LinearLearner
-from unswayed.learners.steps import final_estimator, transform_rows
+from unswayed.models.family import family_of, feature_names
+from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
+from unswayed.models.steps import final_estimator, transform_rows
 
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9
@@ -115,13 +114,12 @@ class Fitted:
     @property
     def linear_learner(self) -> LinearLearner:
         """The learner, if it has coefficients."""
-        if not self.engine.has_parameters:
+        if not isinstance(self.learner, LinearLearner):
             raise InputError(
                 f"{type(self.final).__name__} has no coefficients; certify its predictions with "
                 "method='auto' or 'exact' instead"
             )
-        learner: LinearLearner = self.learner  # type: ignore[assignment]
-        return learner
+        return self.learner
 
     def parameters(self, count: int) -> Scores:
         """Return the first `count` parameters, in the user's units."""
@@ -135,8 +133,7 @@ class Fitted:
 
     def raw(self, features: Any) -> FloatArray:
         """Return what the wrapped estimator itself says of such rows: scores before a threshold."""
-        signed = self.labels.threshold == 0.0
-        score = self.final.decision_function if signed else self.final.predict
+        score = getattr(self.final, family_of(self.final).score)
         return np.asarray(score(features), dtype=np.float64).ravel()
 
     def check_precision(self, features: Any, score: FloatArray) -> None:

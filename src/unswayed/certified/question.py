@@ -23,7 +23,7 @@ from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rational import ExactRow, RationalEngine
 from unswayed.engines.rows import FeatureRows
 from unswayed.frames import frame_like
-from unswayed.learners.accuracy import Scores
+from unswayed.models.learner import Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Question:
 
     @cached_property
     def _rational(self) -> RationalEngine:
-        return RationalEngine(self.engine.learner.definition, self.engine.bias, self.targets)
+        return RationalEngine(self.engine.learner.specification, self.engine.bias, self.targets)
 
     def _exactly(self, rows: IntArray) -> Iterator[tuple[int, ExactRow]]:
         """Some of the distinct rows in rational arithmetic, each computed once."""

@@ -19,7 +19,7 @@ from unswayed.certified.label_code import LabelCode, Reading
 from unswayed.decisions import Radius
 from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
-from unswayed.learners.steps import final_estimator
+from unswayed.models.steps import final_estimator
 
 
 class CertifiedRegressor(RegressorMixin, Certified):

@@ -7,6 +7,5 @@
 `parameter_box`, `sandwich`  bounds that answer without selection
 `auto`       bounds where they suffice, `exact` for the rest
 `answer`     bounds and verdicts: what is proven, and how
-`rational`   the same without rounding, for what doubles leave open (needs python-flint);
-             `rational_influence` has its models, `rational_matrix` its matrices
+`rational`   the same without rounding, for what doubles leave open (needs python-flint)
 """

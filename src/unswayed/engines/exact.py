@@ -22,7 +22,7 @@ from unswayed.budgets import Budget
 from unswayed.certificates import MinimumBudgets
 from unswayed.decisions import Margins
 from unswayed.engines.precision import RELATIVE, Precision
-from unswayed.learners.protocol import Learner
+from unswayed.models.learner import Learner, LinearLearner
 
 _AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
 
@@ -30,7 +30,7 @@ _AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones bloc
 class _Rounded(NamedTuple):
     """What the errors of rows are relative to (see `Weights`), and rows that have none."""
 
-    off: FloatArray
+    error: FloatArray
     size: FloatArray
     exact: BoolArray
 
@@ -63,7 +63,7 @@ class ExactEngine:
 
         def block(start: int, stop: int, buffer: FloatArray) -> None:
             here = slice(start, stop)
-            values, rounded.off[here], rounded.size[here] = weights.block(start, stop)
+            values, rounded.error[here], rounded.size[here] = weights.block(start, stop)
             z = self.influence(values, buffer)
             rounded.exact[here] = self.precision.exact_rows(z, entries)
             work(z, here)
@@ -75,11 +75,11 @@ class ExactEngine:
         self, rounded: _Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
     ) -> FloatArray:
         """Bounds on the errors of reaches of so many labels."""
-        off, size, exact = rounded
+        error, size, exact = rounded
         if reach.ndim == 2:
-            off, size, exact = off[:, None], size[:, None], exact[:, None]
+            error, size, exact = error[:, None], size[:, None], exact[:, None]
         with np.errstate(invalid="ignore"):
-            found = self.precision.errors(off, size, labels) + relative * reach
+            found = self.precision.errors(error, size, labels) + relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
@@ -118,7 +118,7 @@ class ExactEngine:
     @property
     def has_parameters(self) -> bool:
         """Whether scores are linear in the features, so that bounds on parameters exist."""
-        return hasattr(self.learner, "directions")
+        return "coefficients" in self.learner.capabilities
 
     @cached_property
     def fingerprint(self) -> str:
@@ -129,12 +129,12 @@ class ExactEngine:
         parts = [self.bias.lower, self.bias.upper]
         if self.learner.row_scale is not None:
             parts.append(self.learner.row_scale)
-        if self.has_parameters:
-            q = self.learner.n_parameters  # type: ignore[attr-defined]
+        if isinstance(self.learner, LinearLearner):
+            q = self.learner.n_parameters
             # An uneven one of all parameters too: those after the first may have changed places.
             every = np.random.default_rng(1).random((1, q))
             units = np.vstack((np.eye(min(64, q), q), every))
-            parts.append(self.learner.direction_weights(units).values)  # type: ignore[attr-defined]
+            parts.append(self.learner.direction_weights(units).values)
         if self.learner.design is not None:
             parts.append(np.asarray(probe @ self.learner.design))
         for part in parts:
@@ -181,7 +181,7 @@ class ExactEngine:
         if not (self.precision.proven and np.isfinite(margins.slack[0])):
             return np.nan, np.nan
         z, entries = self.influence(weights.values), self.influence.entries
-        most = self.precision.errors(weights.off, weights.size, np.inf) + margins.slack
+        most = self.precision.errors(weights.error, weights.size, np.inf) + margins.slack
 
         def least(up: FloatArray, down: FloatArray) -> float:
             return float(self.bias.budget.least(z, entries, up, down).least[0])
@@ -214,7 +214,7 @@ class ExactEngine:
             return None
         z, needed = self.influence(one.values), budget.sized(needed)
         exact = self.precision.exact_rows(z, self.influence.entries)
-        rounded = _Rounded(one.off, one.size, exact)
+        rounded = _Rounded(one.error, one.size, exact)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
             chosen = needed.choose(strength)

@@ -13,7 +13,7 @@ import numpy as np
 
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import IntArray, Matrix
-from unswayed.learners.protocol import Learner
+from unswayed.models.learner import Learner
 
 _BLOCK = 2**22  # numbers in a block: the inputs of all rows may not fit into memory
 _KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
@@ -25,7 +25,7 @@ class InputRows:
     def __init__(self, learner: Learner, rows: Matrix) -> None:
         self.rows = rows
         self._learner = learner
-        self._given = learner.definition.kind == "ridge"  # features are what they are
+        self._given = learner.takes_features  # they are what they are
         self._step = max(1, _BLOCK // max(1, learner.n_rows))
         self._made: OrderedDict[int, Matrix] = OrderedDict()
         self._lock = threading.RLock()

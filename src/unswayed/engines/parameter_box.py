@@ -13,8 +13,7 @@ from unswayed._typing import FloatArray
 from unswayed.budgets import Budget
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import UnitRows
-from unswayed.learners.accuracy import Scores
-from unswayed.learners.protocol import LinearLearner
+from unswayed.models.learner import LinearLearner, Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from unswayed._core.compression import Entries
 from unswayed._core.rounding import SAFETY, TINY, UNDERFLOW, UNIT, exact_dots
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.bias import ResolvedBias
-from unswayed.learners.protocol import Learner
+from unswayed.models.learner import Learner
 
 RELATIVE = 4.0 * UNIT
 """Of a reach: its offsets are scaled, multiplied and summed, one rounding each."""
@@ -19,32 +19,32 @@ class Precision:
 
     Of k labels, each errs by its offset times the error of its influence. With o_i the larger
     end of label i's interval and an influence error e + f as in `Weights`, Cauchy-Schwarz gives
-    Σ o_i|e_i| <= off·√(Σ o_i² weight_i) and Σ o_i|f_i| <= size·Σ o_i entry_i, both over any k
+    Σ o_i|e_i| <= error·√(Σ o_i² weight_i) and Σ o_i|f_i| <= size·Σ o_i entry_i, both over any k
     labels: at most k times the largest term, and at most the sum of all.
     """
 
     def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
-        self._accuracy = accuracy = learner.accuracy
+        self._scale = scale = learner.error_scale
         offset = np.maximum(-bias.lower, bias.upper)
         self.n_movable = int(np.count_nonzero(offset))
         self._unit = float(offset.max(initial=0.0)) or 1.0
         offset = offset / self._unit  # at most 1: squares neither over- nor underflow
-        squares = offset * offset * accuracy.weight
-        terms = offset * accuracy.entry
+        squares = offset * offset * scale.weight
+        terms = offset * scale.entry
         # Of small offsets, or weights, the squares underflow.
         self._squares = (
             float(squares.max(initial=0.0)) + UNDERFLOW,
             float(squares.sum()) + UNDERFLOW * self.n_movable,
         )
         self._terms = float(terms.max(initial=0.0)), float(terms.sum())
-        self._given = accuracy.most_off == 0.0 and not accuracy.entry.any()
+        self._given = scale.most_error == 0.0 and not scale.entry.any()
 
     @property
     def proven(self) -> bool:
         """Whether anything is proven at all."""
-        return self._accuracy.proven
+        return self._scale.proven
 
-    def errors(self, off: FloatArray, size: FloatArray, labels: FloatArray | float) -> FloatArray:
+    def errors(self, error: FloatArray, size: FloatArray, labels: FloatArray | float) -> FloatArray:
         """Bounds on the errors of reaches of so many labels, for rows with such weights.
 
         The relative error that every reach has beside these is `RELATIVE`.
@@ -54,20 +54,20 @@ class Precision:
             squares = np.sqrt(np.minimum(k * self._squares[0], self._squares[1]))
             terms = np.minimum(k * self._terms[0], self._terms[1])
             # Of an offset that is subnormal, scaling and products lose digits.
-            found = SAFETY * self._unit * (off * squares + size * terms) + k * TINY * (1.0 + size)
-        nothing = ((off == 0) & (size == 0)) | (k == 0)
+            found = SAFETY * self._unit * (error * squares + size * terms) + k * TINY * (1.0 + size)
+        nothing = ((error == 0) & (size == 0)) | (k == 0)
         return np.where(nothing, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def most(self, labels: float) -> float:
         """At least the error of a reach of so many labels, per unit of a direction's size."""
-        off, size = self._accuracy.most_off, self._accuracy.most_size
-        return float(self.errors(np.array([off]), np.array([size]), labels)[0])
+        error, size = self._scale.most_error, self._scale.most_size
+        return float(self.errors(np.array([error]), np.array([size]), labels)[0])
 
     @property
     def most_of_norm(self) -> float:
         """At least √(Σ (o_i·error_i)²) over all labels, per unit of a direction's size."""
-        off, size = self._accuracy.most_off, self._accuracy.most_size
-        return SAFETY * self._unit * (off * math.sqrt(self._squares[0]) + size * self._terms[1])
+        error, size = self._scale.most_error, self._scale.most_size
+        return SAFETY * self._unit * (error * math.sqrt(self._squares[0]) + size * self._terms[1])
 
     def exact_rows(self, z: FloatArray, entries: Entries) -> BoolArray:
         """Rows whose reaches are exact: influence is given, and no product or sum rounds."""

@@ -5,7 +5,7 @@ budgets are rational numbers too, and comparing them is exact.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 
@@ -17,14 +17,8 @@ from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.bias import ResolvedBias
 from unswayed.budgets import Budget, Move
 from unswayed.decisions import ExactLimits
-from unswayed.engines.rational_influence import (
-    InfluenceRow,
-    RidgeInfluence,
-    exact_influence,
-    sample_weights,
-)
 from unswayed.exceptions import InputError
-from unswayed.learners.definition import Definition
+from unswayed.models.specification import InfluenceRow, Specification
 
 
 class RationalEngine:
@@ -32,8 +26,8 @@ class RationalEngine:
 
     Parameters
     ----------
-    definition : Definition
-        The model; see there what each kind minimises.
+    specification : Specification
+        The model in full.
     bias : ResolvedBias
     targets : (n,) array
         Training labels as numbers.
@@ -43,18 +37,21 @@ class RationalEngine:
     The paper's example: z = (-1, 2), y = (3, 4), either label off by at most 1, one at a time.
 
     >>> from unswayed.budgets import Count
+    >>> from unswayed.models.specification import SmootherSpecification
     >>> bias = ResolvedBias(np.array([-1.0, -1.0]), np.array([1.0, 1.0]), Count(1))
-    >>> engine = RationalEngine(Definition("smoother"), bias, np.array([3.0, 4.0]))
+    >>> engine = RationalEngine(SmootherSpecification(), bias, np.array([3.0, 4.0]))
     >>> row = next(engine.rows(np.array([[-1.0, 2.0]])))
     >>> [str(each) for each in (row.score, *row.reach(Count(1)))]
     ['5', '2', '2']
     """
 
-    def __init__(self, definition: Definition, bias: ResolvedBias, targets: FloatArray) -> None:
+    def __init__(
+        self, specification: Specification, bias: ResolvedBias, targets: FloatArray
+    ) -> None:
         n_rows = len(targets)
         self.bias = bias
-        self.influence = exact_influence(definition, n_rows)
-        weight = sample_weights(definition, n_rows)
+        self.influence = specification.exact(n_rows)
+        weight = specification.weights(n_rows)
         weights, labels = Dyadic.of(weight), Dyadic.of(targets)
         weight_low, label_low = weights.least(), labels.least()
         self.whole_weights = weights.over(weight_low)
@@ -85,14 +82,9 @@ class RationalEngine:
         """Rows as the learner's `inputs` gives them: features, kernel rows or influence rows."""
         return (ExactRow(self, each) for each in self.influence.rows(inputs))
 
-    def coefficients(self, which: Sequence[int] | IntArray | None = None) -> Iterator["ExactRow"]:
-        """Coefficients of a ridge or least-squares model, by number; by default all."""
-        if not isinstance(self.influence, RidgeInfluence):
-            raise InputError("this model has no coefficients; ask about rows instead")
-        if which is None:
-            which = np.arange(self.influence.n_features)
-        found = self.influence.coefficients(np.asarray(which, dtype=np.intp))
-        return (ExactRow(self, each) for each in found)
+    def coefficients(self, which: IntArray | None = None) -> Iterator["ExactRow"]:
+        """Coefficients of the model, by number; by default all."""
+        return (ExactRow(self, each) for each in self.influence.coefficients(which))
 
 
 class ExactRow:

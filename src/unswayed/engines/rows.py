@@ -8,8 +8,7 @@ from unswayed._core.influence import Weights
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.inputs import InputRows
-from unswayed.learners.accuracy import Scores, Solution
-from unswayed.learners.protocol import Learner, LinearLearner
+from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)

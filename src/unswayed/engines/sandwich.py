@@ -17,7 +17,7 @@ from unswayed.decisions import Margins
 from unswayed.engines.answer import Answer, judge
 from unswayed.engines.exact import ExactEngine
 from unswayed.engines.rows import DirectionRows
-from unswayed.learners.protocol import LinearLearner
+from unswayed.models.learner import LinearLearner
 
 MAX_ANCHORS = 512
 _CANDIDATES = 8192  # training rows looked at when anchors are chosen

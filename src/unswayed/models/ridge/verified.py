@@ -7,7 +7,7 @@ from scipy import linalg
 
 from unswayed._core.rounding import NEGLIGIBLE, SAFETY, gamma
 from unswayed._typing import FloatArray
-from unswayed.learners.scaling import row_norms
+from unswayed.models.ridge.scaling import row_norms
 
 _CONVINCING = 0.5  # a defect above this proves nothing worth having
 _SMALL = 256  # products with matrices up to this size are cheap beside all the rest
@@ -54,15 +54,15 @@ class VerifiedInverse:
         self.residual = SAFETY * (defect + rounding) if self.proven else math.inf
         sharp = self.proven and (size <= _SMALL or self.residual > _SHARP)
         self._matrix = matrix if sharp else None
-        self._left = SAFETY * (gamma(size + 4) * spread + error)
+        self._residual_rounding = SAFETY * (gamma(size + 4) * spread + error)
 
     def solution_norms(self, right: FloatArray, sizes: FloatArray) -> FloatArray:
         """At least ‖M⁻¹ b‖ of every row b of `right`; sizes are at least their norms."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self._matrix is None:
                 return self.bound * sizes
-            found, left = self.solve(right, sizes)
-            return SAFETY * (row_norms(found) + self.bound * left)
+            found, residual = self.solve(right, sizes)
+            return SAFETY * (row_norms(found) + self.bound * residual)
 
     def solve(self, right: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve for every row of `right`; returns at least ‖b - M x‖ of each row too.
@@ -73,12 +73,14 @@ class VerifiedInverse:
             found = right @ self.inverse
             if self._matrix is None:
                 return found, self.residual * sizes
-            # What is left of the equations is solved for again, then measured: that is far less
+            # The residual is solved for again, then measured: that is far less
             # than G promises for every right side, where M is badly conditioned.
             found += (right - found @ self._matrix) @ self.inverse
-            left = row_norms(right - found @ self._matrix)
-            rounding = self._left * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
-            return found, SAFETY * (left + rounding)
+            residual = row_norms(right - found @ self._matrix)
+            rounding = (
+                self._residual_rounding * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
+            )
+            return found, SAFETY * (residual + rounding)
 
 
 def _norm(matrix: FloatArray) -> float:

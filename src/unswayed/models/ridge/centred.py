@@ -1,18 +1,18 @@
 """What ridge has in common, whether it is solved in the space of features or of rows."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 from scipy import sparse
 
 from unswayed._core.rounding import norm
 from unswayed._typing import FloatArray, Matrix
-from unswayed.learners.accuracy import Solution
-from unswayed.learners.definition import Definition
-from unswayed.learners.scaling import ScaledWeights, dense, rescaled, weighted_mean
+from unswayed.models.learner import LinearLearner, Solution
+from unswayed.models.ridge.exact import RidgeSpecification
+from unswayed.models.ridge.scaling import ScaledWeights, dense, rescaled, weighted_mean
 
 
-class CentredRidge(ABC):
+class CentredRidge(LinearLearner):
     """Ridge whose rows are centred, then scaled by powers of two.
 
     Centring would fill sparse rows: there the mean, as `_shift`, is taken off products instead.
@@ -38,8 +38,7 @@ class CentredRidge(ABC):
         sample_weight: FloatArray | None = None,
     ) -> None:
         self.n_rows, self.n_features = (int(size) for size in features.shape)
-        self.definition = Definition(
-            "ridge",
+        self.specification = RidgeSpecification(
             features,
             alpha=alpha,
             fit_intercept=fit_intercept,

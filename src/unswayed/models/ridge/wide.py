@@ -12,24 +12,21 @@ from scipy import sparse
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
-from unswayed.learners.accuracy import Accuracy, Scores, Solution
-from unswayed.learners.null_space import null_vectors
-from unswayed.learners.ridge import CentredRidge
-from unswayed.learners.scaling import (
+from unswayed.models.learner import ErrorScale, Scores, Solution
+from unswayed.models.ridge.centred import CentredRidge
+from unswayed.models.ridge.null_space import null_vectors
+from unswayed.models.ridge.scaling import (
     column_peaks,
     dense,
     padded,
     rescaled,
     row_norms,
 )
-from unswayed.learners.verified import VerifiedInverse
+from unswayed.models.ridge.verified import VerifiedInverse
 
 
 class WideLeastSquares(CentredRidge):
     """Ridge with fewer rows than features, solved in the space of the rows."""
-
-    design = None
-    row_scale = None
 
     def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
         self._root = np.sqrt(self._weight)
@@ -38,7 +35,7 @@ class WideLeastSquares(CentredRidge):
         exact = exact and self._penalty / scale / scale == penalty
         self._measure_centring()
         self._solver = self._invert(features, proven=exact)
-        self.accuracy = self._accuracy()
+        self.error_scale = self._error_scale()
 
     # --- fitting --------------------------------------------------------------------------
 
@@ -55,12 +52,12 @@ class WideLeastSquares(CentredRidge):
 
     def _measure_centring(self) -> None:
         """How far the rows' own mean may be from 0: rounding of the mean that was taken off."""
-        self._off = 0.0
+        self._mean_error = 0.0
         if self._fit_intercept:
             left = np.asarray(self._share @ self._rows).ravel() - self._shift
             # Of the sum, and of the total that the shares were divided by.
             rounding = gamma(2 * self.n_rows + 8) * self._spread / math.sqrt(self._total)
-            self._off = SAFETY * (norm(left) + rounding + TINY * self.n_rows)
+            self._mean_error = SAFETY * (norm(left) + rounding + TINY * self.n_rows)
 
     def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
         root = self._root
@@ -75,8 +72,8 @@ class WideLeastSquares(CentredRidge):
         error = SAFETY * (
             gamma(self.n_features + self.n_rows + 16)
             * (self._spread**2 + self._penalty * self.n_rows + filled)
-            + 2.0 * total * self._off * self._spread
-            + (total * self._off) ** 2
+            + 2.0 * total * self._mean_error * self._spread
+            + (total * self._mean_error) ** 2
             + SMALL
         )
         return VerifiedInverse(matrix, error if proven else math.inf)
@@ -103,24 +100,24 @@ class WideLeastSquares(CentredRidge):
         total = math.sqrt(self._total)
         return SAFETY * (
             gamma(self.n_features + 16) * self._spread
-            + self._off * (total + self._spread + total * self._off)
+            + self._mean_error * (total + self._spread + total * self._mean_error)
             + SMALL
         )
 
-    def _accuracy(self) -> Accuracy:
+    def _error_scale(self) -> ErrorScale:
         solver = self._solver
         if not solver.proven:
-            return Accuracy.none(self.n_rows)
+            return ErrorScale.unknown(self.n_rows)
         entry = gamma(self.n_rows + 8) * self._share + SMALL
-        off = self._off_by(solver.residual * self._spread, solver.norm * self._spread, 1.0)
-        return Accuracy(self._weight, entry, float(off), 1.0)
+        error = self._dual_error(solver.residual * self._spread, solver.norm * self._spread, 1.0)
+        return ErrorScale(self._weight, entry, float(error), 1.0)
 
-    def _off_by(
-        self, left: FloatArray | float, found: FloatArray | float, sizes: FloatArray | float
+    def _dual_error(
+        self, residual: FloatArray | float, found: FloatArray | float, sizes: FloatArray | float
     ) -> FloatArray | float:
-        """Error of dual solutions, given what is left of their equations and their norms."""
+        """Error of dual solutions, given the residuals of their equations and their norms."""
         right = self._right_error() * sizes
-        return SAFETY * (self._solver.bound * (left + right) + 8 * UNIT * found) + SMALL * sizes
+        return SAFETY * (self._solver.bound * (residual + right) + 8 * UNIT * found) + SMALL * sizes
 
     # --- rows -----------------------------------------------------------------------------
 
@@ -141,15 +138,15 @@ class WideLeastSquares(CentredRidge):
 
     def _influence(self, inner: FloatArray, sizes: FloatArray, constant: FloatArray) -> Weights:
         """Influence rows, given inner products, one row each."""
-        found, left = self._solver.solve(inner * self._root, self._spread * sizes)
+        found, residual = self._solver.solve(inner * self._root, self._spread * sizes)
         with np.errstate(over="ignore", invalid="ignore"):
-            off = np.asarray(self._off_by(left, row_norms(found), sizes))
+            error = np.asarray(self._dual_error(residual, row_norms(found), sizes))
             found = found * self._root + constant * self._share
-        return Weights(np.ascontiguousarray(found), off, sizes)
+        return Weights(np.ascontiguousarray(found), error, sizes)
 
     def _sizes(self, scaled: Matrix) -> FloatArray:
         """Norms of centred rows, and 1 for the constant."""
-        constant = 1.0 + self._shift_size + self._off if self._fit_intercept else 0.0
+        constant = 1.0 + self._shift_size + self._mean_error if self._fit_intercept else 0.0
         return padded(row_norms(scaled) + constant)
 
     def weights(self, inputs: Matrix) -> Weights:
@@ -161,7 +158,7 @@ class WideLeastSquares(CentredRidge):
         """Norms of directions, and their constants."""
         norms = row_norms(directions[:, : self.n_features])
         if self._fit_intercept:
-            norms = norms + np.abs(directions[:, -1]) * (1.0 + self._off)
+            norms = norms + np.abs(directions[:, -1]) * (1.0 + self._mean_error)
         return padded(norms)
 
     def direction_weights(self, directions: FloatArray) -> Weights:
@@ -178,7 +175,7 @@ class WideLeastSquares(CentredRidge):
         with np.errstate(over="ignore", invalid="ignore"):
             centre = float(self._share @ labels)
             right = root * (labels - centre) if self._fit_intercept else root * labels
-            (dual,), (left,) = solver.solve(right[None], row_norms(right[None]))
+            (dual,), (residual,) = solver.solve(right[None], row_norms(right[None]))
             slope = np.asarray(self._rows.T @ (root * dual)).ravel()
             slope = slope - self._shift * float(root @ dual)
             values = np.append(slope, centre) if self._fit_intercept else slope
@@ -188,18 +185,18 @@ class WideLeastSquares(CentredRidge):
             largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
             mean = float(self._share @ np.abs(labels)) + largest * self.n_rows * UNDERFLOW
             # Of the equations for the labels as they are, not as they were centred and rounded.
-            left = SAFETY * (float(left) + terms * (size + total * mean))
-            return Solution(values, left, self._rounding(left, dual, slope) + terms * mean)
+            residual = SAFETY * (float(residual) + terms * (size + total * mean))
+            return Solution(values, residual, self._rounding(residual, dual, slope) + terms * mean)
 
-    def _rounding(self, left: float, dual: FloatArray, slope: FloatArray) -> float:
+    def _rounding(self, residual: float, dual: FloatArray, slope: FloatArray) -> float:
         """Error of scores beside that of the dual solution: of the slope, and of centring."""
         total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
-        dual_size = norm(dual) + self._solver.bound * left
+        dual_size = norm(dual) + self._solver.bound * residual
         # Of a row that underflows nothing is left, and its dual value may be huge.
         lost = TINY * self.n_rows
-        error = (terms * self._spread + total * self._off + lost) * dual_size
+        error = (terms * self._spread + total * self._mean_error + lost) * dual_size
         slope_size = norm(slope) + (self._spread * terms + lost) * dual_size
-        return SAFETY * (error + (terms + self._off) * slope_size) + SMALL
+        return SAFETY * (error + (terms + self._mean_error) * slope_size) + SMALL
 
     def scores(self, inputs: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""

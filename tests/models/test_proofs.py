@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from unswayed import CertifiedRegressor, LabelBias
 from unswayed.engines.inputs import InputRows
 from unswayed.exceptions import InputError
-from unswayed.learners.null_space import null_vectors
-from unswayed.learners.verified import VerifiedInverse
+from unswayed.models.ridge.null_space import null_vectors
+from unswayed.models.ridge.verified import VerifiedInverse
 
 quick = settings(max_examples=60, deadline=None)
 

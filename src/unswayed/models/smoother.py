@@ -7,8 +7,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from unswayed._core.influence import Weights
+from unswayed._core.rounding import TINY, exact_dots, gamma
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
+from unswayed.models.family import Family, register
+from unswayed.models.learner import ErrorScale, Learner, Scores, Solution
+from unswayed.models.specification import SmootherSpecification
 
 
 class LinearSmoother(RegressorMixin, BaseEstimator):
@@ -82,3 +87,55 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.influence_rows(rows) @ self.y_fit_
+
+
+class GivenInfluence(Learner):
+    """Influence that is given: nothing is solved, and nothing rounds but products and sums.
+
+    A family whose influence can be computed needs no more than this.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of training rows.
+    influence : callable
+        From feature rows to influence rows.
+    """
+
+    def __init__(self, n_rows: int, influence: Callable[[Matrix], FloatArray]) -> None:
+        self.n_rows = n_rows
+        self.specification = SmootherSpecification()
+        self.error_scale = ErrorScale(np.ones(n_rows), np.zeros(n_rows), 0.0, 1.0)
+        self._influence = influence
+
+    def inputs(self, rows: Matrix) -> FloatArray:
+        """Return influence rows."""
+        return self._influence(rows)
+
+    def weights(self, inputs: FloatArray) -> Weights:
+        """Return influence rows: given, so that they are what they are."""
+        return Weights(inputs, np.zeros(len(inputs)), np.abs(inputs).max(axis=1, initial=0.0))
+
+    def solve(self, labels: FloatArray) -> Solution:
+        """Return the labels themselves."""
+        return Solution(labels, 0.0, 0.0)
+
+    def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
+        """Return scores of influence rows, given the labels; exact where no sum rounds."""
+        size = np.abs(inputs) @ np.abs(solution.values)
+        rounding = gamma(self.n_rows + 2) * size + self.n_rows * TINY
+        exact = exact_dots(inputs, solution.values)
+        return Scores(inputs @ solution.values, np.where(exact, 0.0, rounding))
+
+
+def _learner(model: Any, features: Matrix, sample_weight: FloatArray | None) -> GivenInfluence:
+    return GivenInfluence(len(model.y_fit_), model.influence_rows)
+
+
+register(
+    Family(
+        (LinearSmoother,),
+        learner=_learner,
+        keeps_rows=lambda model: model.influence != "precomputed",
+    )
+)

@@ -1,22 +1,21 @@
-"""Influence rows in exact rational arithmetic, one class per kind of model.
+"""Least squares and ridge in exact rational arithmetic.
 
-Every kind gives the influence of training row i, of sample weight s_i, as
-``z_i = scale · s_i · numerators[group_i]``: whole numbers, one per group of equal training rows,
-and one positive rational per row in question. Columns of features are scaled by powers of two
-to whole numbers first, each by its own, so that columns of different scales stay short.
+Columns of features are scaled by powers of two to whole numbers first, each by its own, so that
+columns of different scales stay short.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.engines.rational_matrix import (
+from unswayed.models.ridge.scaling import dense
+from unswayed.models.specification import ExactInfluence, InfluenceRow, Specification
+from unswayed.models.whole_matrix import (
     column_of,
     diagonal,
     exact_arithmetic,
@@ -25,48 +24,44 @@ from unswayed.engines.rational_matrix import (
     scale_rows,
     take,
 )
-from unswayed.learners.definition import Definition
 
 _BLOCK = 16  # rows solved for at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InfluenceRow:
-    """``z_i = scale · s_i · numerators[group_i]``."""
+class RidgeSpecification(Specification):
+    """Minimise Σ s_i (y_i - b - x_i·c)² + alpha ‖c‖² over c (and b with an intercept).
 
-    numerators: list[int]
-    scale: Fraction  # positive
+    With alpha 0 the minimiser of least ‖c‖.
+    """
 
+    kind = "ridge"
 
-class ExactInfluence(Protocol):
-    """What the rational engine needs of a model."""
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float = 0.0,
+        fit_intercept: bool = False,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        super().__init__(features, sample_weight=sample_weight)
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
 
-    group: IntArray  # of each training row; rows of weight 0 may be in any
-    n_groups: int
+    def exact(self, n_rows: int) -> "RidgeInfluence":
+        """Return the model in rational arithmetic."""
+        return RidgeInfluence(self, n_rows)
 
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
-        """Influence on the score of each row, given as the learner's `inputs`."""
-        ...
-
-
-def exact_influence(definition: Definition, n_rows: int) -> "ExactInfluence":
-    """Influence of the `n_rows` labels of a model."""
-    if definition.kind == "smoother":
-        return SmootherInfluence(n_rows)
-    kind = RidgeInfluence if definition.kind == "ridge" else KernelInfluence
-    return kind(definition, n_rows)
-
-
-def sample_weights(definition: Definition, n_rows: int) -> FloatArray:
-    """Weights of the training rows, 1 where none were given."""
-    return np.ones(n_rows) if definition.sample_weight is None else definition.sample_weight
-
-
-def _dense(matrix: Matrix) -> FloatArray:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+    def document(self) -> dict[str, Any]:
+        """Return what a certificate file says of the model."""
+        return {
+            "kind": self.kind,
+            "alpha": float(self.alpha),
+            "intercept": bool(self.fit_intercept),
+        }
 
 
-class RidgeInfluence:
+class RidgeInfluence(ExactInfluence):
     """Least squares and ridge: z(x) = S·(D·v + 1/Σs), v = M⁻¹ t(x), exactly.
 
     The slope is sought as P·v. Where the normal equations are regular, P is the identity;
@@ -75,26 +70,26 @@ class RidgeInfluence:
     row x times P, and M = DᵀSD (centred) + alpha·PᵀP is regular.
     """
 
-    def __init__(self, definition: Definition, n_rows: int) -> None:
+    def __init__(self, specification: RidgeSpecification, n_rows: int) -> None:
         flint = self._flint = exact_arithmetic()
-        weight = sample_weights(definition, n_rows)
+        weight = specification.weights(n_rows)
         kept = np.flatnonzero(weight > 0)
-        self._fit_intercept = definition.fit_intercept
-        features: Matrix = definition.matrix
+        self._fit_intercept = specification.fit_intercept
+        features: Matrix = specification.matrix
         if len(kept) < n_rows:
             features = features[kept]
         first, group = distinct_rows(features)
         self.group = np.zeros(n_rows, dtype=np.intp)
         self.group[kept] = group
         self.n_groups = len(first)
-        dyadic = Dyadic.of(_dense(features[first]))
+        dyadic = Dyadic.of(dense(features[first]))
         self.n_features = int(dyadic.odd.shape[1])
         self._exponent = dyadic.least_by_column()
         self._features = flint.fmpz_mat(self.n_groups, self.n_features, dyadic.over(self._exponent))
         weights = Dyadic.of(weight[kept])
         self._weight_exponent = weights.least()
         self._weight = whole_sums(weights.over(self._weight_exponent), group, self.n_groups)
-        self._alpha = Fraction(definition.alpha)
+        self._alpha = Fraction(specification.alpha)
         regular = False
         if self.n_features <= self.n_groups:
             self._use_features()
@@ -149,11 +144,12 @@ class RidgeInfluence:
     def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
         """Influence on the scores of feature rows."""
         for start in range(0, inputs.shape[0], _BLOCK):
-            block = Dyadic.of(_dense(inputs[start : start + _BLOCK]))
+            block = Dyadic.of(dense(inputs[start : start + _BLOCK]))
             yield from self._solve(block.scaled(-self._exponent), centred=self._fit_intercept)
 
-    def coefficients(self, which: IntArray) -> Iterator[InfluenceRow]:
+    def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
         """Influence on coefficients."""
+        which = np.arange(self.n_features) if which is None else which
         for start in range(0, len(which), _BLOCK):
             columns = which[start : start + _BLOCK]
             units = np.zeros((len(columns), self.n_features))
@@ -193,90 +189,3 @@ class RidgeInfluence:
         pad = max(0, -shift)
         share = denominator << (shift + pad)
         return InfluenceRow([(each << pad) + share for each in centred], scale / (1 << pad))
-
-
-class KernelInfluence:
-    """Kernel ridge: z(x) = S·q, (KᵀS + alpha·I) q = k(x), over rows of positive weight.
-
-    Where that is singular, z(x) = √S (√S Kᵀ √S + alpha·I)⁺ √S k(x), whose roots cancel.
-    """
-
-    def __init__(self, definition: Definition, n_rows: int) -> None:
-        flint = self._flint = exact_arithmetic()
-        weight = sample_weights(definition, n_rows)
-        self._kept = np.flatnonzero(weight > 0)
-        self.group, self.n_groups = np.arange(n_rows), n_rows
-        size = len(self._kept)
-        gram: Matrix = definition.matrix
-        kernel = Dyadic.of(gram[np.ix_(self._kept, self._kept)])
-        weights = Dyadic.of(weight[self._kept])
-        kernel_low, weight_low = kernel.least(), weights.least()
-        whole = weights.over(weight_low)
-        low = kernel_low + weight_low
-        matrix = scale_rows(flint.fmpz_mat(size, size, kernel.over(kernel_low)), whole).transpose()
-        if definition.alpha:
-            alpha = Dyadic.of(np.full(size, definition.alpha))
-            matrix *= 1 << max(0, low - alpha.least())
-            low = min(low, alpha.least())
-            matrix += diagonal(alpha.over(low))
-        self._matrix, self._exponent = matrix, low
-        self._pseudo_inverse = None
-        if not is_surely_regular(matrix) and matrix.rank() < size:
-            self._pseudo_inverse = self._invert(whole)
-
-    def _invert(self, weight: list[int]) -> Any:
-        """Return the matrix of q = S⁻¹ z in terms of k, where the equations are singular.
-
-        With Q = K + alpha·S⁻¹, C independent columns and P independent rows of it,
-        q = Q_C (Q_CᵀSQ_C)⁻¹ Q_PCᵀ (Q_P S Q_Pᵀ)⁻¹ Q_P S k.
-        """
-        flint, size = self._flint, len(weight)
-        scale = flint.fmpq_mat(diagonal(weight))
-        q = scale.inv() * flint.fmpq_mat(self._matrix.transpose())
-        # Rows of Q are those of the whole matrix up to factors; its columns are the same.
-        whole = self._matrix.transpose()
-        columns = independent_rows(whole.transpose())
-        rows = independent_rows(whole)
-        everything = range(size)
-        tall, wide = take(q, everything, columns), take(q, rows, everything)
-        core = take(q, rows, columns)
-        left = tall * (tall.transpose() * scale * tall).inv()
-        right = (wide * scale * wide.transpose()).inv() * wide * scale
-        return left * core.transpose() * right
-
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
-        """Influence on the scores of rows given by their kernel with the training rows."""
-        for start in range(0, inputs.shape[0], _BLOCK):
-            block = Dyadic.of(_dense(inputs[start : start + _BLOCK])[:, self._kept])
-            yield from self._solve(block)
-
-    def _solve(self, kernel: Dyadic) -> Iterator[InfluenceRow]:
-        n_rows = len(kernel.odd)
-        lows = [kernel[row].least() for row in range(n_rows)]
-        whole = kernel.over(np.array(lows, dtype=np.int64)[:, None])
-        right = self._flint.fmpz_mat(n_rows, len(self._kept), whole).transpose()
-        if self._pseudo_inverse is None:
-            solution = self._matrix.solve(right)
-        else:
-            solution = self._pseudo_inverse * self._flint.fmpq_mat(right)
-        numerator, denominator = solution.numer_denom()
-        for row, low in enumerate(lows):
-            numerators = [0] * self.n_groups
-            for at, value in zip(self._kept.tolist(), column_of(numerator, row), strict=True):
-                numerators[at] = value
-            scale = power_of_two(low - self._exponent) / int(denominator)
-            yield InfluenceRow(numerators, scale)
-
-
-class SmootherInfluence:
-    """Influence rows that are given."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.group, self.n_groups = np.arange(n_rows), n_rows
-
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
-        """Influence rows as whole numbers."""
-        for values in _dense(inputs):
-            row = Dyadic.of(values)
-            low = row.least()
-            yield InfluenceRow(row.over(low), power_of_two(low))

@@ -30,7 +30,7 @@ from unswayed import (
     LinearSmoother,
     SolverPrecisionWarning,
 )
-from unswayed.learners.steps import as_matrix, transform_rows
+from unswayed.models.steps import as_matrix, transform_rows
 
 N_ROWS, N_TESTS = 24, 9
 PRECISION = 1e-9

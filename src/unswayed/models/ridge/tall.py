@@ -13,11 +13,11 @@ from scipy import sparse
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, gamma, norm
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.learners.accuracy import Accuracy, Scores, Solution
-from unswayed.learners.gram import moment, summation, weighted_gram
-from unswayed.learners.null_space import null_vectors
-from unswayed.learners.ridge import CentredRidge
-from unswayed.learners.scaling import (
+from unswayed.models.learner import ErrorScale, Scores, Solution
+from unswayed.models.ridge.centred import CentredRidge
+from unswayed.models.ridge.gram import moment, summation, weighted_gram
+from unswayed.models.ridge.null_space import null_vectors
+from unswayed.models.ridge.scaling import (
     column_peaks,
     column_scale,
     dense,
@@ -25,7 +25,7 @@ from unswayed.learners.scaling import (
     rescaled,
     row_norms,
 )
-from unswayed.learners.verified import VerifiedInverse
+from unswayed.models.ridge.verified import VerifiedInverse
 
 _DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
 _WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes them regular
@@ -34,6 +34,9 @@ _LOOSE = 1e-6  # residuals above this are worth a look for columns that depend o
 
 class LeastSquares(CentredRidge):
     """Ridge with more rows than features, solved in the space of the features."""
+
+    capabilities = CentredRidge.capabilities | {"anchors"}
+    design: Matrix
 
     def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
         self.row_scale = self._weight if weighted else None
@@ -57,7 +60,7 @@ class LeastSquares(CentredRidge):
                 if self._sparse
                 else np.hstack((rows, ones))
             )
-        self.design: Matrix = rows
+        self.design = rows
 
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
         gram = weighted_gram(self.design, self.row_scale)
@@ -72,7 +75,7 @@ class LeastSquares(CentredRidge):
             self._filled = self._filling(features, gram)
             if self._filled.size:
                 self._solver = self._inverted(gram)
-        self.accuracy = self._accuracy()
+        self.error_scale = self._error_scale()
 
     def _inverted(self, gram: FloatArray) -> VerifiedInverse:
         filled, penalties = self._filled, self._penalties
@@ -102,13 +105,13 @@ class LeastSquares(CentredRidge):
         penalised = penalised * 2.0 ** np.rint(np.log2(wanted / size))
         return np.vstack((penalised, np.zeros((len(gram) - self.n_features, vectors.shape[1]))))
 
-    def _accuracy(self) -> Accuracy:
+    def _error_scale(self) -> ErrorScale:
         solver, norms = self._solver, row_norms(self.design)
         entry = gamma(self.n_parameters + 8) * (self._weight + UNDERFLOW) * norms + SMALL
         if not solver.proven or not np.isfinite(entry).all():
-            return Accuracy.none(self.n_rows)
-        off = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
-        return Accuracy(self._weight, entry, off, SAFETY * solver.norm + SMALL)
+            return ErrorScale.unknown(self.n_rows)
+        error = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
+        return ErrorScale(self._weight, entry, error, SAFETY * solver.norm + SMALL)
 
     # --- rows -----------------------------------------------------------------------------
 
@@ -150,33 +153,32 @@ class LeastSquares(CentredRidge):
         return self._solved(directions, sizes)
 
     def _solved(self, raw: FloatArray, sizes: FloatArray) -> Weights:
-        found, left = self._solver.solve(raw, sizes)
-        # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r what is left.
+        found, residual = self._solver.solve(raw, sizes)
+        # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r the residual.
         with np.errstate(over="ignore", invalid="ignore"):
-            off = SAFETY * math.sqrt(self._solver.bound) * (left + _DIRECTION * sizes)
-        return Weights(found, off, np.where(sizes == 0, 0.0, padded(row_norms(found))))
+            error = SAFETY * math.sqrt(self._solver.bound) * (residual + _DIRECTION * sizes)
+        return Weights(found, error, np.where(sizes == 0, 0.0, padded(row_norms(found))))
 
     # --- labels ---------------------------------------------------------------------------
 
     def _normal_residual(self, labels: FloatArray, solution: FloatArray) -> FloatArray:
-        """DᵀS(y - Dθ) less the penalties: what is left of the normal equations."""
-        left = self._weight * (labels - self.design @ solution)
-        gradient = moment(self.design, left)
+        """DᵀS(y - Dθ) less the penalties: the residual of the normal equations."""
+        gradient = moment(self.design, self._weight * (labels - self.design @ solution))
         return gradient - self._penalties * solution - self._filled @ (self._filled.T @ solution)
 
     def solve(self, labels: FloatArray) -> Solution:
         """Coefficients, and the mean prediction after them, when trained on `labels`."""
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._solver.inverse @ moment(self.design, self._weight * labels)
-            # Once more on what is left: the first solution is as good as the inverse is.
+            # Once more for the residual: the first solution is as good as the inverse is.
             values = values + self._solver.inverse @ self._normal_residual(labels, values)
-            left, size = self._left_of(labels, values), norm(values)
+            residual, size = self._residual_norm(labels, values), norm(values)
         if self._sparse and self._fit_intercept:
             values = np.append(values[:-1], values[-1] + self._shift @ values[:-1])
-        return Solution(values, left, gamma(self.n_parameters + 12) * size + SMALL)
+        return Solution(values, residual, gamma(self.n_parameters + 12) * size + SMALL)
 
-    def _left_of(self, labels: FloatArray, values: FloatArray) -> float:
-        """At least the norm of what is left of the normal equations."""
+    def _residual_norm(self, labels: FloatArray, values: FloatArray) -> float:
+        """At least the norm of the residual of the normal equations."""
         if not self._solver.proven:
             return math.inf
         root, size = math.sqrt(self._trace), norm(values)

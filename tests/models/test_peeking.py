@@ -185,7 +185,7 @@ def test_a_step_whose_training_features_differ_by_rounding_is_certified_on_those
         estimator.set_params(**{f"{estimator.steps[0][0]}__random_state": 0})
     model = certified(estimator).fit(X, Y)
     seen = clone(estimator[:-1]).fit_transform(X, Y)
-    np.testing.assert_array_equal(model.fitted_.learner.definition.matrix, seen)
+    np.testing.assert_array_equal(model.fitted_.learner.specification.matrix, seen)
     own = clone(estimator).fit(X, Y).predict(TESTS)
     np.testing.assert_allclose(model.certify(TESTS).score, own, rtol=1e-9)
 

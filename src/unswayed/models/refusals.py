@@ -9,7 +9,7 @@ from sklearn.utils import get_tags
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import LabelPeekError, NotLinearError
-from unswayed.learners.steps import is_from_sklearn, is_known_blind
+from unswayed.models.steps import is_from_sklearn, is_known_blind
 
 CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, unswayed.LinearSmoother, and "

@@ -1,0 +1,8 @@
+"""The families that come with the package: whoever imports from here has them registered."""
+
+import unswayed.models.kernel
+import unswayed.models.ridge.family
+import unswayed.models.smoother  # noqa: F401
+from unswayed.models.family import Family, check_certifiable, family_of, fit_final, register
+
+__all__ = ["Family", "check_certifiable", "family_of", "fit_final", "register"]

@@ -1,0 +1,170 @@
+"""Families of models that are linear in their labels, by registration.
+
+A family says which estimators it wraps, by their exact types, and how a fitted one becomes a
+learner. Its file registers it when it is imported; `unswayed.models.families` imports those that
+come with the package. A family of your own needs no more than a `Family` and `register`.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from unswayed._typing import FloatArray, Matrix
+from unswayed.doubles import as_doubles
+from unswayed.exceptions import InputError
+from unswayed.models.learner import Learner
+from unswayed.models.refusals import check_final, check_parameters, check_step, refuse_nonlinear
+from unswayed.models.steps import final_estimator, may_write, transformers
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Models of one kind.
+
+    Attributes
+    ----------
+    estimators : tuple of types
+        Exactly these: a subclass may do anything.
+    learner : callable of (fitted estimator, training features, sample weights or None)
+        Returns its `Learner`.
+    check : callable of an estimator
+        Raises for parameters that cannot be certified.
+    keeps_rows : callable of an estimator
+        Whether it keeps the rows it is fitted on: it then gets a copy.
+    codes : pair of float
+        Numbers that stand for two classes; the decision is halfway between them.
+    score : str
+        The estimator's method that returns scores.
+    """
+
+    estimators: tuple[type, ...]
+    learner: Callable[[Any, Matrix, FloatArray | None], Learner]
+    check: Callable[[Any], object] = lambda estimator: None
+    keeps_rows: Callable[[Any], bool] = lambda estimator: False
+    codes: tuple[float, float] = (0.0, 1.0)
+    score: str = "predict"
+
+
+_FAMILIES: dict[type, Family] = {}
+
+
+def register(family: Family) -> None:
+    """Make a family known: its estimators can be certified from now on.
+
+    Parameters
+    ----------
+    family : Family
+    """
+    _FAMILIES.update(dict.fromkeys(family.estimators, family))
+
+
+def family_of(estimator: Any) -> Family:
+    """Return the family of an estimator, or of the last step of a pipeline.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+
+    Returns
+    -------
+    Family
+    """
+    final = final_estimator(estimator)
+    found = _FAMILIES.get(type(final))
+    if found is None:
+        raise refuse_nonlinear(final)
+    return found
+
+
+def check_certifiable(estimator: Any) -> None:
+    """Raise, before anything is fitted, for what cannot be certified.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+    """
+    if isinstance(estimator, type):
+        raise InputError(
+            f"estimator is the class {estimator.__name__}; pass an instance of it, "
+            f"{estimator.__name__}()"
+        )
+    if not hasattr(estimator, "fit"):
+        raise refuse_nonlinear(estimator)
+    for name, step in transformers(estimator):
+        check_step(name, step)
+    final = final_estimator(estimator)
+    check_final(final)
+    family = family_of(final)
+    check_parameters(final)
+    family.check(final)
+
+
+def feature_names(estimator: Any, names: Any, n_features: int) -> tuple[str, ...]:
+    """Names of the final estimator's features.
+
+    Parameters
+    ----------
+    estimator : fitted estimator or pipeline
+    names : sequence of str, or None
+        Of its input columns, where they have names.
+    n_features : int
+        How many features the final estimator has.
+
+    Returns
+    -------
+    tuple of str
+    """
+    while type(estimator) is Pipeline:
+        if len(estimator.steps) > 1:
+            try:
+                names = estimator[:-1].get_feature_names_out(names)
+            except AttributeError:  # a transformer that does not name what it makes
+                names = None
+        estimator = estimator.steps[-1][1]
+    if names is None:
+        names = [f"x{j}" for j in range(n_features)]
+    return tuple(str(name) for name in names)
+
+
+def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None) -> None:
+    """Fit a final estimator on features that stay as they are.
+
+    Parameters
+    ----------
+    final : estimator
+    features : rows, as the steps before it make them
+    labels : array
+    weight : (n,) array, optional
+    """
+    if weight is not None and not has_fit_parameter(final, "sample_weight"):
+        raise InputError(
+            f"{type(final).__name__} takes no sample_weight: put it into the influence"
+        )
+    # It may write into its rows, or keep them while the caller changes theirs.
+    own = family_of(final).keeps_rows(final) or may_write(final)
+    rows = deepcopy(features) if own else features
+    final.fit(rows, labels, **({} if weight is None else {"sample_weight": weight}))
+
+
+def one_alpha(final: Any) -> float:
+    """Return the penalty of an estimator; raise unless it is one number, 0 or more.
+
+    Parameters
+    ----------
+    final : estimator with a parameter alpha
+
+    Returns
+    -------
+    float
+    """
+    alpha = as_doubles(final.alpha, "alpha").reshape(-1)
+    if alpha.size != 1:
+        raise InputError(f"alpha has {alpha.size} values but there is one target; pass one number")
+    if not 0 <= alpha[0] < np.inf:  # scikit-learn checks single numbers, not arrays
+        raise InputError(f"alpha must be a finite number and not negative, got {final.alpha!r}")
+    return float(alpha[0])
