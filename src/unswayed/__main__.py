@@ -3,6 +3,16 @@
 import sys
 
 from unswayed.cli import main
+from unswayed.cli.last_word import guard, settle
+
+
+def program() -> None:
+    """Run the command line in a process of its own, and end it with the result's exit code."""
+    guard()
+    code = main()
+    settle(code)
+    sys.exit(code)
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -58,6 +58,8 @@ def sha256(path: Path) -> str:
 def _read_parquet(path: Path) -> pa.Table:
     try:
         return _without_views(pq.read_table(path))
+    except MemoryError:
+        raise  # Arrow's own is an ArrowException too, but no fault of the file
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"{path} is not a readable Parquet file ({shorten(_first_line(error), 100)}); "

@@ -1,8 +1,10 @@
 """The program: finds the command, runs it, and turns what goes wrong into one line."""
 
 import contextlib
+import errno
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +14,7 @@ from unswayed import __version__
 from unswayed.cli import COMMANDS, SUMMARY
 from unswayed.cli.command import given
 from unswayed.cli.extras import complain
+from unswayed.cli.last_word import GAVE_UP
 from unswayed.exceptions import UnswayedError
 
 
@@ -28,6 +31,16 @@ def build() -> App:
         app.command(f"unswayed.cli.{name}:{name}", name=name)
     app.register_install_completion_command(add_to_startup=False)
     return app
+
+
+# What libraries say when memory, or a thread's share of it, is refused to them.
+_STARVED = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "failed to launch worker thread",
+    "can't start new thread",
+    "bad_alloc",
+)
 
 
 class _Stopped(BaseException):
@@ -68,13 +81,43 @@ def run(arguments: list[str]) -> int:
         return fail(f"{error} (unswayed {_command(arguments)}--help shows what there is)")
     except ModuleNotFoundError as error:
         return complain(error)
-    except OSError as error:
-        return _system(error)
-    except (UnswayedError, ImportError, MemoryError) as error:
-        return fail(str(error) or "not enough memory; certify fewer rows or columns at a time")
+    except UnswayedError as error:
+        return fail(error)
+    except Exception as error:  # uncaught, it would end the process with 1
+        return _unexpected(error)
     except (KeyboardInterrupt, _Stopped) as stop:
         sys.stderr.write("unswayed: interrupted; no file was left half-written\n")
         return 143 if isinstance(stop, _Stopped) else 130
+
+
+def _unexpected(error: Exception) -> int:
+    """Say what the system, or a mistake of this program, did to the command."""
+    if _starved(error):
+        sys.stderr.write(
+            "unswayed: error: not enough memory; certify fewer rows or columns at a time\n"
+        )
+        return GAVE_UP
+    if isinstance(error, OSError):
+        return _system(error)
+    if isinstance(error, ImportError):
+        return fail(error)
+    traceback.print_exception(error)
+    kind = type(error).__name__
+    sys.stderr.write(
+        f"unswayed: internal error: {kind}: {error}; please report it, with the lines above\n"
+    )
+    return GAVE_UP
+
+
+def _starved(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, is a lack of memory."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if any(words in str(error).casefold() for words in _STARVED):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _system(error: OSError) -> int:
