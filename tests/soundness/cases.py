@@ -101,6 +101,7 @@ class Problem:
         question = question or self.question
         return [truth.TrueRow(z, *parts, question) for z in influence]
 
+    @cached_property
     def true_coefficients(self):
         return self.true_rows(self.ridge_map[1:], ("sign", None))
 
