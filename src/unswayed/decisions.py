@@ -116,12 +116,12 @@ def _slack(distance: FloatArray, error: FloatArray) -> FloatArray:
     return np.where(hidden, np.inf, error)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Threshold(Decision):
     """Classification: the second class if ``score > value``, else the first."""
 
     value: float
-    classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]))
+    classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]), compare=False)
 
     def margins(self, scores: Scores) -> Margins:
         """Positive scores may not fall onto the threshold, others may not rise above it."""

@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed.bias import LabelBias
+from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.rows import FeatureRows
 from unswayed.doubles import as_doubles
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.rows import FeatureRows
 from unswayed.exceptions import InputError
 from unswayed.models.smoother import GivenInfluence
 

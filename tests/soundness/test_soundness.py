@@ -13,7 +13,6 @@ import pytest
 from tests.soundness.cases import FAMILIES, make
 from tests.soundness.checks import can_be_fitted, ill_conditioned, lies
 from unswayed.certificates import Verdict
-from unswayed.engines import auto
 
 CHUNK = 100
 FIRST_SEED = int(os.environ.get("SEEDS_FROM", "0"))
@@ -27,20 +26,6 @@ CHUNKS = [
     for family, (_, n_problems) in FAMILIES.items()
     for start in range(0, n_problems, CHUNK)
 ]
-
-
-@pytest.fixture(autouse=True)
-def eager_auto(monkeypatch):
-    """Let "auto" try its bounds on few rows; without them it would repeat "exact"."""
-
-    def can_build(engine, n_rows):
-        exact = engine._exact
-        return exact.has_parameters and exact.precision.proven and exact.learner.design is not None
-
-    for name, value in (("_FIRST", 2), ("_CHUNK", 3), ("_LOT", 2)):
-        monkeypatch.setattr(auto, name, value)
-    monkeypatch.setattr(auto.AutoEngine, "_worth_building", can_build)
-    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda engine, seconds, n_rows: True)
 
 
 @pytest.fixture(autouse=True)

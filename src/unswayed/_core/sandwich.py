@@ -16,7 +16,7 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.rounding import TINY, UNIT, narrower, wider
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 
 _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cache
 _NEAREST = 3  # anchors tried as they are; more were never better by half a point
@@ -33,6 +33,7 @@ class Bounds:
     base_up: FloatArray  # the outer bounds without any anchor
     base_down: FloatArray
     error: FloatArray  # how much of that is there because of rounding
+    tight: BoolArray  # whether the reach itself is known, up to that error
 
     @classmethod
     def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
@@ -40,13 +41,15 @@ class Bounds:
         outer_up, outer_down = wider(up, error), wider(down, error)
         inner_up = np.maximum(narrower(up, error), 0.0)
         inner_down = np.maximum(narrower(down, error), 0.0)
-        return cls(outer_up, outer_down, inner_up, inner_down, outer_up, outer_down, error)
+        tight = np.ones(len(up), dtype=bool)
+        return cls(outer_up, outer_down, inner_up, inner_down, outer_up, outer_down, error, tight)
 
     @classmethod
     def outside(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
         """Bounds from outside alone: from inside, nothing is known."""
         # Arrays of their own: better answers are written into them later.
-        return cls(up, down, np.zeros(len(up)), np.zeros(len(up)), up.copy(), down.copy(), error)
+        nothing, tight = np.zeros(len(up)), np.zeros(len(up), dtype=bool)
+        return cls(up, down, nothing, nothing.copy(), up.copy(), down.copy(), error, tight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +168,8 @@ class AnchoredBounds:
             np.where(np.isfinite(most), np.maximum(narrower(most, off), 0.0), 0.0)
             for most in (moved.max(axis=1), -moved.min(axis=1))
         )
-        return Bounds(up, down, inner_up, inner_down, up, down, error)
+        tight = np.zeros(len(up), dtype=bool)
+        return Bounds(up, down, inner_up, inner_down, up.copy(), down.copy(), error, tight)
 
     def refined(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outer bounds through anchors."""

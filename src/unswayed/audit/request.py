@@ -130,7 +130,7 @@ class Request:
     give_up: float = 0.0
     validation: Path | None = None  # rows that choose alpha; None: some are set aside for it
     groups: tuple[str, ...] = ()
-    method: str = "auto"
+    method: str = "exact"
     resolve: Literal["exact"] | None = None
     keep: bool = False  # certificates with all that is behind them, to be written to a file
 

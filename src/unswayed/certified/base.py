@@ -1,7 +1,7 @@
 """What the certified meta-estimators share: fitting, inputs, and questions."""
 
 import operator
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +18,12 @@ from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
 from unswayed.certified.label_code import Reading
 from unswayed.certified.question import Question
+from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.parameter_box import ByBox, ParameterBox
+from unswayed.certifiers.protocol import Certifier
+from unswayed.certifiers.rows import FeatureRows, UnitRows
+from unswayed.certifiers.sandwich import MAX_ANCHORS, BySandwich, Sandwich
 from unswayed.decisions import Decision, Sign
-from unswayed.engines.answer import Answer
-from unswayed.engines.auto import AutoEngine
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.parameter_box import ParameterBox
-from unswayed.engines.rows import FeatureRows, UnitRows
-from unswayed.engines.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
 from unswayed.inputs import Schema, as_labels, as_sample_weight
@@ -41,8 +40,7 @@ from unswayed.models.steps import (
 )
 
 METHODS = ("auto", "exact", "sandwich", "box")
-
-_TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
+Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
 
 
 class Certified(MetaEstimatorMixin, BaseEstimator):
@@ -129,7 +127,6 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             labels=labels,
             solution=learner.solve(labels.targets),
             engine=engine,
-            auto=AutoEngine(engine),
             trusted=trusted,
         )
         checked = FeatureRows.of(learner, features[:CHECKED])
@@ -202,7 +199,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         X: Any,
         *,
         budget: float | Budget | None = None,
-        method: str | ParameterBox | Sandwich = "auto",
+        method: Method = "exact",
         resolve: str | None = None,
         decision: Decision | None = None,
     ) -> CertificateSet:
@@ -213,10 +210,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         X : rows, of the same columns as the training rows
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
-        method : {"auto", "exact", "sandwich", "box"}, ParameterBox or Sandwich
-            "auto" gives the verdicts of "exact", by cheaper bounds where these suffice and save
-            time; "sandwich" and "box" use their bounds alone and leave rows undecided. Bounds
-            that were built before can be passed instead of a name.
+        method : {"exact", "auto", "sandwich", "box"}, ParameterBox, Sandwich or Certifier
+            "exact" gives the tight range of every row. "auto" gives the same verdicts faster
+            where there are very many training rows, by bounds: ranges are then outer ones.
+            "sandwich" and "box" use their bounds alone and leave rows undecided. Bounds that
+            were built before can be passed instead of a name.
         resolve : "exact", optional
             Settle rows that are left undecided in rational arithmetic (needs python-flint, extra
             `exact`): slow, and never in doubt.
@@ -228,39 +226,30 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         CertificateSet
         """
         fitted = self._current()
-        if not isinstance(method, ParameterBox | Sandwich) and method not in METHODS:
+        if method not in METHODS and not hasattr(method, "bounds"):
             raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         asked = self._budget(fitted, budget)
-        if not isinstance(method, str):
+        if isinstance(method, ParameterBox | Sandwich):
             self._check_origin(fitted, method, asked)
         question = self._question(fitted, X, resolve, decision)
-        answer = self._answer(fitted, question, asked, method)
-        return question.certificates(answer, asked)
+        certifier = self._certifier(fitted, question.decision, asked, method)
+        return question.certificates(question.judged(certifier, asked), asked)
 
-    def _answer(
-        self,
-        fitted: Fitted,
-        question: Question,
-        budget: Budget,
-        method: str | ParameterBox | Sandwich,
-    ) -> Answer:
-        if method == "exact":
-            return question.exact(budget)
-        rows, margins = question.weights, question.margins
-        assert isinstance(rows, FeatureRows)  # noqa: S101  (tells mypy)
-        if method == "auto":
-            return fitted.auto.answer(rows, margins, budget)
-        learner = fitted.linear_learner
-        if method == "box":
-            method = self._parameter_box(fitted, budget)
-        elif method == "sandwich":
-            method = self._sandwich(fitted, budget, MAX_ANCHORS)
-        directions = rows.directions(slice(None))
+    def _certifier(
+        self, fitted: Fitted, decision: Decision, budget: Budget, method: Method
+    ) -> Certifier:
+        if isinstance(method, str):
+            return self._named(fitted, decision, budget, method)
         if isinstance(method, ParameterBox):
-            sizes = learner.direction_sizes(directions)
-            return Answer.bounded(method.bounds(directions, sizes), margins)
-        assert isinstance(method, Sandwich)  # noqa: S101
-        return method.answer(directions, margins, sharp=True)
+            return ByBox(method, fitted.linear_learner)
+        return BySandwich(method) if isinstance(method, Sandwich) else method
+
+    def _named(self, fitted: Fitted, decision: Decision, budget: Budget, method: str) -> Certifier:
+        if method == "box":
+            return ByBox(self._parameter_box(fitted, budget), fitted.linear_learner)
+        if method == "sandwich":
+            return BySandwich(self._sandwich(fitted, budget, MAX_ANCHORS))
+        return fitted.engine if method == "exact" else fitted.cascade(decision)
 
     @staticmethod
     def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: Budget) -> None:
@@ -334,14 +323,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 "there are fewer training rows than features, so that exact certificates are "
                 "cheaper than any bound: use method='exact'"
             )
-        made, decision = Sandwich(fitted.engine, budget, max_anchors), self._decision(fitted)
-        step = max(1, learner.n_rows // _TRAINING_SAMPLE)
-        return made.choose_anchors(
-            learner.training_directions(slice(None, None, step)),
-            lambda directions: decision.margins(
-                learner.direction_scores(directions, fitted.solution)
-            ),
-        )
+        made = Sandwich(fitted.engine, budget, max_anchors)
+        return made.choose_anchors(fitted.solution, self._decision(fitted))
 
     def minimum_budget(
         self, X: Any, *, resolve: str | None = None, decision: Decision | None = None

@@ -21,7 +21,7 @@ from unswayed import __version__
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
-from unswayed.engines.rows import FeatureRows
+from unswayed.certifiers.rows import FeatureRows
 from unswayed.exceptions import InputError
 from unswayed.models.ridge.scaling import dense
 from unswayed.whole_file import whole_file

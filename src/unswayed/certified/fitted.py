@@ -14,10 +14,11 @@ from sklearn.utils.validation import validate_data
 
 from unswayed._typing import FloatArray
 from unswayed.certified.label_code import Reading
+from unswayed.certifiers.cascade import Cascade
+from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.rows import UnitRows
+from unswayed.decisions import Decision
 from unswayed.doubles import refuse_masked
-from unswayed.engines.auto import AutoEngine
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.rows import UnitRows
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.inputs import Schema, check_numeric_frame, for_pipeline
 from unswayed.models.family import family_of, feature_names
@@ -26,6 +27,8 @@ from unswayed.models.steps import final_estimator, transform_rows
 
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9
+
+_KEPT = 8  # decisions whose bounds are kept
 
 CHECKED = 1000
 """Rows on which that is checked: a thousand show it; all would hold a kernel of every pair."""
@@ -74,11 +77,10 @@ class Fitted:
         No rows of the training frame's library.
     estimator : the fitted estimator
     learner : Learner
-        The same as the engines see it.
+        The same as certifiers see it.
     labels : Reading
     solution : Solution
     engine : ExactEngine
-    auto : AutoEngine
     trusted : tuple of str
         What the caller vouched for.
     """
@@ -91,8 +93,8 @@ class Fitted:
     labels: Reading
     solution: Solution
     engine: ExactEngine
-    auto: AutoEngine
     trusted: tuple[str, ...]
+    _cascades: dict[Decision, Cascade] = field(default_factory=dict)  # made when asked for
     _told: set[str] = field(default_factory=set)  # warnings are given once per fit
 
     @property
@@ -120,6 +122,11 @@ class Fitted:
                 "method='auto' or 'exact' instead"
             )
         return self.learner
+
+    def cascade(self, decision: Decision) -> Cascade:
+        """Return the certifier "auto" for a decision; it keeps what it has built."""
+        made = Cascade(self.engine, self.solution, decision)
+        return self._cascades.setdefault(decision, made) if len(self._cascades) < _KEPT else made
 
     def parameters(self, count: int) -> Scores:
         """Return the first `count` parameters, in the user's units."""

@@ -17,11 +17,12 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
+from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.protocol import Certifier
+from unswayed.certifiers.rational import ExactRow, RationalEngine
+from unswayed.certifiers.rows import FeatureRows
+from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer
 from unswayed.decisions import Decision, Margins
-from unswayed.engines.answer import EXACT, RATIONAL, Answer
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.rational import ExactRow, RationalEngine
-from unswayed.engines.rows import FeatureRows
 from unswayed.frames import frame_like
 from unswayed.models.learner import Scores
 
@@ -68,14 +69,19 @@ class Question:
 
     def exact(self, budget: Budget) -> Answer:
         """Answer by selection alone."""
-        return Answer.exact(self.engine.reach(self.weights, budget), self.margins)
+        return Answer.of(self.engine.reach(self.weights, budget), self.margins)
+
+    def judged(self, certifier: Certifier, budget: Budget) -> Answer:
+        """Answer by the bounds of a certifier."""
+        assert isinstance(self.weights, FeatureRows)  # noqa: S101  (coefficients have no other)
+        return Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
 
     def _sharpened(self, answer: Answer, budget: Budget) -> Answer:
         """Ask selection about rows that bounds alone leave open: cheaper than fractions."""
         open_rows = np.flatnonzero((answer.verdict == Verdict.UNDECIDED) & (answer.method != EXACT))
         if len(open_rows) and isinstance(self.weights, FeatureRows):
             found = self.engine.reach(self.weights.take(open_rows), budget)
-            answer.put(open_rows, Answer.exact(found, self.margins[open_rows]))
+            answer.put(open_rows, Answer.of(found, self.margins[open_rows]))
         return answer
 
     def certificates(

@@ -7,7 +7,7 @@ import numpy as np
 from unswayed._core.influence import Weights
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.engines.inputs import InputRows
+from unswayed.certifiers.inputs import InputRows
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
 
 
@@ -37,8 +37,8 @@ class FeatureRows:
 
     def directions(self, here: slice) -> FloatArray:
         """Some of the rows as directions in parameter space."""
-        learner: LinearLearner = self.learner  # type: ignore[assignment]
-        return learner.directions(self.inputs.take(self.which[here]))
+        assert isinstance(self.learner, LinearLearner)  # noqa: S101  (asked before)
+        return self.learner.directions(self.inputs.take(self.which[here]))
 
     def scores(self, solution: Solution) -> Scores:
         """Scores of all rows."""

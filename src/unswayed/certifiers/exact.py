@@ -20,8 +20,9 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.bias import ResolvedBias
 from unswayed.budgets import Budget
 from unswayed.certificates import MinimumBudgets
+from unswayed.certifiers.precision import RELATIVE, Precision
+from unswayed.certifiers.rows import FeatureRows
 from unswayed.decisions import Margins
-from unswayed.engines.precision import RELATIVE, Precision
 from unswayed.models.learner import Learner, LinearLearner
 
 _AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
@@ -81,6 +82,10 @@ class ExactEngine:
         with np.errstate(invalid="ignore"):
             found = self.precision.errors(error, size, labels) + relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
+
+    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return the reach of each row, whatever the margins: the certifier "exact"."""
+        return self.reach(rows, budget)
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
         """How far a budget can raise and lower the score of each row."""

@@ -11,8 +11,9 @@ from unswayed._core.rounding import above, below, gamma, ordinary_arithmetic
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray
 from unswayed.budgets import Budget
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.rows import UnitRows
+from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.rows import FeatureRows, UnitRows
+from unswayed.decisions import Margins
 from unswayed.models.learner import LinearLearner, Scores
 
 
@@ -80,3 +81,22 @@ class ParameterBox:
 def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:
     """Reaches divided by powers of two, rounded up: exact unless that underflows."""
     return np.where(reach == 0, 0.0, np.nextafter(reach / scale, np.inf))
+
+
+class ByBox:
+    """The certifier "box": interval arithmetic with a parameter box.
+
+    Parameters
+    ----------
+    box : ParameterBox
+    learner : LinearLearner
+    """
+
+    def __init__(self, box: ParameterBox, learner: LinearLearner) -> None:
+        self._box = box
+        self._learner = learner
+
+    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return outer bounds of all rows."""
+        directions = rows.directions(slice(None))
+        return self._box.bounds(directions, self._learner.direction_sizes(directions))

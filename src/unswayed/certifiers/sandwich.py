@@ -2,7 +2,6 @@
 
 import math
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma, ordinary_arithmeti
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import Budget
-from unswayed.decisions import Margins
-from unswayed.engines.answer import Answer, judge
-from unswayed.engines.exact import ExactEngine
-from unswayed.engines.rows import DirectionRows
-from unswayed.models.learner import LinearLearner
+from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.rows import DirectionRows, FeatureRows
+from unswayed.certifiers.verdicts import judge
+from unswayed.decisions import Decision, Margins
+from unswayed.models.learner import LinearLearner, Solution
 
 MAX_ANCHORS = 512
+_TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
 _CANDIDATES = 8192  # training rows looked at when anchors are chosen
 _ROUNDS = 8  # anchors come in so many lots, each where the ones before left rows open
 
@@ -129,24 +129,32 @@ class Sandwich:
             self._bounds = self._bounds.with_anchors(anchors[oldest_kept:])
         return found
 
-    def choose_anchors(
-        self, training: FloatArray, margins_of: Callable[[FloatArray], Margins]
-    ) -> "Sandwich":
+    def choose_anchors(self, solution: Solution, decision: Decision) -> "Sandwich":
         """Fill up with training rows: the most frequent ones first, then where rows stay open.
+
+        Test rows are expected to resemble them.
 
         Parameters
         ----------
-        training : (n, q) array
-            Training rows as directions: test rows are expected to resemble them.
-        margins_of : callable
-            Margins of directions, so that "open" means what it will mean for test rows.
+        solution : Solution
+            Of the training labels.
+        decision : Decision
+            So that "open" means what it will mean for test rows.
+
+        Returns
+        -------
+        Sandwich
+            Itself.
         """
         if not self.max_anchors:
             return self
+        step = max(1, self._learner.n_rows // _TRAINING_SAMPLE)
+        training = self._learner.training_directions(slice(None, None, step))
         first, group = distinct_rows(training)
         frequency = np.bincount(group)
         best = np.argsort(-frequency, kind="stable")[:_CANDIDATES]
-        candidates, margins = training[first[best]], margins_of(training[first[best]])
+        candidates = training[first[best]]
+        margins = decision.margins(self._learner.direction_scores(candidates, solution))
         open_rows = np.arange(len(candidates))
         lot = -(-self.max_anchors // _ROUNDS)
         while len(open_rows) and self.n_anchors < self.max_anchors:
@@ -171,11 +179,6 @@ class Sandwich:
             rows = np.flatnonzero(~(robust | broken))
         return current.sharpened(base, directions, sizes, rows)
 
-    def answer(self, directions: FloatArray, margins: Margins, *, sharp: bool) -> Answer:
-        """Verdicts from bounds; `sharp` sharpens the bounds of decided rows too."""
-        bounds = self.bounds(directions, None if sharp else margins)
-        return Answer.bounded(bounds, margins)
-
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
@@ -185,3 +188,19 @@ class Sandwich:
 
     def __repr__(self) -> str:
         return f"<Sandwich: {self.n_anchors} anchors, {self.budget}>"
+
+
+class BySandwich:
+    """The certifier "sandwich": bounds of a sandwich, as sharp as they get.
+
+    Parameters
+    ----------
+    sandwich : Sandwich
+    """
+
+    def __init__(self, sandwich: Sandwich) -> None:
+        self._sandwich = sandwich
+
+    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return bounds of all rows, decided or not."""
+        return self._sandwich.bounds(rows.directions(slice(None)))

@@ -16,8 +16,8 @@ from tests.strategies import problems
 from unswayed._core.dyadic import Dyadic, enclose
 from unswayed.bias import ResolvedBias
 from unswayed.budgets import Count
+from unswayed.certifiers.rational import RationalEngine
 from unswayed.decisions import Radius
-from unswayed.engines.rational import RationalEngine
 from unswayed.exceptions import InputError
 from unswayed.models.kernel import KernelSpecification
 from unswayed.models.ridge.exact import RidgeSpecification

@@ -26,7 +26,8 @@ from unswayed._core import selection, selection_numpy
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import merge_rows
 from unswayed._core.sandwich import AnchoredBounds, Anchors
-from unswayed.engines import auto
+from unswayed.certifiers.cascade import Cascade
+from unswayed.decisions import Radius, Threshold
 
 slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -48,15 +49,11 @@ def gaussian_model(n=400, m=6, *, budget=8, seed=0, fit_intercept=True, **more):
     return model.fit(X, y), rng.normal(size=(300, m))
 
 
-@pytest.fixture
-def eager_auto(monkeypatch):
-    """Auto that builds a sandwich whatever it costs, and works in tiny chunks."""
-    monkeypatch.setattr(auto, "_FIRST", 2)
-    monkeypatch.setattr(auto, "_CHUNK", 3)
-    monkeypatch.setattr(
-        auto.AutoEngine, "_worth_building", lambda self, n: self._exact.learner.design is not None
-    )
-    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda self, seconds, n_rows: True)
+def eager(model):
+    """The cascade that "auto" is, with bounds for problems of any size."""
+    fitted = model.fitted_
+    decision = Radius(model.radius) if hasattr(model, "radius") else Threshold(model.threshold_)
+    return Cascade(fitted.engine, fitted.solution, decision, large=0)
 
 
 # --- the box (theorem 3) ------------------------------------------------------------------
@@ -239,13 +236,9 @@ def test_building_a_sandwich_is_bounded_and_counted():
 # --- auto ---------------------------------------------------------------------------------
 
 
-@settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(max_rows=8), st.sampled_from([0.2, 0.37, 0.61, 1.3, 2.1]), st.integers(0, 10**6))
-def test_auto_gives_the_exact_verdict_of_every_row(eager_auto, p, radius, seed):
+def test_auto_gives_the_exact_verdict_of_every_row(p, radius, seed):
     model = regressor(p, radius)
     rng = np.random.default_rng(seed)
     tests = rng.choice([-2.0, -1.0, 0.0, 1.0, 1.5, 3.0], size=(25, p.X.shape[1]))
@@ -253,14 +246,14 @@ def test_auto_gives_the_exact_verdict_of_every_row(eager_auto, p, radius, seed):
     # On a tie the last bit decides, and products in blocks of another size round differently.
     for reach in (exact.high - exact.score, exact.score - exact.low):
         assume((np.abs(reach - radius) > 1e-9).all())
-    for _ in range(2):  # cold, then warm
-        assert model.certify(tests, method="auto").verdict.tolist() == exact.verdict.tolist()
+    assert model.certify(tests, method="auto").verdict.tolist() == exact.verdict.tolist()
+    assert model.certify(tests, method=eager(model)).verdict.tolist() == exact.verdict.tolist()
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_auto_through_the_sandwich_equals_exact_on_larger_problems(eager_auto, seed):
+def test_auto_through_the_sandwich_equals_exact_on_larger_problems(seed):
     model, tests = gaussian_model(seed=seed, budget=5 + 10 * seed)
-    exact, found = model.certify(tests, method="exact"), model.certify(tests)
+    exact, found = model.certify(tests, method="exact"), model.certify(tests, method=eager(model))
     assert found.verdict.tolist() == exact.verdict.tolist()
     assert set(found.method_counts) > {"exact"}
     assert (found.low <= exact.inner_low).all()
@@ -268,46 +261,78 @@ def test_auto_through_the_sandwich_equals_exact_on_larger_problems(eager_auto, s
     by_exact = found.method == "exact"
     # Not to the last bit: a product in blocks of another size may round differently.
     np.testing.assert_allclose(found.low[by_exact], exact.low[by_exact], rtol=0, atol=1e-13)
-    warm = model.certify(tests)
-    assert warm.method_counts.get("exact", 0) < found.method_counts["exact"]
-    assert warm.verdict.tolist() == exact.verdict.tolist()
 
 
-def test_auto_goes_exact_where_that_is_cheaper():
+def test_auto_is_exact_where_that_is_cheap():
     model, tests = gaussian_model(n=60)
-    certs = model.certify(tests)
+    certs = model.certify(tests, method="auto")
     assert certs.method_counts == {"exact": len(tests)}
     assert (certs.inner_low - certs.low <= 3 * certs.error).all()
     assert certs.error.max() < 1e-11
 
 
-def test_a_sandwich_that_does_not_pay_is_given_up_for_good(eager_auto, monkeypatch):
-    monkeypatch.setattr(auto.AutoEngine, "_pays", lambda self, seconds, n_rows: False)
-    model, tests = gaussian_model()
-    exact = model.certify(tests, method="exact").verdict.tolist()
-    assert model.certify(tests).verdict.tolist() == exact
-    again = model.certify(tests)
-    assert again.verdict.tolist() == exact
-    assert again.method_counts == {"exact": len(tests)}
+def test_auto_uses_bounds_where_there_are_many_training_rows():
+    model, tests = gaussian_model(n=600_000)
+    assert set(model.certify(tests[:20], method="auto").method) - {"exact"}
 
 
-def test_auto_is_exact_for_models_without_parameters(eager_auto):
+@pytest.mark.parametrize("method", ["exact", "auto", "cascade"])
+def test_the_same_question_gets_the_same_answer_whatever_was_asked_before(method):
+    model, tests = gaussian_model(n=500)
+    method = eager(model) if method == "cascade" else method
+    first = model.certify(tests, method=method)
+    order = np.random.default_rng(0).permutation(len(tests))
+    model.certify(tests[order[:7]], method=method, budget=3)
+    other, again = model.certify(tests[order], method=method), model.certify(tests, method=method)
+    alone = [model.certify(tests[i : i + 1], method=method) for i in range(40)]
+    for name in ("low", "high", "inner_low", "inner_high"):
+        expected = getattr(first, name)
+        np.testing.assert_array_equal(getattr(again, name), expected)
+        error = 2 * first.error
+        assert (np.abs(getattr(other, name) - expected[order]) <= error[order]).all()
+        for i, one in enumerate(alone):
+            assert abs(getattr(one, name)[0] - expected[i]) <= error[i]
+    assert again.method.tolist() == first.method.tolist()
+    assert other.verdict.tolist() == first.verdict[order].tolist()
+    assert [one.verdict[0] for one in alone] == first.verdict[:40].tolist()
+
+
+def test_exact_is_the_default_and_gives_tight_ranges():
+    model, tests = gaussian_model(n=500)
+    certs, exact = model.certify(tests), model.certify(tests, method="exact")
+    assert set(certs.method) == {"exact"}
+    np.testing.assert_array_equal(certs.low, exact.low)
+    assert (certs.inner_low - certs.low <= 3 * certs.error).all()
+
+
+def test_one_thread_or_two_give_the_same_bits(monkeypatch):
+    model, tests = gaussian_model(n=3000)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    one = model.certify(tests)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    two = model.certify(tests)
+    assert (np.abs(one.low - two.low) <= one.error).all()
+    assert one.verdict.tolist() == two.verdict.tolist()
+
+
+def test_auto_is_exact_for_models_without_parameters():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
     model = CertifiedRegressor(
         KernelRidge(kernel="rbf"), bias=LabelBias.shifts(1, budget=2), radius=0.3
     ).fit(X, y)
-    assert model.certify(X).method_counts == {"exact": 30}
+    assert model.certify(X, method="auto").method_counts == {"exact": 30}
+    assert model.certify(X, method=eager(model)).method_counts == {"exact": 30}
 
 
-def test_threads_may_share_a_model(eager_auto):
+def test_threads_may_share_a_model():
     model, tests = gaussian_model()
     exact = model.certify(tests, method="exact").verdict.tolist()
-    wrong = []
+    method, wrong = eager(model), []
 
     def work(seed):
         order = np.random.default_rng(seed).permutation(len(tests))
-        found = model.certify(tests[order]).verdict
+        found = model.certify(tests[order], method=method).verdict
         if found.tolist() != [exact[i] for i in order]:
             wrong.append(seed)
 

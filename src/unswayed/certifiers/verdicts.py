@@ -1,4 +1,4 @@
-"""What an engine says of rows: bounds on their reach, a verdict, and how it was reached."""
+"""Verdicts: what follows from bounds and margins, in one place."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -16,7 +16,7 @@ RATIONAL = "rational"
 
 
 def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
-    """Rows that are proven robust, and rows that are proven not to be."""
+    """Return rows that are proven robust, and rows that are proven not to be."""
     known = np.isfinite(margins.slack)
 
     def within(outer: FloatArray, margin: FloatArray) -> BoolArray:
@@ -30,6 +30,12 @@ def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
     return known & robust, known & broken
 
 
+def undecided(bounds: Bounds, margins: Margins) -> IntArray:
+    """Return the rows that bounds leave open."""
+    robust, broken = judge(bounds, margins)
+    return np.flatnonzero(~(robust | broken))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """Bounds, verdicts and methods of a set of rows."""
@@ -39,30 +45,23 @@ class Answer:
     method: NDArray[np.str_]
 
     @classmethod
-    def exact(cls, bounds: Bounds, margins: Margins) -> "Answer":
-        """Verdicts from reaches that are known up to rounding."""
-        robust, broken = judge(bounds, margins)
-        verdict = verdicts(broken, ~robust & ~broken)
-        return cls(bounds, verdict, np.full(len(verdict), EXACT, dtype="<U13"))
-
-    @classmethod
-    def bounded(cls, bounds: Bounds, margins: Margins) -> "Answer":
-        """Verdicts from bounds: what they leave open is undecided."""
+    def of(cls, bounds: Bounds, margins: Margins) -> "Answer":
+        """Judge bounds: what they leave open is undecided."""
         robust, broken = judge(bounds, margins)
         without_anchors = replace(bounds, outer_up=bounds.base_up, outer_down=bounds.base_down)
         boxed, _ = judge(without_anchors, margins)
         method = np.where(broken, CUTTING_PLANE, np.where(robust & ~boxed, ANCHOR, BOX))
+        method = np.where(bounds.tight, EXACT, method)
         return cls(bounds, verdicts(broken, ~robust & ~broken), method.astype("<U13"))
 
-    def put(self, rows: IntArray | slice, other: "Answer") -> None:
+    def put(self, rows: IntArray, other: "Answer") -> None:
         """Overwrite some rows with a better answer."""
-        for each in fields(Bounds):
-            getattr(self.bounds, each.name)[rows] = getattr(other.bounds, each.name)
+        put_bounds(self.bounds, rows, other.bounds)
         self.verdict[rows] = other.verdict
         self.method[rows] = other.method
 
-    @classmethod
-    def blank(cls, n_rows: int) -> "Answer":
-        """Nothing known yet, to be filled by `put`."""
-        bounds = Bounds(*(np.empty(n_rows) for _ in fields(Bounds)))
-        return cls(bounds, np.empty(n_rows, dtype=object), np.empty(n_rows, dtype="<U13"))
+
+def put_bounds(bounds: Bounds, rows: IntArray, better: Bounds) -> None:
+    """Overwrite the bounds of some rows with better ones."""
+    for each in fields(Bounds):
+        getattr(bounds, each.name)[rows] = getattr(better, each.name)
