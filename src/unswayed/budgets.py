@@ -36,6 +36,7 @@ class Move(NamedTuple):
     value: int
     labels: int
     entry: int
+    row: int  # a training row that stands for them
 
 
 Members: TypeAlias = Callable[[Move], list[int]]
@@ -75,6 +76,23 @@ class Budget(ABC):
         """At most so many labels are wrong at once."""
         return math.inf
 
+    def apart(self, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
+        """Return what keeps training rows apart that are equal but for it; None if nothing does.
+
+        Equal training rows are merged. A budget that treats some of them differently (groups with
+        counts of their own, say) returns one number per row, equal where they may be merged.
+
+        Parameters
+        ----------
+        lower, upper : (n,) arrays
+            Offsets of the labels.
+
+        Returns
+        -------
+        (n,) array or None
+        """
+        return None
+
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many labels amounts of this kind move at most, and what is less than them.
 
@@ -112,13 +130,20 @@ class Budget(ABC):
         """Return the least amount of this kind whose reach exceeds a row's margins."""
 
     @abstractmethod
-    def choose(self, strength: FloatArray) -> IntArray:
-        """Return the labels, ascending, that together do most, given what each can do alone.
+    def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the labels that together do most, given what each can do alone.
 
         Parameters
         ----------
         strength : (n,) array
             What each training label can add to a score.
+
+        Returns
+        -------
+        rows : array
+            Training rows, ascending.
+        share : array
+            How much of its offset each label is moved by, above 0 and at most 1.
         """
 
     # --- exactly ------------------------------------------------------------------------------
@@ -132,8 +157,8 @@ class Budget(ABC):
         """Return the least amount of this kind that moves a score by `goal`; inf if none does."""
 
     @abstractmethod
-    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[int]:
-        """Return the training rows whose labels move a score furthest, ascending."""
+    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
+        """Return the training rows whose labels move a score furthest, and shares as `choose`."""
 
     # --- for people and files -----------------------------------------------------------------
 
@@ -191,16 +216,17 @@ class Count(Budget):
         """Return the least count whose reach exceeds a row's margins."""
         return selection.minimum_budget(z, entries, up, down)
 
-    def choose(self, strength: FloatArray) -> IntArray:
+    def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the strongest labels, of equal ones those with the lowest row numbers."""
         # lexsort's last key leads.
         ranked = np.lexsort((np.arange(len(strength)), -strength))
-        return np.sort(ranked[: self.labels])
+        rows = np.sort(ranked[: self.labels])
+        return rows, np.ones(len(rows))
 
     def reach_exactly(self, moves: Sequence[Move]) -> int:
         """Return the sum of the largest moves."""
         total, left = 0, self.labels
-        for value, count, _ in moves:
+        for value, count, *_ in moves:
             taken = min(count, left)
             total += taken * value
             left -= taken
@@ -213,14 +239,14 @@ class Count(Budget):
         if goal <= 0:
             return 0.0
         used = 0
-        for value, count, _ in moves:
+        for value, count, *_ in moves:
             if goal <= value * count:
                 return float(used - (-goal // value))
             goal -= value * count
             used += count
         return math.inf
 
-    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[int]:
+    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
         """Return the strongest labels, of equal ones those with the lowest row numbers."""
         chosen: list[int] = []
         start = 0
@@ -232,7 +258,7 @@ class Count(Budget):
                 stop += 1
             chosen += sorted(equal)[: self.labels - len(chosen)]
             start = stop
-        return sorted(chosen)
+        return [(row, Fraction(1)) for row in sorted(chosen)]
 
     def document(self, n_rows: int) -> int:
         """Return the count; more than all labels cannot be wrong."""

@@ -58,6 +58,8 @@ class InfluenceMap:
         How far each label may fall and rise.
     row_scale : (n,) array, optional
         z_i is scaled by it (sample weights). Nonnegative.
+    apart : (n,) array, optional
+        Training rows that differ in it are never merged.
 
     Attributes
     ----------
@@ -73,6 +75,7 @@ class InfluenceMap:
         lower: FloatArray,
         upper: FloatArray,
         row_scale: FloatArray | None = None,
+        apart: FloatArray | None = None,
     ) -> None:
         self.width = len(lower) if design is None else design.shape[1]
         self._sparse = hasattr(design, "indptr")
@@ -84,6 +87,8 @@ class InfluenceMap:
             self._design: Matrix | None = None
             return
         first, group = distinct_rows(design)
+        if apart is not None:
+            first, group = distinct_rows(np.column_stack((group.astype(np.float64), apart)))
         self.entries = merge_rows(lower, upper, group, first)
         if self._sparse:
             self._design = design[self.entries.rows]  # entries × m, times m × block

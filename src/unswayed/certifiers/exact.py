@@ -45,7 +45,10 @@ class ExactEngine:
     def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
         self.bias = bias
         self.learner = learner
-        self.influence = InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale)
+        apart = bias.budget.apart(bias.lower, bias.upper)
+        self.influence = InfluenceMap(
+            learner.design, bias.lower, bias.upper, learner.row_scale, apart
+        )
         self.precision = Precision(learner, bias)
 
     def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> _Rounded:
@@ -222,11 +225,11 @@ class ExactEngine:
         rounded = _Rounded(one.error, one.size, exact)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
-            chosen = needed.choose(strength)
-            reach = np.array([math.fsum(strength[chosen])])
+            chosen, share = needed.choose(strength)
+            reach = np.array([math.fsum(strength[chosen] * share)])
             error = self._errors(rounded, needed.most_labels, reach, RELATIVE) + margins.slack
             if narrower(reach, error) > margin:
-                return chosen, offset[chosen], sign * float(reach[0])
+                return chosen, offset[chosen] * share, sign * float(reach[0])
         return None
 
     def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:

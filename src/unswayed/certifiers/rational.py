@@ -68,7 +68,9 @@ class RationalEngine:
             np.where(matters, self.bias.lower, 0.0),
             np.where(matters, self.bias.upper, 0.0),
         )
-        first, group = distinct_rows(np.column_stack((self.influence.group, weight)))
+        keys = [self.influence.group, weight]
+        apart = self.bias.budget.apart(self.bias.lower, self.bias.upper)
+        first, group = distinct_rows(np.column_stack(keys if apart is None else [*keys, apart]))
         self.entries = merge_rows(lower, upper, group, first)
         low, high = Dyadic.of(self.entries.lower), Dyadic.of(self.entries.upper)
         unit = min(low.least(), high.least())
@@ -113,7 +115,7 @@ class ExactRow:
             else:
                 value, count = signed * engine.falls[entry], int(entries.n_lower[entry])
             if value:
-                found.append(Move(value, count, entry))
+                found.append(Move(value, count, entry, int(entries.rows[entry])))
         return sorted(found, key=lambda each: -each.value)
 
     @cached_property
@@ -152,11 +154,12 @@ class ExactRow:
         if needed > budget.amount:
             raise InputError("no set of label changes within the budget overturns this row")
         sign, least = -against, budget.sized(needed)
-        rows = least.choose_exactly(
+        chosen = least.choose_exactly(
             self._ranked[sign], lambda move: self._members(move.entry, sign)
         )
-        offsets = [self._offset(row, sign) for row in rows]
-        return np.array(rows, dtype=np.intp), np.array(offsets), sign * self._reach(sign, least)
+        rows = np.array([row for row, _ in chosen], dtype=np.intp)
+        offsets = np.array([self._offset(row, sign) * float(share) for row, share in chosen])
+        return rows, offsets, sign * self._reach(sign, least)
 
     def _way(self, group: int, sign: int) -> int:
         """Direction, by its sign, in which labels of a group move the score as wanted."""
