@@ -35,8 +35,8 @@ _LOOSE = 1e-6  # residuals above this are worth a look for columns that depend o
 class LeastSquares(CentredRidge):
     """Ridge with more rows than features, solved in the space of the features."""
 
-    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
-        self.row_scale = self._weight if weighted else None
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
+        self.row_scale = None if self.definition.sample_weight is None else self._weight
         self._exact_scaling = exact
         self._build_design(features, penalty)
         self._solve_normal_equations(features, penalty)

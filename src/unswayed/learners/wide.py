@@ -31,7 +31,7 @@ class WideLeastSquares(CentredRidge):
     design = None
     row_scale = None
 
-    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
         self._root = np.sqrt(self._weight)
         scale = self._scale_rows(features, penalty)
         self._penalty = penalty * scale * scale
