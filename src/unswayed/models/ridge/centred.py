@@ -57,10 +57,10 @@ class CentredRidge(LinearLearner):
         # The penalty in the weights' units, unless it under- or overflows.
         penalty = alpha / scaled.factor
         exact = scaled.exact and penalty * scaled.factor == alpha
-        self._prepare(features, penalty, exact=exact, weighted=sample_weight is not None)
+        self._prepare(features, penalty, exact=exact)
 
     @abstractmethod
-    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
         """Solve for all labels at once, as far as that goes without knowing them.
 
         Parameters
@@ -70,8 +70,6 @@ class CentredRidge(LinearLearner):
             Alpha in the units of the weights.
         exact : bool
             Whether weights and penalty are the model's own; if not, nothing is to be proven.
-        weighted : bool
-            Whether weights were given.
         """
 
     @property

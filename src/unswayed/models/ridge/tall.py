@@ -38,8 +38,8 @@ class LeastSquares(CentredRidge):
     capabilities = CentredRidge.capabilities | {"anchors"}
     design: Matrix
 
-    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
-        self.row_scale = self._weight if weighted else None
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
+        self.row_scale = None if self.specification.sample_weight is None else self._weight
         self._exact_scaling = exact
         self._build_design(features, penalty)
         self._solve_normal_equations(features, penalty)

@@ -28,7 +28,7 @@ from unswayed.models.ridge.verified import VerifiedInverse
 class WideLeastSquares(CentredRidge):
     """Ridge with fewer rows than features, solved in the space of the rows."""
 
-    def _prepare(self, features: Matrix, penalty: float, *, exact: bool, weighted: bool) -> None:
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
         self._root = np.sqrt(self._weight)
         scale = self._scale_rows(features, penalty)
         self._penalty = penalty * scale * scale
