@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed
+from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed, unswayed_here
 
 
 def test_the_exported_table_holds_the_closed_form_answers(folder):
@@ -164,3 +164,22 @@ def test_a_bad_holdout_is_not_called_a_bad_budget(folder, rows):
     done = unswayed("certify", "people.csv", *CLASSES, f"--holdout={rows}", cwd=folder)
     assert done.returncode == 2
     assert f"--holdout '{rows}' is not a number of rows" in done.stderr
+
+
+def test_a_share_that_is_asked_for_is_not_capped_like_the_default(tmp_path):
+    people(120).loc[np.arange(110_000) % 120].to_csv(tmp_path / "many.csv", index=False)
+    asked = ("certify", "many.csv", *CLASSES, "--budget", "1", "--json")
+    held = [
+        json.loads(unswayed_here(*asked, *more, cwd=tmp_path).stdout)["test_rows"]
+        for more in ((), ("--holdout", "10%"))
+    ]
+    assert held == [10_000, 11_000]
+
+
+@pytest.mark.parametrize("alpha", ["1", "2", "1.0"])
+def test_alpha_and_the_loss_that_chooses_it_exclude_each_other(folder, alpha):
+    done = unswayed_here(
+        "certify", "people.csv", *CLASSES, "--alpha", alpha, "--give-up", "2", cwd=folder
+    )
+    assert done.returncode == 2
+    assert "pass either --alpha or --give-up" in done.stderr

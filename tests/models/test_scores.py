@@ -585,3 +585,23 @@ def test_a_solver_that_arrives_is_not_reported(rng, y):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         regress(Ridge(**TIGHT), X, y)
+
+
+def test_rows_that_a_solver_which_stops_early_puts_into_another_class_are_named(rng):
+    X = sparse.csr_array(one_hot_like(rng, (400, 40)))
+    y = rng.random(400) < 0.5
+    model = CertifiedClassifier(Ridge(tol=0.3), bias=LabelBias.flips(budget=2))
+    with pytest.warns(SolverPrecisionWarning, match="own scores differ"):
+        model.fit(X, y)
+    with pytest.warns(SolverPrecisionWarning) as seen:
+        certs = model.certify(X)
+    exact = Ridge(**TIGHT).fit(X, y).predict(X) > 0.5
+    other = np.flatnonzero(model.predict(X) != exact)
+    assert len(other)
+    assert (certs.prediction == exact).all()
+    message = str(seen[0].message)
+    assert f"for {len(other)} of 400 rows ({other[0]}, {other[1]}" in message
+    assert "tol=1e-12" in message
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CertifiedClassifier(Ridge(**TIGHT), bias=LabelBias.flips(budget=2)).fit(X, y).certify(X)

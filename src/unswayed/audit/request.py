@@ -119,7 +119,7 @@ class Request:
     ignore: tuple[str, ...] = ()
     missing: Literal["refuse", "drop", "impute"] = "refuse"
     unseen: Literal["refuse", "ignore"] = "refuse"
-    holdout: float = 0.1
+    holdout: float | None = None  # 10 %, but not more rows than say something
     seed: int = 0
     budgets: tuple[Budget, ...] = (Budget("1%", 0.01),)
     shift: tuple[float, float] | None = None

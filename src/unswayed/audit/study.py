@@ -24,6 +24,7 @@ from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Radius
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 
+_HELD_OUT = 0.1  # of the rows, where it is not asked for
 MOST_HELD_OUT = 10_000
 """Rows held out at most where the share is not asked for: more say little more."""
 MOST_GROUPS = 40
@@ -364,9 +365,9 @@ class _Opening:
     def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
         if not self.need_test:
             return np.arange(n_rows), np.arange(0)
-        wanted = self.request.holdout
+        wanted = self.request.holdout or _HELD_OUT
         n_out = int(wanted) if wanted >= 1 else max(1, round(wanted * n_rows))
-        if wanted == Request.__dataclass_fields__["holdout"].default:
+        if self.request.holdout is None:
             n_out = min(n_out, MOST_HELD_OUT)
         if n_out > n_rows - 2:
             raise InputError(

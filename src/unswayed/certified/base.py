@@ -169,6 +169,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             X,
             resolve is not None,
             fitted.trusted,
+            seen,
         )
 
     @staticmethod
@@ -233,7 +234,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             self._check_origin(fitted, method, asked)
         question = self._question(fitted, X, resolve, decision)
         certifier = self._certifier(fitted, question.decision, asked, method)
-        return question.certificates(question.judged(certifier, asked), asked)
+        certs = question.certificates(question.judged(certifier, asked), asked)
+        fitted.check_predictions(question.seen, question.decision, certs.prediction)
+        return certs
 
     def _certifier(
         self, fitted: Fitted, decision: Decision, budget: Budget, method: Method

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
@@ -29,6 +30,7 @@ from unswayed.models.steps import final_estimator, transform_rows
 _PRECISION = 1e-9
 
 _KEPT = 8  # decisions whose bounds are kept
+_NAMED = 20  # rows that a warning names
 
 CHECKED = 1000
 """Rows on which that is checked: a thousand show it; all would hold a kernel of every pair."""
@@ -142,6 +144,33 @@ class Fitted:
         """Return what the wrapped estimator itself says of such rows: scores before a threshold."""
         score = getattr(self.final, family_of(self.final).score)
         return np.asarray(score(features), dtype=np.float64).ravel()
+
+    def check_predictions(self, features: Any, decision: Decision, certified: NDArray[Any]) -> None:
+        """Warn, with the rows, if the wrapped estimator predicts others than are certified.
+
+        Only where its scores are known to differ; numbers always do, classes should not.
+
+        Parameters
+        ----------
+        features : rows, as the final estimator sees them
+        decision : Decision
+        certified : array
+            Predictions of the exact solution.
+        """
+        if not self._told or self.labels.threshold is None:
+            return
+        rows = np.flatnonzero(decision.predict(self.raw(features)) != certified)
+        if not len(rows):
+            return
+        named = ", ".join(map(str, rows[:_NAMED].tolist())) + (", …" if len(rows) > _NAMED else "")
+        warnings.warn(
+            f"predict says another class than the exact solution, which is what is certified, for "
+            f"{len(rows)} of {len(certified)} rows ({named}), because the solver of "
+            f"{type(self.final).__name__} stopped early; a smaller tol (tol=1e-12), or a direct "
+            "solver (solver='cholesky'), closes the gap",
+            SolverPrecisionWarning,
+            stacklevel=4,
+        )
 
     def check_precision(self, features: Any, score: FloatArray) -> None:
         """Warn, once per fit, if the wrapped estimator and the certificates do not agree."""

@@ -41,6 +41,7 @@ class Question:
     origin: Any  # the user's rows: a frame of their library is given back
     resolve: bool  # in rational arithmetic, what rounding leaves open
     trusted: tuple[str, ...] = ()  # what the caller vouched for
+    seen: Any = None  # rows as the final estimator sees them
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 
     @cached_property

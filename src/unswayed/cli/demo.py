@@ -1,13 +1,13 @@
 """``unswayed demo``: an embedded story end to end."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from unswayed.cli.command import command_line
 from unswayed.cli.options import OUTPUT, Flag, OutputOptions
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import check_output, write_table
-from unswayed.datasets import make_salary_story
+from unswayed.datasets.salary_story import salary_columns
 
 _ROWS = 1200
 _STORY = """\
@@ -40,7 +40,7 @@ def demo(
     terminal = Terminal(output)
     data, report = folder / "unswayed-demo.csv", folder / "unswayed-report.html"
     check_output(data, "--folder", (".csv",))
-    write_table(data, story_frame())
+    write_table(data, salary_columns(_ROWS))
     terminal.say(_STORY.format(n=_ROWS))
     command = [
         *("certify", str(data), "--label", "decision", "--groups", "gender", "--ignore", "salary"),
@@ -53,10 +53,3 @@ def demo(
     terminal.say(f"$ {command_line(command)}", style="bold")
     flags = [f"--{name}" for name in ("quiet", "json") if getattr(terminal, name)]
     return run([*command, *flags])
-
-
-def story_frame() -> dict[str, Any]:
-    """Columns of the story: applicants, what they bring, and whether they were hired."""
-    story = make_salary_story(_ROWS)
-    frame = {name: story.data[name].to_numpy() for name in story.data.columns}
-    return frame | {"salary": story.salary, "decision": story.target}

@@ -60,7 +60,7 @@ class RowOptions:
 
     test: Path | None = None
     """Rows to certify, with the same columns; without, some training rows are held out."""
-    holdout: str = "10%"
+    holdout: str | None = None
     """How many rows to hold out: a share or a count. By default 10 %, at most 10,000."""
     seed: int = 0
     """Which rows are held out."""
@@ -89,9 +89,9 @@ class BiasOptions:
 class ModelOptions:
     """Ridge regression and how it is certified."""
 
-    alpha: str = "1"
-    """Ridge penalty: a number, or auto to choose it on rows that are no training rows: a fifth of
-    them is set aside (at most 5,000), or those of --validation."""
+    alpha: str | None = None
+    """Ridge penalty: a number (by default 1), or auto to choose it on rows that are no training
+    rows: a fifth of them is set aside (at most 5,000), or those of --validation."""
     give_up: float | None = None
     """Points of accuracy to trade for robustness; takes the largest alpha within that loss."""
     validation: Path | None = None
@@ -144,7 +144,7 @@ def make_request(
 ) -> Request:
     """Put the options of a command together."""
     bias, model, test = bias or BiasOptions(), model or _NO_MODEL, test or _ANY_ROWS
-    alpha = parse_alpha("auto" if model.give_up is not None and model.alpha == "1" else model.alpha)
+    alpha = parse_alpha(model.alpha or ("1" if model.give_up is None else "auto"))
     if model.give_up is not None and not model.give_up >= 0:
         raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")
     if model.give_up is not None and alpha is not None:
@@ -164,7 +164,7 @@ def make_request(
         ignore=split_names(data.ignore),
         missing=data.missing,
         unseen=test.unseen,
-        holdout=parse_holdout(test.holdout),
+        holdout=None if test.holdout is None else parse_holdout(test.holdout),
         seed=test.seed,
         budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget or ("1%",)))),
         shift=None if bias.shift is None else parse_shift(bias.shift),

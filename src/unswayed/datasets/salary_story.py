@@ -1,6 +1,9 @@
 """The paper's motivating story: salaries and hiring, with women underpaid and passed over."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from unswayed._typing import FloatArray
@@ -57,6 +60,29 @@ def make_salary_story(n_samples: int = 600, *, random_state: int | None = 0) -> 
     >>> story.target.tolist()
     ['declined', 'declined', 'declined', 'declined', 'hired']
     """
+    columns = salary_columns(n_samples, random_state=random_state)
+    salary, target = columns.pop("salary"), columns.pop("decision")
+    return Bunch(
+        data=pandas().DataFrame(columns),
+        target=target,
+        salary=salary,
+        DESCR=_DESCR.format(n_samples=n_samples),
+    )
+
+
+def salary_columns(n_samples: int, *, random_state: int | None = 0) -> dict[str, NDArray[Any]]:
+    """Make up the employees as plain columns, for those who have no pandas.
+
+    Parameters
+    ----------
+    n_samples, random_state
+        As for `make_salary_story`.
+
+    Returns
+    -------
+    dict of arrays
+        gender, education, experience, interview, salary, decision.
+    """
     if n_samples < 1:
         raise InputError(f"n_samples must be 1 or more, got {n_samples!r}")
     rng = np.random.default_rng(random_state)
@@ -72,18 +98,12 @@ def make_salary_story(n_samples: int = 600, *, random_state: int | None = 0) -> 
     standing = (merit - 60_000) / 12_000 - _HIRING_PENALTY * female
     hired = standing + rng.normal(0, 0.5, n_samples) > 0
 
-    frame = pandas().DataFrame(
-        {
-            "gender": np.where(female, "female", "male"),
-            "education": education,
-            "experience": experience,
-            "interview": interview.astype(np.int64),
-        }
-    )
-    # "declined" sorts before "hired", which makes "hired" the positive class.
-    return Bunch(
-        data=frame,
-        target=np.where(hired, "hired", "declined"),
-        salary=salary,
-        DESCR=_DESCR.format(n_samples=n_samples),
-    )
+    return {
+        "gender": np.where(female, "female", "male"),
+        "education": education,
+        "experience": experience,
+        "interview": interview.astype(np.int64),
+        "salary": salary,
+        # "declined" sorts before "hired", which makes "hired" the positive class.
+        "decision": np.where(hired, "hired", "declined"),
+    }
