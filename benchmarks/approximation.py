@@ -79,7 +79,7 @@ def measure_precision(problem: Problem, alpha: float, n_tests: int | None) -> It
         sandwich = model.sandwich(budget=budget)
         bounded = model.certify(tests, budget=budget, method=sandwich)
         decided = _decided(bounded)
-        auto = model.certify(tests, budget=budget)
+        auto = model.certify(tests, budget=budget, method="auto")
         yield Precision(
             problem.name,
             alpha,

@@ -15,7 +15,7 @@ _INTRO = """\
 Exact certificates cost time in proportion to the training rows. The paper's answer is a box
 around all reachable parameters (its section 5): it is computed once, and a test row costs
 interval arithmetic. `unswayed` has that box and a tighter pair of bounds, the *sandwich*; with
-`method="auto"`, the default, it uses the sandwich where it saves time and settles what stays
+`method="auto"` it uses the sandwich where it saves time and settles what stays
 open exactly, so that every verdict is the exact one.
 
 ```python
@@ -27,7 +27,7 @@ certs = model.certify(X_test, budget=0.01, method=sandwich)
 certs.low, certs.inner_low  # outer and inner bounds of the range
 certs.method_counts  # how many rows by anchor, box, cutting plane
 
-model.certify(X_test, budget=0.01)  # auto: exact verdicts
+model.certify(X_test, budget=0.01, method="auto")  # exact verdicts
 ```
 
 ## How it works
@@ -43,7 +43,8 @@ with the parameter shift g that attains it.
   *certifies*.
 
 Both are exact at the anchors. Anchors are the most frequent training rows, then those that the
-others leave open; `auto` adds every row it had to evaluate exactly. They never number more than
+others leave open; `auto` adds every row it had to evaluate exactly (it reports the ranges of the
+boxes, so that nobody sees what it learned from other rows). They never number more than
 512, the oldest give way, and the cost of a row does not depend on the training set.
 
 ## How many rows they decide

@@ -131,9 +131,8 @@ def false_bounds(bounds, budget, true):
 
 def built(problem, model):
     """Methods of every second problem, with bounds that are built beforehand instead of named."""
-    fitted = model.fitted_
     # On few rows "auto" alone would be "exact" again.
-    cascade = Cascade(fitted.engine, fitted.solution, decision(*problem.question), large=0)
+    cascade = Cascade(model.fitted_.engine, eager=True)
     if problem.seed % 2:
         return [cascade if method == "auto" else method for method in methods(problem)]
     build = {

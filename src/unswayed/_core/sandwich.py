@@ -34,6 +34,8 @@ class Bounds:
     base_down: FloatArray
     error: FloatArray  # how much of that is there because of rounding
     tight: BoolArray  # whether the reach itself is known, up to that error
+    within: BoolArray  # proven to stay within its margins, by more than these bounds
+    beyond: BoolArray  # proven to go beyond them
 
     @classmethod
     def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
@@ -42,14 +44,22 @@ class Bounds:
         inner_up = np.maximum(narrower(up, error), 0.0)
         inner_down = np.maximum(narrower(down, error), 0.0)
         tight = np.ones(len(up), dtype=bool)
-        return cls(outer_up, outer_down, inner_up, inner_down, outer_up, outer_down, error, tight)
+        within, beyond = np.zeros((2, len(up)), dtype=bool)
+        outer = outer_up, outer_down
+        return cls(*outer, inner_up, inner_down, *outer, error, tight, within, beyond)
 
     @classmethod
     def outside(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
         """Bounds from outside alone: from inside, nothing is known."""
         # Arrays of their own: better answers are written into them later.
-        nothing, tight = np.zeros(len(up)), np.zeros(len(up), dtype=bool)
-        return cls(up, down, nothing, nothing.copy(), up.copy(), down.copy(), error, tight)
+        inner_up, inner_down = np.zeros((2, len(up)))
+        tight, within, beyond = np.zeros((3, len(up)), dtype=bool)
+        base = up.copy(), down.copy()
+        return cls(up, down, inner_up, inner_down, *base, error, tight, within, beyond)
+
+    def decided_as(self, within: BoolArray, beyond: BoolArray) -> "Bounds":
+        """Return the same bounds of rows that were decided by sharper ones."""
+        return replace(self, within=within, beyond=beyond)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,8 +178,9 @@ class AnchoredBounds:
             np.where(np.isfinite(most), np.maximum(narrower(most, off), 0.0), 0.0)
             for most in (moved.max(axis=1), -moved.min(axis=1))
         )
-        tight = np.zeros(len(up), dtype=bool)
-        return Bounds(up, down, inner_up, inner_down, up.copy(), down.copy(), error, tight)
+        tight, within, beyond = np.zeros((3, len(up)), dtype=bool)
+        base = up.copy(), down.copy()
+        return Bounds(up, down, inner_up, inner_down, *base, error, tight, within, beyond)
 
     def refined(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outer bounds through anchors."""

@@ -21,7 +21,6 @@ from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.audit.words import shorten, show, suggest
 from unswayed.certificates import CertificateSet, Verdict, Witness
-from unswayed.decisions import Radius
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
@@ -29,6 +28,7 @@ MOST_HELD_OUT = 10_000
 """Rows held out at most where the share is not asked for: more say little more."""
 MOST_GROUPS = 40
 _CHUNK = 1024  # rows certified between two steps of the progress bar
+_MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
 _EXACT = ("auto", "exact")
 
 
@@ -159,7 +159,7 @@ class Study:
     @cached_property
     def _certified(self) -> tuple[Answers, list[CertificateSet]]:
         """Certify some rows at a time; only what the request wants to keep is kept of them."""
-        if self.request.method == "exact" and len(self.test) > _CHUNK and self._is_large():
+        if self.request.method == "exact" and len(self.test) * self.n_train > _MANY:
             self.notes.append(
                 f"exact ranges over {self.n_train:,} training rows take their time; --method auto "
                 "gives the same verdicts faster, with ranges that are wider than need be"
@@ -171,11 +171,6 @@ class Study:
             columns.append([getattr(certificates, each.name) for each in fields(Answers)])
             kept += [certificates] if self.request.keep else []
         return Answers(*map(np.concatenate, zip(*columns, strict=True))), kept
-
-    def _is_large(self) -> bool:
-        """Whether the method "auto" would use bounds."""
-        fitted = self.model.fitted_
-        return bool(fitted.cascade(Radius(0.0)).uses_bounds)
 
     @property
     def answers(self) -> Answers:

@@ -1,6 +1,7 @@
 """What the certified meta-estimators share: fitting, inputs, and questions."""
 
 import operator
+from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
 from unswayed.certified.label_code import Reading
 from unswayed.certified.question import Question
+from unswayed.certifiers.cascade import Cascade
 from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.parameter_box import ByBox, ParameterBox
 from unswayed.certifiers.protocol import Certifier
@@ -127,6 +129,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             labels=labels,
             solution=learner.solve(labels.targets),
             engine=engine,
+            cascade=Cascade(engine),
             trusted=trusted,
         )
         checked = FeatureRows.of(learner, features[:CHECKED])
@@ -233,26 +236,25 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         if isinstance(method, ParameterBox | Sandwich):
             self._check_origin(fitted, method, asked)
         question = self._question(fitted, X, resolve, decision)
-        certifier = self._certifier(fitted, question.decision, asked, method)
+        certifier = self._certifier(fitted, asked, method)
         certs = question.certificates(question.judged(certifier, asked), asked)
         fitted.check_predictions(question.seen, question.decision, certs.prediction)
         return certs
 
-    def _certifier(
-        self, fitted: Fitted, decision: Decision, budget: Budget, method: Method
-    ) -> Certifier:
-        if isinstance(method, str):
-            return self._named(fitted, decision, budget, method)
-        if isinstance(method, ParameterBox):
-            return ByBox(method, fitted.linear_learner)
-        return BySandwich(method) if isinstance(method, Sandwich) else method
-
-    def _named(self, fitted: Fitted, decision: Decision, budget: Budget, method: str) -> Certifier:
-        if method == "box":
-            return ByBox(self._parameter_box(fitted, budget), fitted.linear_learner)
-        if method == "sandwich":
-            return BySandwich(self._sandwich(fitted, budget, MAX_ANCHORS))
-        return fitted.engine if method == "exact" else fitted.cascade(decision)
+    def _certifier(self, fitted: Fitted, budget: Budget, method: Method) -> Certifier:
+        build: dict[str, Callable[[], Method]] = {
+            "exact": lambda: fitted.engine,
+            "auto": lambda: fitted.cascade,
+            "box": lambda: self._parameter_box(fitted, budget),
+            "sandwich": lambda: self._sandwich(fitted, budget, MAX_ANCHORS),
+        }
+        made = build[method]() if isinstance(method, str) else method
+        if isinstance(made, ParameterBox):
+            return ByBox(made, fitted.linear_learner)
+        if isinstance(made, Sandwich):
+            return BySandwich(made)
+        assert not isinstance(made, str)  # noqa: S101  (tells mypy)
+        return made
 
     @staticmethod
     def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: Budget) -> None:

@@ -29,7 +29,6 @@ from unswayed.models.steps import final_estimator, transform_rows
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9
 
-_KEPT = 8  # decisions whose bounds are kept
 _NAMED = 20  # rows that a warning names
 
 CHECKED = 1000
@@ -83,6 +82,8 @@ class Fitted:
     labels : Reading
     solution : Solution
     engine : ExactEngine
+    cascade : Cascade
+        The certifier "auto".
     trusted : tuple of str
         What the caller vouched for.
     """
@@ -95,8 +96,8 @@ class Fitted:
     labels: Reading
     solution: Solution
     engine: ExactEngine
+    cascade: Cascade
     trusted: tuple[str, ...]
-    _cascades: dict[Decision, Cascade] = field(default_factory=dict)  # made when asked for
     _told: set[str] = field(default_factory=set)  # warnings are given once per fit
 
     @property
@@ -124,11 +125,6 @@ class Fitted:
                 "method='auto' or 'exact' instead"
             )
         return self.learner
-
-    def cascade(self, decision: Decision) -> Cascade:
-        """Return the certifier "auto" for a decision; it keeps what it has built."""
-        made = Cascade(self.engine, self.solution, decision)
-        return self._cascades.setdefault(decision, made) if len(self._cascades) < _KEPT else made
 
     def parameters(self, count: int) -> Scores:
         """Return the first `count` parameters, in the user's units."""

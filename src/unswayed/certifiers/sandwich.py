@@ -50,7 +50,7 @@ class Sandwich:
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
         self._learner = learner
         # Labels that can be wrong at once.
-        self._at_once = int(min(budget.most_labels, engine.precision.n_movable))
+        self.labels_at_once = int(min(budget.most_labels, engine.precision.n_movable))
         to_weights = learner.direction_weights(np.eye(learner.n_parameters)).values
         self._to_parameters = to_weights.T
         basis = np.eye(learner.n_parameters)
@@ -70,8 +70,8 @@ class Sandwich:
         the parameters one by one.
         """
         q = self._learner.n_parameters
-        factor = (self._at_once + 2 * q + 16) / (q + 8) * (1.0 + math.sqrt(q))
-        return factor * self._engine.precision.most(self._at_once)
+        factor = (self.labels_at_once + 2 * q + 16) / (q + 8) * (1.0 + math.sqrt(q))
+        return factor * self._engine.precision.most(self.labels_at_once)
 
     def _reach(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         self.evaluations += len(directions)
@@ -98,7 +98,7 @@ class Sandwich:
         error = SAFETY * size * size * rounding
         # A direction is a sum of single parameters, and every parameter's weights are off.
         off = (1.0 + math.sqrt(len(gram))) * self._engine.precision.most_of_norm
-        return Ellipsoid.of(gram, error, off, self._at_once)
+        return Ellipsoid.of(gram, error, off, self.labels_at_once)
 
     # --- anchors --------------------------------------------------------------------------
 
@@ -178,6 +178,16 @@ class Sandwich:
             robust, broken = judge(base, margins)
             rows = np.flatnonzero(~(robust | broken))
         return current.sharpened(base, directions, sizes, rows)
+
+    def sizes(self, directions: FloatArray) -> FloatArray:
+        """Return sizes of directions: what errors are relative to."""
+        return self._learner.direction_sizes(directions)
+
+    @ordinary_arithmetic()
+    def boxed(self, directions: FloatArray) -> Bounds:
+        """Return bounds of every direction by the boxes alone, whatever anchors there are."""
+        alone = self._bounds.with_anchors(Anchors.none(self._learner.n_parameters))
+        return alone.base(directions, self.sizes(directions))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}

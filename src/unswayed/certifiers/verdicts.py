@@ -12,7 +12,7 @@ from unswayed.certificates import verdicts
 from unswayed.decisions import Margins
 
 EXACT, CUTTING_PLANE, ANCHOR, BOX = "exact", "cutting-plane", "anchor", "box"
-RATIONAL = "rational"
+AUTO, RATIONAL = "auto", "rational"
 
 
 def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
@@ -27,13 +27,7 @@ def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
 
     robust = within(bounds.outer_up, margins.up) & within(bounds.outer_down, margins.down)
     broken = beyond(bounds.inner_up, margins.up) | beyond(bounds.inner_down, margins.down)
-    return known & robust, known & broken
-
-
-def undecided(bounds: Bounds, margins: Margins) -> IntArray:
-    """Return the rows that bounds leave open."""
-    robust, broken = judge(bounds, margins)
-    return np.flatnonzero(~(robust | broken))
+    return (known & robust) | bounds.within, (known & broken) | bounds.beyond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +46,12 @@ class Answer:
         boxed, _ = judge(without_anchors, margins)
         method = np.where(broken, CUTTING_PLANE, np.where(robust & ~boxed, ANCHOR, BOX))
         method = np.where(bounds.tight, EXACT, method)
+        method = np.where(bounds.within | bounds.beyond, AUTO, method)
         return cls(bounds, verdicts(broken, ~robust & ~broken), method.astype("<U13"))
 
     def put(self, rows: IntArray, other: "Answer") -> None:
         """Overwrite some rows with a better answer."""
-        put_bounds(self.bounds, rows, other.bounds)
+        for each in fields(Bounds):
+            getattr(self.bounds, each.name)[rows] = getattr(other.bounds, each.name)
         self.verdict[rows] = other.verdict
         self.method[rows] = other.method
-
-
-def put_bounds(bounds: Bounds, rows: IntArray, better: Bounds) -> None:
-    """Overwrite the bounds of some rows with better ones."""
-    for each in fields(Bounds):
-        getattr(bounds, each.name)[rows] = getattr(better, each.name)
