@@ -14,7 +14,7 @@ _HOMES = {
     "CertificateSet": "certificates",
     "CertifiedClassifier": "certified",
     "CertifiedRegressor": "certified",
-    "GroupRates": "certificates",
+    "GroupRates": "groups",
     "InputError": "exceptions",
     "LabelBias": "bias",
     "LabelPeekError": "exceptions",

@@ -2,6 +2,7 @@
 
 import html
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -13,28 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.doubles import refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import frame_like
-
-
-def is_missing(value: object) -> bool:
-    """None, every kind of NaN (it does not equal itself), and pandas' NA (it will not say)."""
-    try:
-        return value is None or bool(value != value)  # noqa: PLR0124
-    except TypeError:
-        return True
-
-
-def as_values(values: Any) -> NDArray[Any]:
-    """Values as an array, each as it was given.
-
-    NumPy alone turns the list ["a", nan] into ["a", "nan"], which hides the gap.
-    """
-    found = np.asarray(values)
-    if found.dtype.kind == "U" and isinstance(values, list | tuple):
-        return np.asarray(values, dtype=object)
-    return found
+from unswayed.groups import GroupRates, group_rates
 
 
 class Verdict(StrEnum):
@@ -59,50 +41,6 @@ class Witness:
     def __str__(self) -> str:
         changes = "1 label change moves" if len(self) == 1 else f"{len(self)} label changes move"
         return f"{changes} the score to {self.score:.6g}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupRates:
-    """Robustness rates of groups of test rows, and the gap between the best and the worst.
-
-    Examples
-    --------
-    >>> rates = GroupRates(("Black", "White"), np.array([0.4, 0.5]), np.array([10, 20]))
-    >>> round(rates.gap, 3)
-    0.1
-    >>> print(rates)
-    Black   40.0 %  (10 rows)
-    White   50.0 %  (20 rows)
-    gap     10.0 points
-    """
-
-    groups: tuple[Any, ...]
-    rate: FloatArray
-    count: IntArray
-
-    @property
-    def gap(self) -> float:
-        """Largest rate minus smallest."""
-        return float(self.rate.max() - self.rate.min())
-
-    def __getitem__(self, group: Any) -> float:
-        return float(self.rate[self.groups.index(group)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, for JSON or a frame of any library."""
-        return {
-            "group": list(self.groups),
-            "rate": self.rate.tolist(),
-            "count": self.count.tolist(),
-        }
-
-    def __str__(self) -> str:
-        width = max(len("gap"), *(len(str(group)) for group in self.groups)) + 2
-        lines = [
-            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows)"
-            for group, rate, count in zip(self.groups, self.rate, self.count, strict=True)
-        ]
-        return "\n".join([*lines, f"{'gap':<{width}} {100 * self.gap:.1f} points"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +84,12 @@ class CertificateSource(Protocol):
         """Write a certificate file, and the data it is about."""
         ...
 
+    def report(
+        self, certificates: "CertificateSet", path: Path, table: Any, groups: Sequence[str]
+    ) -> None:
+        """Write a page about certificates."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class CertificateSet:
@@ -177,7 +121,8 @@ class CertificateSet:
     question : str
         What was asked, in words.
     method : array of str
-        How each verdict was reached: "exact", "cutting-plane", "anchor", "box" or "rational".
+        How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box" or
+        "rational".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
     trusted : tuple of str
@@ -248,23 +193,7 @@ class CertificateSet:
         groups : array-like of shape (n_rows,)
             The group of each test row. Missing values form a group of their own.
         """
-        refuse_masked(groups, "groups")
-        values = as_values(groups)
-        if values.shape != (len(self),):
-            raise InputError(
-                f"groups has shape {values.shape} but there are {len(self)} certificates; "
-                "pass one group per certified row"
-            )
-        labels = ["missing" if is_missing(v) else v for v in values.tolist()]
-        try:
-            names = sorted(set(labels))
-        except TypeError:  # mixed types have no order of their own
-            names = sorted(set(labels), key=str)
-        position = {name: at for at, name in enumerate(names)}
-        which = np.array([position[label] for label in labels])
-        count = np.bincount(which, minlength=len(names))
-        robust = np.bincount(which, weights=self.robust, minlength=len(names))
-        return GroupRates(tuple(names), robust / count, count)
+        return group_rates(self.robust, groups)
 
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row; None if it is robust.
@@ -325,6 +254,30 @@ class CertificateSet:
         if data is not None and Path(path).resolve() == Path(data).resolve():
             raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
         self._model().save(self, Path(path), None if data is None else Path(data))
+
+    def report(
+        self, path: str | PathLike[str], *, table: Any = None, groups: Sequence[str] = ()
+    ) -> None:
+        """Write a page with charts for people: one HTML file that needs no network.
+
+        Needs the extra `report`.
+
+        Parameters
+        ----------
+        path : path
+            The file, named ``.html``.
+        table : frame, optional
+            The certified rows as people know them: its columns are shown beside the rows. By
+            default the rows that were certified, if they came in a frame.
+        groups : sequence of str
+            Columns of the table to compare groups by.
+        """
+        if self.names is not None:
+            raise InputError(
+                "a report is about rows, and these are certificates of coefficients; report those "
+                "of certify(X), which has the coefficients on its page too"
+            )
+        self._model().report(self, Path(path), table, groups)
 
     def _model(self) -> CertificateSource:
         if self.source is None:

@@ -1,8 +1,9 @@
-"""Numbers from outside as doubles; what is no number, or no double, is refused in words."""
+"""Values from outside: as they were given, or as doubles; what is neither is refused in words."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray
 from unswayed.exceptions import InputError, UnswayedError
@@ -50,3 +51,22 @@ def as_doubles(values: Any, name: str, error: type[UnswayedError] = InputError) 
         raise error(f"{name} holds a number that is too large for a double") from None
     except (TypeError, ValueError) as problem:
         raise error(f"{name} must be numbers: {problem}") from None
+
+
+def is_missing(value: object) -> bool:
+    """None, every kind of NaN (it does not equal itself), and pandas' NA (it will not say)."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def as_values(values: Any) -> NDArray[Any]:
+    """Values as an array, each as it was given.
+
+    NumPy alone turns the list ["a", nan] into ["a", "nan"], which hides the gap.
+    """
+    found = np.asarray(values)
+    if found.dtype.kind == "U" and isinstance(values, list | tuple):
+        return np.asarray(values, dtype=object)
+    return found

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from unswayed._typing import FloatArray
-from unswayed.certificates import as_values, is_missing
-from unswayed.doubles import as_doubles, refuse_masked
+from unswayed.doubles import as_doubles, as_values, is_missing, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
 

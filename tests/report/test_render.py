@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.commands import people
+from unswayed.audit.findings import findings_of
 from unswayed.audit.request import Request
 from unswayed.audit.study import open_study
 from unswayed.report.render import render
@@ -19,7 +20,7 @@ def facts(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "people.csv"
     people().to_csv(path, index=False)
     request = Request(train=path, label="hired", ignore=("salary",), groups=("gender",))
-    return summarise(open_study(request), command="unswayed certify people.csv")
+    return summarise(findings_of(open_study(request), command="unswayed certify people.csv"))
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, FloatArray
-from unswayed.audit.words import shorten, show
 from unswayed.exceptions import InputError
+from unswayed.words import shorten, show
 
 # More categories than this, and than half the rows: a name or a number of a file, not a feature.
 _MANY = 100

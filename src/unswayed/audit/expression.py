@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray
-from unswayed.audit.words import shorten, suggest
 from unswayed.exceptions import InputError
+from unswayed.words import shorten, suggest
 
 _LONGEST = 2000
 _DEEPEST = 40

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from unswayed.audit.words import shorten
 from unswayed.exceptions import InputError
+from unswayed.words import shorten
 
 # What counts as missing in a CSV file. "None" does not: it is a common category.
 _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]

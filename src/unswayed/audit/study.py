@@ -19,9 +19,9 @@ from unswayed.audit.penalty import AlphaChoice, choose_alpha, quality, ridge, se
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
-from unswayed.audit.words import shorten, show, suggest
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.words import shorten, show, suggest
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
 MOST_HELD_OUT = 10_000

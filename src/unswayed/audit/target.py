@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray
 from unswayed.audit.columns import codes, is_number, is_text, plain
-from unswayed.audit.words import shorten, show
 from unswayed.exceptions import InputError
+from unswayed.words import shorten, show
 
 Task = Literal["classification", "regression"]
 

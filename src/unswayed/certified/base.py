@@ -30,6 +30,7 @@ from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
 from unswayed.inputs import Schema, as_labels, as_sample_weight
 from unswayed.models.families import check_certifiable, family_of, fit_final
+from unswayed.models.learner import LinearLearner
 from unswayed.models.refusals import check_weights
 from unswayed.models.steps import (
     as_matrix,
@@ -162,17 +163,19 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         scores = weights.scores(fitted.solution)
         fitted.check_precision(seen, scores.value[group])
         return Question(
-            fitted.engine,
-            fitted.targets,
-            fitted.labels.code,
-            weights,
-            group,
-            scores,
-            self._decision(fitted) if decision is None else decision,
-            X,
-            resolve is not None,
-            fitted.trusted,
-            seen,
+            engine=fitted.engine,
+            targets=fitted.targets,
+            code=fitted.labels.code,
+            weights=weights,
+            group=group,
+            scores=scores,
+            decision=self._decision(fitted) if decision is None else decision,
+            origin=X,
+            resolve=resolve is not None,
+            trusted=fitted.trusted,
+            seen=seen,
+            model_in_words=repr(self.estimator),
+            coefficients=lambda: self._coefficients(fitted, fitted.engine.bias.budget, resolve),
         )
 
     @staticmethod
@@ -390,22 +393,33 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         """
         self._check_resolve(resolve)
         fitted = self._current()
-        learner = fitted.linear_learner
-        values = fitted.parameters(learner.n_features)
+        _ = fitted.linear_learner  # raises where there are no coefficients
+        found = self._coefficients(fitted, self._budget(fitted, budget), resolve)
+        assert found is not None  # noqa: S101  (tells mypy)
+        return found[0]
+
+    @staticmethod
+    def _coefficients(
+        fitted: Fitted, budget: Budget, resolve: str | None
+    ) -> tuple[CertificateSet, tuple[str, ...]] | None:
+        """Certificates of the coefficients and their names; None if there are none."""
+        learner = fitted.learner
+        if not isinstance(learner, LinearLearner):
+            return None
         question = Question(
-            fitted.engine,
-            fitted.targets,
-            fitted.labels.code,
-            UnitRows(learner, learner.n_features),
-            np.arange(learner.n_features),
-            values,
-            Sign(),
-            fitted.like,
-            resolve is not None,
-            fitted.trusted,
+            engine=fitted.engine,
+            targets=fitted.targets,
+            code=fitted.labels.code,
+            weights=UnitRows(learner, learner.n_features),
+            group=np.arange(learner.n_features),
+            scores=fitted.parameters(learner.n_features),
+            decision=Sign(),
+            origin=fitted.like,
+            resolve=resolve is not None,
+            trusted=fitted.trusted,
         )
-        asked = self._budget(fitted, budget)
-        return question.certificates(question.exact(asked), asked, fitted.names)
+        certs = question.certificates(question.exact(budget), budget, fitted.names)
+        return certs, fitted.names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,6 +1,6 @@
 """A question: rows put to a fitted model, equal ones once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -42,6 +42,8 @@ class Question:
     resolve: bool  # in rational arithmetic, what rounding leaves open
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     seen: Any = None  # rows as the final estimator sees them
+    model_in_words: str = ""
+    coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None] = lambda: None
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 
     @cached_property
@@ -185,6 +187,15 @@ class Question:
         if data is not None:
             write_data(self, data)
         write_certificates([certificates], path)
+
+    def report(
+        self, certificates: CertificateSet, path: Path, table: Any, groups: Sequence[str]
+    ) -> None:
+        """Write a page about certificates."""
+        # The charts' libraries take a second: only those who want a page pay for them.
+        from unswayed.certified.report import write_report  # noqa: PLC0415
+
+        write_report(self, certificates, path, table, groups)
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Build a frame of the library the rows came in."""

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.audit.findings import findings_of
 from unswayed.audit.recipe import save_certificates
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study, open_study
 from unswayed.audit.tradeoff import Point, tradeoff
-from unswayed.audit.words import labels, percent, points
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (
     MODEL,
@@ -27,6 +27,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.report.summarise import headline
+from unswayed.words import labels, percent, points
 
 
 def certify(
@@ -76,7 +77,7 @@ def certify(
     check_output(report, "--report", (".html", ".htm"), *request.inputs, out)
     check_output(certificates, "--certificates", (".json",), *request.inputs, out)
     study = open_study(replace(request, keep=certificates is not None), terminal)
-    facts = headline(study)
+    facts = headline(findings_of(study))
     page = None
     if report is not None:
         points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
@@ -116,7 +117,7 @@ def _page(study: Study, points: list[Point] | None) -> str:
     from unswayed.report.render import render
     from unswayed.report.summarise import summarise
 
-    return render(summarise(study, command=command_line(), tradeoff=points))
+    return render(summarise(findings_of(study, command=command_line(), tradeoff=points)))
 
 
 def answer_table(study: Study) -> dict[str, Any]:

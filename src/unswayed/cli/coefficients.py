@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from unswayed.audit.recipe import save_certificates
 from unswayed.audit.study import Study, open_study
-from unswayed.audit.words import labels
 from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
@@ -19,6 +18,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table
 from unswayed.report.details import all_coefficients
+from unswayed.words import labels
 
 _LINES = 40
 
@@ -53,7 +53,7 @@ def coefficients(
     check_output(out, "--out", TABLES, *request.inputs)
     check_output(certificates, "--certificates", (".json",), *request.inputs, out)
     study = open_study(request, terminal, need_test=False)
-    found = all_coefficients(study)
+    found = all_coefficients(study.coefficients, study.columns.feature_names())
     if out is not None:
         write_table(
             out, {head: [each[head] for each in found] for head in found[0]}, escape=escape_formulas

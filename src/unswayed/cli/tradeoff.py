@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit import tradeoff as over_alpha
-from unswayed.audit.words import percent
+from unswayed.audit.findings import findings_of
 from unswayed.cli.certify import describe
 from unswayed.cli.options import (
     MODEL,
@@ -22,6 +22,7 @@ from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
 from unswayed.whole_file import whole_file
+from unswayed.words import percent
 
 _CHARTS = (".html", ".svg", ".png")
 _BAR = 24
@@ -61,7 +62,7 @@ def tradeoff(
     check_output(out, "--out", TABLES, *request.inputs)
     check_output(chart, "--chart", _CHARTS, *request.inputs, out)
     study, points = over_alpha.tradeoff(request, terminal, _alphas(alphas))
-    facts = headline(study)
+    facts = headline(findings_of(study))
     heads = [budget.text for budget in request.budgets]
     name = "accuracy" if facts["classes"] else "r2"
     columns: dict[str, Any] = {

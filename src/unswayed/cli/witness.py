@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from unswayed.audit.study import Study, open_study
-from unswayed.audit.words import labels
 from unswayed.certificates import Verdict, Witness
 from unswayed.cli.options import (
     MODEL,
@@ -23,6 +22,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
+from unswayed.words import labels
 
 _COLUMNS = 6  # feature columns that fit beside the labels on a terminal
 _LINES = 40

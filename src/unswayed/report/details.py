@@ -2,17 +2,18 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unswayed._typing import IntArray
-from unswayed.audit.study import Study
-from unswayed.audit.words import labels, show
-from unswayed.certificates import Verdict, Witness
+from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.report.findings import Findings
+from unswayed.words import labels, show
 
 _ROWS = 500
-_CELLS = 10  # feature columns shown beside a row
+_CELLS = 10  # columns shown beside a row
 _CELL_LENGTH = 40
 _LISTED = 25  # labels named of one witness
 _SUSPECTS = 20
@@ -22,47 +23,37 @@ _WITNESS_WORK = 6_000_000
 _MOST_WITNESSES = 300
 
 
-def _least(study: Study) -> IntArray:
+def _least(findings: Findings) -> IntArray:
     """Test rows that the fewest wrong labels overturn, first."""
-    least = study.answers.proven_budget
-    order = np.argsort(least, kind="stable")[:_ROWS]
-    return np.asarray(order)
+    return np.asarray(np.argsort(findings.proven_budget, kind="stable")[:_ROWS])
 
 
-def witnesses_of(study: Study) -> dict[int, Witness]:
+def witnesses_of(findings: Findings) -> dict[int, Witness]:
     """Witnesses of the least robust test rows, as many as are worth the time."""
-    rows = _least(study)
-    least = study.answers.proven_budget[rows]
+    rows = _least(findings)
+    least = findings.proven_budget[rows]
     rows = rows[np.isfinite(least) & (least > 0)]
-    many = int(np.clip(_WITNESS_WORK // study.n_train, 20, _MOST_WITNESSES))
-    found = study.witnesses(rows[:many])
+    many = int(np.clip(_WITNESS_WORK // findings.n_train, 20, _MOST_WITNESSES))
+    found = findings.witnesses(rows[:many])
     return {int(row): each for row, each in zip(rows, found, strict=False) if each is not None}
 
 
-def shown_columns(study: Study) -> list[str]:
-    """Feature columns shown beside a row: the first few."""
-    return study.feature_columns[:_CELLS]
-
-
-def least_robust(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
+def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
     """Return the least robust test rows, and the labels that overturn them."""
-    at, names = _least(study), shown_columns(study)
-    answers = study.answers
-    cells = study.test.cells(at, names, _CELL_LENGTH)
-    labels = study.test.labels
+    at, names = _least(findings), findings.columns[:_CELLS]
+    least = findings.proven_budget
+    cells = findings.test.cells(at, names, _CELL_LENGTH)
     return {
         "columns": [show(name, _CELL_LENGTH) for name in names],
-        "total": len(study.test),
+        "total": findings.n_test,
         "rows": [
             {
-                "row": int(study.test.numbers[row]),
-                "prediction": study.prediction(row),
-                "label": None if labels is None else study.target.show(labels[row]),
-                "score": float(f"{answers.score[row]:.6g}"),
-                "least": None
-                if math.isinf(answers.proven_budget[row])
-                else int(answers.proven_budget[row]),
-                "witness": _listed(study, witnesses.get(int(row))),
+                "row": int(findings.test.numbers[row]),
+                "prediction": findings.prediction[row],
+                "label": None if findings.truth is None else findings.truth[row],
+                "score": float(f"{findings.score[row]:.6g}"),
+                "least": None if math.isinf(least[row]) else int(least[row]),
+                "witness": _listed(findings, witnesses.get(int(row))),
                 "cells": cells[position],
             }
             for position, row in enumerate(at.tolist())
@@ -70,38 +61,38 @@ def least_robust(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
     }
 
 
-def _listed(study: Study, witness: Witness | None) -> list[list[Any]] | None:
+def _listed(findings: Findings, witness: Witness | None) -> list[list[Any]] | None:
     """Training rows and their new labels, the first few; None where none was looked for."""
     if witness is None:
         return None
     return [
-        [int(study.train.numbers[row]), study.target.show(label)]
+        [int(findings.train.numbers[row]), findings.new_label(label)]
         for row, label in zip(
             witness.indices[:_LISTED].tolist(), witness.labels[:_LISTED].tolist(), strict=True
         )
     ]
 
 
-def suspects(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
+def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
     """Return the training labels that appear in the most minimal witnesses."""
-    names = shown_columns(study)
+    names = findings.columns[:_CELLS]
     count: Counter[int] = Counter()
-    becomes: dict[int, float] = {}
+    becomes: dict[int, Any] = {}
     for witness in witnesses.values():
         for row, label in zip(witness.indices.tolist(), witness.labels.tolist(), strict=True):
             count[row] += 1
             becomes[row] = label
     top = sorted(count, key=lambda row: (-count[row], row))[:_SUSPECTS]
-    cells = study.train.cells(np.array(top, dtype=int), names, _CELL_LENGTH)
-    labels = study.train.labels
+    cells = findings.train.cells(np.array(top, dtype=int), names, _CELL_LENGTH)
+    shown = names if cells and cells[0] else []
     return {
-        "columns": [show(name, _CELL_LENGTH) for name in names],
+        "columns": [show(name, _CELL_LENGTH) for name in shown],
         "witnesses": len(witnesses),
         "rows": [
             {
-                "row": int(study.train.numbers[row]),
-                "label": study.target.show(labels[row]),  # type: ignore[index]
-                "becomes": study.target.show(becomes[row]),
+                "row": int(findings.train.numbers[row]),
+                "label": findings.train_label(row),
+                "becomes": findings.new_label(becomes[row]),
                 "count": count[row],
                 "cells": cells[at],
             }
@@ -110,12 +101,10 @@ def suspects(study: Study, witnesses: dict[int, Witness]) -> dict[str, Any]:
     }
 
 
-def all_coefficients(study: Study) -> list[dict[str, Any]]:
+def all_coefficients(certs: CertificateSet, names: Sequence[str]) -> list[dict[str, Any]]:
     """Every coefficient: its range and whether its sign is proven, largest first."""
-    certs = study.coefficients
     least = certs.minimum_budget
     order = np.argsort(-np.abs(certs.score), kind="stable")
-    names = study.columns.feature_names()
     return [
         {
             "name": names[at],
@@ -130,9 +119,10 @@ def all_coefficients(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def coefficients(study: Study) -> dict[str, Any]:
+def coefficients(findings: Findings) -> dict[str, Any]:
     """Return the largest coefficients, and how many there are."""
-    found = all_coefficients(study)
+    made = findings.coefficients()
+    found = [] if made is None else all_coefficients(*made)
     return {
         "total": len(found),
         "kept": sum(each["keeps_sign"] for each in found),

@@ -13,8 +13,8 @@ from typing import Any
 import jinja2
 import vl_convert
 
-from unswayed.audit.words import labels, percent, points
 from unswayed.report.charts import coefficient_chart, curve_chart, tradeoff_chart
+from unswayed.words import labels, percent, points
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall

@@ -1,7 +1,8 @@
-"""A study to a dict of plain values: everything the terminal and the page show."""
+"""Findings to a dict of plain values: everything the terminal and the page show."""
 
 import datetime
 import importlib.metadata
+import importlib.util
 import os
 import platform
 from typing import Any
@@ -10,13 +11,12 @@ import numpy as np
 
 from unswayed import __version__
 from unswayed._core.selection import kernel_name
-from unswayed._typing import BoolArray, FloatArray
-from unswayed.audit.files import sha256
-from unswayed.audit.study import Study
-from unswayed.audit.tradeoff import Point
-from unswayed.audit.words import shorten
-from unswayed.certificates import Verdict
+from unswayed._typing import FloatArray
+from unswayed.curves import robustness_curve
+from unswayed.groups import GroupRates, group_rates
 from unswayed.report.details import coefficients, least_robust, suspects, witnesses_of
+from unswayed.report.findings import BudgetRate, Findings
+from unswayed.words import shorten
 
 SMALL_GROUP = 30
 """Fewer rows than this, and a rate says little: one row moves it by over three points."""
@@ -24,41 +24,41 @@ _CURVE_POINTS = 121
 _CURVE_GROUPS = 8
 
 
-def headline(study: Study) -> dict[str, Any]:
-    """What was asked and the rates at every budget: the answer in short."""
-    request, target = study.request, study.target
-    verdict, choice = study.answers.verdict, study.alpha_choice
+def headline(findings: Findings) -> dict[str, Any]:
+    """Return what was asked and the rates at every budget: the answer in short."""
     return {
-        "task": target.task,
-        "label": shorten(target.label),
-        "classes": list(target.class_names),
-        "bias": study.bias_in_words(),
-        "keeps": study.keeps(),
-        "radius": request.radius,
-        "alpha": study.alpha,
-        "method": request.method,
-        "train_rows": study.n_train,
-        "test_rows": len(study.test),
-        "alpha_choice": None if choice is None else choice.in_words(),
-        "validation_rows": 0 if choice is None else choice.n_rows,
-        "held_out": request.test is None,
-        "movable_labels": int(study.movable.sum()),
-        "quality": study.quality(),
-        "undecided": int(np.sum(verdict == Verdict.UNDECIDED)),
-        "budgets": [_rate(study, budget) for budget in request.budgets],
-        "groups": [_groups(study, name) for name in request.groups],
-        "notes": list(study.notes),
+        "task": findings.task,
+        "label": shorten(findings.label),
+        "classes": list(findings.classes),
+        "bias": findings.bias,
+        "keeps": findings.keeps,
+        "model": findings.model,
+        "rows_in_words": findings.rows_in_words,
+        "numbering": findings.numbering,
+        "radius": findings.radius,
+        "alpha": findings.alpha,
+        "method": findings.method,
+        "train_rows": findings.n_train,
+        "test_rows": findings.n_test,
+        "alpha_choice": findings.alpha_choice,
+        "validation_rows": findings.n_validation,
+        "held_out": findings.held_out,
+        "movable_labels": findings.n_movable,
+        "quality": findings.quality,
+        "undecided": findings.n_undecided,
+        "budgets": [_rate(findings, each) for each in findings.budgets],
+        "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
+        "notes": list(findings.notes),
     }
 
 
-def _rate(study: Study, budget: Any) -> dict[str, Any]:
-    robust, count = study.robust(budget), study.count(budget)
+def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
     return {
         "budget": budget.text,
-        "labels": count,
-        "share": count / study.n_train,
-        "robust": int(robust.sum()),
-        "rate": float(robust.mean()),
+        "labels": budget.labels,
+        "share": budget.labels / findings.n_train,
+        "robust": int(budget.robust.sum()),
+        "rate": float(budget.robust.mean()),
     }
 
 
@@ -76,72 +76,70 @@ def _codes(values: list[str]) -> tuple[list[str], Any]:
     return names, np.array([position[value] for value in values])
 
 
-def _groups(study: Study, column: str) -> dict[str, Any]:
-    names, codes = _codes(study.groups(column))
-    found = [_kept_by_group(study.robust(budget), names, codes) for budget in study.request.budgets]
+def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any]:
+    rates = [group_rates(budget.robust, values) for budget in findings.budgets]
+    counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
     return {
         "column": shorten(column),
         "groups": [
             {
                 "group": name,
-                "rows": found[0][at]["rows"],
-                "small": found[0][at]["small"],
-                "rates": [groups[at]["kept"] / groups[at]["rows"] for groups in found],
+                "rows": counts[name],
+                "small": counts[name] < SMALL_GROUP,
+                "rates": [each[name] for each in rates],
             }
-            for at, name in enumerate(names)
+            for name in _order(set(values))
         ],
-        "gaps": [_gap(groups) for groups in found],
+        "gaps": [each.gap for each in rates],
     }
 
 
-def summarise(study: Study, *, command: str, tradeoff: list[Point] | None = None) -> dict[str, Any]:
-    """Everything the page shows, as plain values."""
-    least = study.answers.proven_budget
-    top, main = _top(study, least), study.count(study.request.budget)
-    facts, witnesses = headline(study), witnesses_of(study)
-    grouped = [_codes(study.groups(name)) for name in study.request.groups]
-    exact = [_kept_by_group(least > main, names, codes) for names, codes in grouped]
+def summarise(findings: Findings) -> dict[str, Any]:
+    """Return everything the page shows, as plain values."""
+    least, main = findings.proven_budget, findings.budgets[0].labels
+    top, facts, witnesses = _top(findings, least), headline(findings), witnesses_of(findings)
+    grouped = [_codes(values) for values in findings.groups.values()]
+    exact = [group_rates(least > main, values) for values in findings.groups.values()]
     return facts | {
         "top": top,
         "main": main,
         "kept": int((least > main).sum()),
-        "unknown": int(np.sum(~study.answers.minimum_budget_proven)),
-        "exact_groups": exact,
-        "exact_gaps": [_gap(each) for each in exact],
+        "unknown": int(np.sum(~findings.minimum_budget_proven)),
+        "exact_groups": [_kept(rates) for rates in exact],
+        "exact_gaps": [rates.gap for rates in exact],
         "small_group": SMALL_GROUP,
         # One number per test row gives every rate at every budget; -1 stands for never.
         "minimum_budget": np.where(np.isfinite(least), least, -1).astype(int).tolist(),
         "group_codes": [codes.tolist() for _, codes in grouped],
         "curves": _curves(least, top, grouped),
-        "rows": least_robust(study, witnesses),
-        "suspects": suspects(study, witnesses),
-        "coefficients": coefficients(study),
-        "tradeoff": None if tradeoff is None else _tradeoff(tradeoff, facts),
-        "provenance": provenance(study, command),
+        "rows": least_robust(findings, witnesses),
+        "suspects": suspects(findings, witnesses),
+        "coefficients": coefficients(findings),
+        "tradeoff": None if findings.tradeoff is None else _tradeoff(findings),
+        "provenance": provenance(findings),
     }
 
 
-def _kept_by_group(kept: BoolArray, names: list[str], codes: Any) -> list[dict[str, Any]]:
-    """Count the rows of each group that keep their prediction, by exact minimum budgets."""
-    rows = np.bincount(codes, minlength=len(names)).tolist()
-    count = np.bincount(codes, kept, len(names)).astype(int).tolist()
+def _kept(rates: GroupRates) -> list[dict[str, Any]]:
+    """Rows of each group that keep their prediction, by exact minimum budgets."""
+    counts = dict(zip(rates.groups, rates.count.tolist(), strict=True))
     return [
-        {"group": name, "rows": n, "kept": k, "small": n < SMALL_GROUP}
-        for name, n, k in zip(names, rows, count, strict=True)
+        {
+            "group": name,
+            "rows": counts[name],
+            "kept": round(rates[name] * counts[name]),
+            "small": counts[name] < SMALL_GROUP,
+        }
+        for name in _order(set(rates.groups))
     ]
 
 
-def _gap(groups: list[dict[str, Any]]) -> float:
-    rates: list[float] = [each["kept"] / each["rows"] for each in groups]
-    return max(rates) - min(rates)
-
-
-def _top(study: Study, least: FloatArray) -> int:
+def _top(findings: Findings, least: FloatArray) -> int:
     """Where the slider ends: where nearly every row that can be overturned is."""
-    asked = max(study.count(budget) for budget in study.request.budgets)
+    asked = max(budget.labels for budget in findings.budgets)
     finite = least[np.isfinite(least)]
     reach = float(np.quantile(finite, 0.995)) if finite.size else 0.0
-    return int(min(study.n_train, max(np.ceil(1.05 * reach), 2 * asked, 10)))
+    return int(min(findings.n_train, max(np.ceil(1.05 * reach), 2 * asked, 10)))
 
 
 def _curves(
@@ -151,8 +149,8 @@ def _curves(
     grid = np.unique(np.linspace(0, top, _CURVE_POINTS).round())
 
     def rate(values: FloatArray) -> list[float]:
-        kept = 1 - np.searchsorted(np.sort(values), grid, side="right") / len(values)
-        return [round(float(each), 5) for each in kept]
+        curve = robustness_curve(values)
+        return [round(curve(budget), 5) for budget in grid.tolist()]
 
     curves = []
     for names, codes in grouped or [([], np.empty(0, int))]:
@@ -171,17 +169,14 @@ def _curves(
     return curves
 
 
-def _tradeoff(points: list[Point], facts: dict[str, Any]) -> dict[str, Any]:
+def _tradeoff(findings: Findings) -> dict[str, Any]:
     return {
-        "budgets": [each["budget"] for each in facts["budgets"]],
-        "points": [
-            {"alpha": point.alpha, "quality": point.quality, "rates": list(point.rates)}
-            for point in points
-        ],
+        "budgets": [each.text for each in findings.budgets],
+        "points": list(findings.tradeoff or ()),
     }
 
 
-def provenance(study: Study, command: str) -> dict[str, Any]:
+def provenance(findings: Findings) -> dict[str, Any]:
     """Return what someone needs to make the same report again."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = (
@@ -190,15 +185,19 @@ def provenance(study: Study, command: str) -> dict[str, Any]:
         else datetime.datetime.now(datetime.UTC)
     )
     parts = ("numpy", "scipy", "scikit-learn", "pyarrow")
+    installed = {each for each in parts if importlib.util.find_spec(_MODULES.get(each, each))}
     return {
-        "command": command,
-        "files": [{"name": path.name, "sha256": sha256(path)} for path in study.request.inputs],
-        "seed": study.request.seed,
+        "command": findings.command,
+        "files": [{"name": name, "sha256": digest} for name, digest in findings.files],
+        "seed": findings.seed,
         "versions": {
             "unswayed": __version__,
             "kernel": kernel_name(),
             "Python": platform.python_version(),
-            **{part: importlib.metadata.version(part) for part in parts},
+            **{part: importlib.metadata.version(part) for part in parts if part in installed},
         },
         "date": now.strftime("%Y-%m-%d %H:%M UTC"),
     }
+
+
+_MODULES = {"scikit-learn": "sklearn"}  # packages that are imported by another name

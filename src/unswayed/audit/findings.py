@@ -1,0 +1,99 @@
+"""A study as findings: what the terminal and the page say of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unswayed.audit.files import sha256
+from unswayed.audit.study import Study
+from unswayed.audit.tradeoff import Point
+from unswayed.certificates import Verdict
+from unswayed.report.findings import BudgetRate, Findings
+
+
+def findings_of(
+    study: Study, *, command: str | None = None, tradeoff: Sequence[Point] | None = None
+) -> Findings:
+    """Return what was found by a study.
+
+    Parameters
+    ----------
+    study : Study
+    command : str, optional
+        What was typed, for whoever wants to run it again.
+    tradeoff : sequence of Point, optional
+        Accuracy and robustness over alpha.
+
+    Returns
+    -------
+    Findings
+    """
+    request, target, choice, answers = (
+        study.request,
+        study.target,
+        study.alpha_choice,
+        study.answers,
+    )
+    labels, train_labels = study.test.labels, study.train.labels
+    assert train_labels is not None  # noqa: S101  (training rows have labels)
+    held_out = request.test is None
+    return Findings(
+        task=target.task,
+        label=target.label,
+        classes=target.class_names,
+        bias=study.bias_in_words(),
+        keeps=study.keeps(),
+        model=_model(study),
+        rows_in_words="rows of the same file that were held out"
+        if held_out
+        else "rows of another file",
+        numbering="Rows are numbered from 1 below the header of their file.",
+        n_train=study.n_train,
+        n_movable=int(study.movable.sum()),
+        budgets=[
+            BudgetRate(budget.text, study.count(budget), study.robust(budget))
+            for budget in request.budgets
+        ],
+        score=answers.score,
+        minimum_budget=answers.minimum_budget,
+        minimum_budget_proven=answers.minimum_budget_proven,
+        n_undecided=int(np.sum(answers.verdict == Verdict.UNDECIDED)),
+        prediction=[study.prediction(at) for at in range(len(study.test))],
+        truth=None if labels is None else [target.show(label) for label in labels.tolist()],
+        quality=study.quality(),
+        test=study.test,
+        train=study.train,
+        columns=study.feature_columns,
+        groups={name: study.groups(name) for name in request.groups},
+        train_label=lambda row: target.show(train_labels[row]),
+        new_label=target.show,
+        witnesses=study.witnesses,
+        coefficients=lambda: (study.coefficients, study.columns.feature_names()),
+        radius=request.radius,
+        alpha=study.alpha,
+        method=request.method,
+        alpha_choice=None if choice is None else choice.in_words(),
+        n_validation=0 if choice is None else choice.n_rows,
+        held_out=held_out,
+        notes=study.notes,
+        command=command,
+        files=[(path.name, sha256(path)) for path in request.inputs] if command else (),
+        seed=request.seed,
+        tradeoff=None
+        if tradeoff is None
+        else [
+            {"alpha": point.alpha, "quality": point.quality, "rates": list(point.rates)}
+            for point in tradeoff
+        ],
+    )
+
+
+def _model(study: Study) -> str:
+    """The model in words."""
+    words = f"Ridge regression with alpha {study.alpha:g} on one-hot categories and scaled numbers"
+    if study.target.classes:
+        negative, positive = study.target.class_names
+        words += (
+            f", labels {negative} = 0 and {positive} = 1, deciding at {study.model.threshold_:g}"
+        )
+    return words

@@ -1,0 +1,169 @@
+"""Certificates that were made in Python as a page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unswayed._typing import IntArray
+from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.decisions import Radius, Threshold
+from unswayed.exceptions import InputError
+from unswayed.frames import eager_frame
+from unswayed.report.findings import BudgetRate, Findings
+from unswayed.report.render import render
+from unswayed.report.summarise import summarise
+from unswayed.whole_file import whole_file
+from unswayed.words import shorten, show, suggest
+
+if TYPE_CHECKING:
+    from unswayed.certified.question import Question
+
+_MOST_GROUPS = 40
+_LONGEST = 300  # characters of a model in words
+
+
+class FrameRows:
+    """Rows of a frame of any library as people see them, numbered from 0 as in Python.
+
+    Parameters
+    ----------
+    frame : narwhals frame or None
+        None: there are no cells to show.
+    n_rows : int
+    """
+
+    def __init__(self, frame: Any, n_rows: int) -> None:
+        self.numbers = np.arange(n_rows)
+        self._frame = frame
+
+    def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
+        """Return cells of some rows as texts, one list per row."""
+        if self._frame is None:
+            return [[] for _ in at]
+        columns = [self._frame[name].to_list() for name in names]
+        return [[show(column[row], length) for column in columns] for row in at.tolist()]
+
+
+def write_report(
+    question: "Question",
+    certificates: CertificateSet,
+    path: Path,
+    table: Any,
+    groups: Sequence[str],
+) -> None:
+    """Write a page about certificates.
+
+    Parameters
+    ----------
+    question : Question
+    certificates : CertificateSet
+        Answers to the question.
+    path : Path
+    table : frame or None
+        The certified rows as people know them.
+    groups : sequence of str
+        Columns of the table.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: a report is a page, so its name must end in .html")
+    page = render(summarise(findings_of(question, certificates, table, groups)))
+    with whole_file(path) as beside:
+        beside.write_text(page, encoding="utf-8", newline="\n")
+
+
+def findings_of(
+    question: "Question", certificates: CertificateSet, table: Any, groups: Sequence[str]
+) -> Findings:
+    """Return certificates in the words and numbers of those who asked.
+
+    Parameters
+    ----------
+    question, certificates, table, groups
+        As for `write_report`.
+
+    Returns
+    -------
+    Findings
+    """
+    frame = _frame(question, table, len(certificates))
+    decision, budget, bias = question.decision, certificates.budget, question.engine.bias
+    classes = decision.classes if isinstance(decision, Threshold) else ()
+    radius = decision.value if isinstance(decision, Radius) else None
+    movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
+    lower, upper = float(bias.lower.min()), float(bias.upper.max())
+    return Findings(
+        task="regression" if radius is not None else "classification",
+        label="the label",
+        classes=tuple(show(each) for each in classes),
+        bias=f"{movable:,} of {len(bias.lower):,} training labels may be off, by {lower:g} to "
+        f"{upper:g}",
+        keeps="keep their prediction" if radius is None else f"stay within {radius:g}",
+        model=shorten(" ".join(question.model_in_words.split()), _LONGEST),
+        rows_in_words="rows that it was asked about",
+        numbering="Rows are numbered from 0, as in Python.",
+        n_train=len(bias.lower),
+        n_movable=movable,
+        budgets=[BudgetRate(f"{budget:g}", int(budget), certificates.robust)],
+        score=certificates.score,
+        minimum_budget=certificates.minimum_budget,
+        minimum_budget_proven=certificates.minimum_budget_proven,
+        n_undecided=int(np.sum(certificates.verdict == Verdict.UNDECIDED)),
+        prediction=[show(each) for each in certificates.prediction.tolist()],
+        truth=None,
+        quality=None,
+        test=FrameRows(frame, len(certificates)),
+        train=FrameRows(None, len(bias.lower)),
+        columns=[] if frame is None else list(frame.columns),
+        groups=_groups(frame, groups),
+        train_label=lambda row: show(question.code.decode(question.targets[[row]]).tolist()[0]),
+        new_label=show,
+        witnesses=lambda at: _witnesses(question, certificates, at),
+        coefficients=question.coefficients,
+        radius=radius,
+        method=", ".join(certificates.method_counts),
+        notes=[f"{name} is taken on trust" for name in certificates.trusted],
+    )
+
+
+def _witnesses(
+    question: "Question", certificates: CertificateSet, at: IntArray
+) -> list[Witness | None]:
+    enough = certificates.minimum_budgets.high
+    return [
+        question.witness(int(row), float(enough[row])) if np.isfinite(enough[row]) else None
+        for row in at
+    ]
+
+
+def _frame(question: "Question", table: Any, n_rows: int) -> Any:
+    frame = eager_frame(question.origin if table is None else table)
+    if frame is None and table is not None:
+        raise InputError(
+            "table must be a frame of pandas, polars or pyarrow: its columns are shown"
+        )
+    if frame is not None and len(frame) != n_rows:
+        raise InputError(
+            f"table has {len(frame)} rows but {n_rows} were certified; pass the rows that were "
+            "certified, in the same order"
+        )
+    return frame
+
+
+def _groups(frame: Any, groups: Sequence[str]) -> dict[str, list[str]]:
+    found = {}
+    for name in (groups,) if isinstance(groups, str) else groups:
+        if frame is None or name not in frame.columns:
+            known = [] if frame is None else list(frame.columns)
+            raise InputError(
+                f"groups: there is no column {shorten(str(name))!r}; "
+                + (suggest(str(name), known) if known else "pass the rows as a frame, table=...")
+            )
+        found[name] = [show(value) for value in frame[name].to_list()]
+        if len(set(found[name])) > _MOST_GROUPS:
+            raise InputError(
+                f"groups: column {shorten(name)!r} has {len(set(found[name])):,} different values, "
+                f"too many to compare; name a column with at most {_MOST_GROUPS}"
+            )
+    return found

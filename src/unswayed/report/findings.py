@@ -1,0 +1,137 @@
+"""Findings: what a page says of certificates, whoever made them and from whatever rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.certificates import CertificateSet, Witness
+
+
+class ShownRows(Protocol):
+    """Rows as people see them."""
+
+    @property
+    def numbers(self) -> IntArray:
+        """What each row is called."""
+        ...
+
+    def cells(self, at: IntArray, names: list[str], length: int) -> list[list[str]]:
+        """Return cells of some rows as texts, one list per row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BudgetRate:
+    """A budget that was asked about, and the rows that are robust at it."""
+
+    text: str  # as it was written
+    labels: int
+    robust: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """Certificates of test rows in the words and numbers of those who asked.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    label : str
+        What is predicted.
+    classes : tuple of str
+        Both classes, the positive one last; none for numbers.
+    bias, keeps : str
+        Which labels may be wrong, and what a robust row keeps.
+    model, rows_in_words, numbering : str
+        The model, which rows were certified, and how rows are numbered.
+    n_train : int
+        Number of training rows.
+    n_movable : int
+        Number of training labels that may be wrong.
+    budgets : sequence of BudgetRate
+        The first is the main one.
+    score, minimum_budget, minimum_budget_proven : arrays
+        Of the test rows.
+    n_undecided : int
+        Test rows without a verdict at the main budget.
+    prediction : sequence of str
+        Of the test rows.
+    truth : sequence of str, optional
+        Labels of the test rows, where they are known.
+    quality : float, optional
+        Accuracy, or the share of variance explained.
+    test, train : ShownRows
+    columns : list of str
+        Columns to show beside rows.
+    groups : dict
+        Group of every test row, by column.
+    train_label, new_label : callable
+        From a training row to its label as a text; from another label to its text.
+    witnesses : callable
+        From positions of test rows to their witnesses.
+    coefficients : callable
+        Returns certificates of the coefficients and their names; None if there are none.
+    radius, alpha : float, optional
+    method : str
+    alpha_choice : str, optional
+        Which rows chose alpha.
+    n_validation : int
+    held_out : bool
+        Whether test rows are of the same file as the training rows.
+    notes : sequence of str
+    command : str, optional
+        What makes the page again.
+    files : sequence of (name, sha256)
+    seed : int, optional
+    """
+
+    task: str
+    label: str
+    classes: tuple[str, ...]
+    bias: str
+    keeps: str
+    model: str
+    rows_in_words: str
+    numbering: str
+    n_train: int
+    n_movable: int
+    budgets: Sequence[BudgetRate]
+    score: FloatArray
+    minimum_budget: FloatArray
+    minimum_budget_proven: BoolArray
+    n_undecided: int
+    prediction: Sequence[str]
+    truth: Sequence[str] | None
+    quality: float | None
+    test: ShownRows
+    train: ShownRows
+    columns: list[str]
+    groups: dict[str, list[str]]
+    train_label: Callable[[int], str]
+    new_label: Callable[[Any], str]
+    witnesses: Callable[[IntArray], list[Witness | None]]
+    coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None]
+    radius: float | None = None
+    alpha: float | None = None
+    method: str = "exact"
+    alpha_choice: str | None = None
+    n_validation: int = 0
+    held_out: bool = False
+    notes: Sequence[str] = ()
+    command: str | None = None
+    files: Sequence[tuple[str, str]] = ()
+    seed: int | None = None
+    tradeoff: Sequence[dict[str, Any]] | None = field(default=None)
+
+    @property
+    def n_test(self) -> int:
+        """Number of test rows."""
+        return len(self.score)
+
+    @property
+    def proven_budget(self) -> FloatArray:
+        """Fewer labels than this are proven not to overturn a row; 0 where nothing is proven."""
+        return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)

@@ -1,0 +1,109 @@
+"""A page from certificates that were made in Python: from any frame, or from none."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from tests.commands import people
+from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias
+
+FRAME = people(200)
+FEATURES, HIRED, SALARY = FRAME[["gender", "city", "education"]], FRAME["hired"], FRAME["salary"]
+TRAIN, TESTS = slice(0, 150), slice(150, 200)
+
+
+def encoded(final):
+    return make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["gender", "city"]), remainder="passthrough"),
+        final,
+    )
+
+
+def classifier(final=None):
+    bias = LabelBias.flips(budget=3)
+    model = CertifiedClassifier(encoded(final or Ridge()), bias=bias)
+    return model.fit(FEATURES[TRAIN], HIRED[TRAIN])
+
+
+def test_certificates_of_a_frame_make_a_page(tmp_path):
+    certs = classifier().certify(FEATURES[TESTS])
+    certs.report(tmp_path / "r.html", table=FRAME[TESTS], groups=["gender"])
+    page = (tmp_path / "r.html").read_text()
+    rates = certs.by_group(FRAME["gender"][TESTS])
+    for group in rates.groups:
+        assert f">{group}" in page
+    kept = int(certs.robust.sum())
+    assert re.search(rf'data-live="kept">{kept}</strong> of 50 test rows', page)
+    assert "interview score" in page  # a column that the model never saw
+    assert "Ridge" in page
+    assert "numbered from 0" in page
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_the_certified_rows_are_shown_where_there_is_no_other_table(tmp_path, make):
+    rows = make(FEATURES.to_dict("list"))
+    model = CertifiedClassifier(encoded(Ridge()), bias=LabelBias.flips(budget=3)).fit(rows, HIRED)
+    model.certify(rows).report(tmp_path / "r.html", groups=["city"])
+    assert "Bergen" in (tmp_path / "r.html").read_text()
+
+
+MODELS = {
+    "ridge-classifier": lambda: classifier(RidgeClassifier()).certify(FEATURES[TESTS]),
+    "regression": lambda: CertifiedRegressor(
+        encoded(Ridge()), bias=LabelBias.shifts(500, budget=3), radius=50
+    ).fit(FEATURES[TRAIN], SALARY[TRAIN]).certify(FEATURES[TESTS]),
+    "kernel": lambda: CertifiedRegressor(
+        KernelRidge(kernel="rbf"), bias=LabelBias.shifts(500, budget=3), radius=50
+    ).fit(FRAME[["education"]], SALARY).certify(FRAME[["education"]].to_numpy()),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("made", MODELS.values(), ids=MODELS)
+def test_every_kind_of_model_makes_a_page(tmp_path, made):
+    certs = made()
+    certs.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert f"of {len(certs)} test rows" in page
+    assert ("coefficients-title" in page) == ("KernelRidge" not in page)
+
+
+def test_what_is_taken_on_trust_stands_on_the_page(tmp_path):
+    weight = np.where(HIRED[TRAIN] == "yes", 2.0, 1.0)
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=3), trust="sample_weight").fit(
+        FEATURES[["education"]][TRAIN], HIRED[TRAIN], sample_weight=weight
+    )
+    model.certify(FEATURES[["education"]][TESTS]).report(tmp_path / "r.html")
+    assert "sample_weight is taken on trust" in (tmp_path / "r.html").read_text()
+
+
+WRONG = {
+    "rows": ({"table": FRAME}, "table has 200 rows but 50 were certified"),
+    "array": ({"table": np.zeros((50, 2))}, "table must be a frame"),
+    "column": ({"table": FRAME[TESTS], "groups": ["gendre"]}, "did you mean 'gender'"),
+    "many": ({"table": FRAME[TESTS], "groups": ["salary"]}, "too many to compare"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG.values(), ids=WRONG)
+def test_a_table_that_does_not_fit_is_refused(tmp_path, given, said):
+    certs = classifier().certify(FEATURES[TESTS])
+    with pytest.raises(InputError, match=said):
+        certs.report(tmp_path / "r.html", **given)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_report_is_a_page_about_rows(tmp_path):
+    model = classifier()
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        model.certify(FEATURES[TESTS]).report(tmp_path / "r.pdf")
+    with pytest.raises(InputError, match="certificates of coefficients"):
+        model.certify_coefficients().report(tmp_path / "r.html")
