@@ -9,8 +9,8 @@ import pytest
 
 from tests.commands import people
 from unswayed.audit.findings import findings_of
+from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
-from unswayed.audit.study import open_study
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
 

@@ -6,8 +6,9 @@
 `columns`     which columns are numbers and which are categories, and their matrix
 `target`      the label column: two classes or real numbers
 `penalty`     the choice of alpha on rows outside the training set
-`study`       all of it together: a fitted model, its test rows and their certificates
+`opening`     all of that: from files to a fitted model
+`study`       the model, its test rows and their certificates
+`findings`    the same as the terminal and the page say it
 `tradeoff`    the same over many alphas
-`words`       names, numbers and sentences as people read them
 `progress`    who is told how far the work is
 """

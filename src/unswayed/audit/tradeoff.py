@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from unswayed.audit.opening import open_study
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Budget, Request
-from unswayed.audit.study import Study, open_study
+from unswayed.audit.study import Study
 
 ALPHAS: tuple[float, ...] = (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4)
 

@@ -1,8 +1,7 @@
 """What the certified meta-estimators share: fitting, inputs, and questions."""
 
 import operator
-from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +17,19 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
 from unswayed.certified.label_code import Reading
+from unswayed.certified.methods import (
+    Method,
+    certifier_of,
+    check_method,
+    parameter_box,
+    sandwich,
+)
 from unswayed.certified.question import Question
 from unswayed.certifiers.cascade import Cascade
 from unswayed.certifiers.exact import ExactEngine
-from unswayed.certifiers.parameter_box import ByBox, ParameterBox
-from unswayed.certifiers.protocol import Certifier
+from unswayed.certifiers.parameter_box import ParameterBox
 from unswayed.certifiers.rows import FeatureRows, UnitRows
-from unswayed.certifiers.sandwich import MAX_ANCHORS, BySandwich, Sandwich
+from unswayed.certifiers.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.decisions import Decision, Sign
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
@@ -41,9 +46,6 @@ from unswayed.models.steps import (
     final_estimator,
     fit_steps,
 )
-
-METHODS = ("auto", "exact", "sandwich", "box")
-Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
 
 
 class Certified(MetaEstimatorMixin, BaseEstimator):
@@ -233,46 +235,13 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         CertificateSet
         """
         fitted = self._current()
-        if method not in METHODS and not hasattr(method, "bounds"):
-            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        check_method(method)
         asked = self._budget(fitted, budget)
-        if isinstance(method, ParameterBox | Sandwich):
-            self._check_origin(fitted, method, asked)
         question = self._question(fitted, X, resolve, decision)
-        certifier = self._certifier(fitted, asked, method)
+        certifier = certifier_of(fitted, question.decision, asked, method)
         certs = question.certificates(question.judged(certifier, asked), asked)
         fitted.check_predictions(question.seen, question.decision, certs.prediction)
         return certs
-
-    def _certifier(self, fitted: Fitted, budget: Budget, method: Method) -> Certifier:
-        build: dict[str, Callable[[], Method]] = {
-            "exact": lambda: fitted.engine,
-            "auto": lambda: fitted.cascade,
-            "box": lambda: self._parameter_box(fitted, budget),
-            "sandwich": lambda: self._sandwich(fitted, budget, MAX_ANCHORS),
-        }
-        made = build[method]() if isinstance(method, str) else method
-        if isinstance(made, ParameterBox):
-            return ByBox(made, fitted.linear_learner)
-        if isinstance(made, Sandwich):
-            return BySandwich(made)
-        assert not isinstance(made, str)  # noqa: S101  (tells mypy)
-        return made
-
-    @staticmethod
-    def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: Budget) -> None:
-        kind = type(bounds).__name__
-        if bounds.fingerprint != fitted.engine.fingerprint:
-            raise InputError(
-                f"this {kind} was built from another model or bias than this one; bounds prove "
-                f"nothing beyond what they were built from: build one from this model"
-            )
-        if bounds.budget != budget:
-            raise InputError(
-                f"this {kind} was built for a budget of {bounds.budget.amount} labels but "
-                f"{budget.amount} were asked for; pass budget={bounds.budget.amount}, or build "
-                f"one for {budget.amount}"
-            )
 
     @ordinary_arithmetic()
     def parameter_box(self, *, budget: float | Budget | None = None) -> ParameterBox:
@@ -290,14 +259,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         ParameterBox
         """
         fitted = self._current()
-        return self._parameter_box(fitted, self._budget(fitted, budget))
-
-    @staticmethod
-    def _parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
-        learner, names = fitted.linear_learner, fitted.names
-        names += ("mean prediction",) * (learner.n_parameters - len(names))
-        values = fitted.parameters(learner.n_parameters)
-        return ParameterBox.build(fitted.engine, budget, values, names)
+        return parameter_box(fitted, self._budget(fitted, budget))
 
     @ordinary_arithmetic()
     def sandwich(
@@ -322,17 +284,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         fitted = self._current()
         if operator.index(max_anchors) < 0:
             raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
-        return self._sandwich(fitted, self._budget(fitted, budget), int(max_anchors))
-
-    def _sandwich(self, fitted: Fitted, budget: Budget, max_anchors: int) -> Sandwich:
-        learner = fitted.linear_learner
-        if "anchors" not in learner.capabilities:
-            raise InputError(
-                "there are fewer training rows than features, so that exact certificates are "
-                "cheaper than any bound: use method='exact'"
-            )
-        made = Sandwich(fitted.engine, budget, max_anchors)
-        return made.choose_anchors(fitted.solution, self._decision(fitted))
+        decision = self._decision(fitted)
+        return sandwich(fitted, decision, self._budget(fitted, budget), int(max_anchors))
 
     def minimum_budget(
         self, X: Any, *, resolve: str | None = None, decision: Decision | None = None

@@ -11,7 +11,7 @@ from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Radius, Threshold
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
-from unswayed.report.findings import BudgetRate, Findings
+from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
 from unswayed.whole_file import whole_file
@@ -20,7 +20,6 @@ from unswayed.words import shorten, show, suggest
 if TYPE_CHECKING:
     from unswayed.certified.question import Question
 
-_MOST_GROUPS = 40
 _LONGEST = 300  # characters of a model in words
 
 
@@ -161,9 +160,9 @@ def _groups(frame: Any, groups: Sequence[str]) -> dict[str, list[str]]:
                 + (suggest(str(name), known) if known else "pass the rows as a frame, table=...")
             )
         found[name] = [show(value) for value in frame[name].to_list()]
-        if len(set(found[name])) > _MOST_GROUPS:
+        if len(set(found[name])) > MOST_GROUPS:
             raise InputError(
                 f"groups: column {shorten(name)!r} has {len(set(found[name])):,} different values, "
-                f"too many to compare; name a column with at most {_MOST_GROUPS}"
+                f"too many to compare; name a column with at most {MOST_GROUPS}"
             )
     return found

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit.findings import findings_of
+from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import save_certificates
 from unswayed.audit.request import parse_share
-from unswayed.audit.study import Study, open_study
+from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point, tradeoff
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import save_certificates
-from unswayed.audit.study import Study, open_study
+from unswayed.audit.study import Study
 from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from unswayed.audit.study import Study, open_study
+from unswayed.audit.opening import open_study
+from unswayed.audit.study import Study
 from unswayed.certificates import Verdict, Witness
 from unswayed.cli.options import (
     MODEL,

@@ -9,6 +9,9 @@ import numpy as np
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.certificates import CertificateSet, Witness
 
+MOST_GROUPS = 40
+"""Groups of one column that can still be compared."""
+
 
 class ShownRows(Protocol):
     """Rows as people see them."""

@@ -1,0 +1,272 @@
+"""From files to a study: rows are read, split and encoded, alpha is chosen, a model fitted."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed._typing import BoolArray, IntArray
+from unswayed.audit.columns import Columns, is_number, is_text
+from unswayed.audit.expression import select
+from unswayed.audit.files import read_table
+from unswayed.audit.penalty import AlphaChoice, choose_alpha, ridge, set_aside, split_rows
+from unswayed.audit.progress import Progress, Silent
+from unswayed.audit.request import Request
+from unswayed.audit.study import Rows, Study
+from unswayed.audit.target import Target
+from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.report.findings import MOST_GROUPS
+from unswayed.words import shorten, show, suggest
+
+_HELD_OUT = 0.1  # of the rows, where it is not asked for
+MOST_HELD_OUT = 10_000
+"""Rows held out at most where the share is not asked for: more say little more."""
+
+
+def open_study(
+    request: Request, progress: Progress | None = None, *, need_test: bool = True
+) -> Study:
+    """Read the files, split the rows, fit the model.
+
+    Parameters
+    ----------
+    request : Request
+    progress : Progress, optional
+    need_test : bool
+        Without, every row is a training row and there are no test rows (for coefficients).
+    """
+    progress = progress or Silent()
+    return _Opening(request, progress, need_test).study()
+
+
+class _Opening:
+    """The steps from files to a fitted model."""
+
+    def __init__(self, request: Request, progress: Progress, need_test: bool) -> None:
+        self.request = request
+        self.progress = progress
+        self.need_test = need_test
+        self.notes: list[str] = []
+
+    def study(self) -> Study:
+        request = self.request
+        train, train_numbers = self._load(request.train)
+        names = self._feature_names(train)
+        if request.test is not None and self.need_test:
+            test, test_numbers = self._load(request.test, names, train.schema)
+        else:
+            stay, out = self._split(train.num_rows)
+            test, test_numbers = train.take(pa.array(out)), train_numbers[out]
+            train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
+        aside = None
+        if request.alpha is None and request.validation is not None:
+            aside, _ = self._load(request.validation, names, train.schema)
+            _need((request.label,), aside, f"--validation {request.validation}")
+        elif request.alpha is None:
+            stay, out = set_aside(train.num_rows, request.seed)
+            aside = train.take(pa.array(out))
+            train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
+        target = Target.of(request.label, train.column(request.label), request.task)
+        self._check_bias(target)
+        columns = Columns.of(train, names, request.categorical)
+        training = Rows(
+            train, train_numbers, columns.matrix(train), target.encode(train.column(request.label))
+        )
+        testing = self._test_rows(columns, target, test, test_numbers)
+        movable = self._movable(train)
+        choice = None if aside is None else self._choice(target, columns, training, aside)
+        alpha = request.alpha if choice is None else choice.alpha
+        assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
+        model = self._fit(target, columns, training, movable, alpha)
+        return Study(
+            request, target, columns, training, testing, model, alpha, movable,
+            alpha_choice=choice, notes=self.notes, progress=self.progress,
+        )  # fmt: skip
+
+    def _load(
+        self, path: Any, test_of: list[str] | None = None, like: pa.Schema | None = None
+    ) -> tuple[pa.Table, IntArray]:
+        """Read a file and see to its missing values; returns row numbers from 1 too."""
+        request = self.request
+        # A text stays a text, even where all of this file's happen to look like numbers.
+        texts = [field.name for field in like or () if is_text(field.type)]
+        table = read_table(path, texts)
+        if test_of is None:
+            _need((request.label,), table, "--label")
+            _need(request.categorical, table, "--categorical")
+            _need(request.ignore, table, "--ignore")
+            used = [*self._feature_names(table), request.label]
+        else:
+            missing = [name for name in test_of if name not in table.column_names]
+            if missing:
+                raise InputError(
+                    f"{path} lacks the column {shorten(missing[0])!r} that the model was trained "
+                    f"on; {suggest(missing[0], table.column_names)}"
+                )
+            used = [*test_of, *({request.label} & set(table.column_names))]
+        return self._without_missing(path, table, used)
+
+    def _without_missing(
+        self, path: Any, table: pa.Table, used: list[str]
+    ) -> tuple[pa.Table, IntArray]:
+        request, keep = self.request, np.ones(table.num_rows, dtype=bool)
+        for name in used:
+            column = table.column(name)
+            empty = np.asarray(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)))
+            if pa.types.is_floating(column.type) and np.asarray(pc.is_inf(column)).any():
+                raise InputError(
+                    f"{path}: column {shorten(name)!r} holds infinity; replace it by a number"
+                )
+            if not empty.any():
+                continue
+            impute = request.missing == "impute" and name != request.label
+            if request.missing == "refuse" or (request.missing == "impute" and not impute):
+                first = int(np.flatnonzero(empty)[0]) + 1
+                way = "" if name == request.label else ", --missing impute to fill them in"
+                raise InputError(
+                    f"{path}: column {shorten(name)!r} misses {int(empty.sum()):,} values (first "
+                    f"in row {first:,}); pass --missing drop to leave those rows out{way}"
+                )
+            if request.missing == "drop":
+                keep &= ~empty
+        if not keep.any():
+            raise InputError(f"{path}: every row misses a value; nothing is left to certify")
+        if not keep.all():
+            self.notes.append(f"{int((~keep).sum()):,} rows of {path} miss values and are left out")
+            return table.filter(pa.array(keep)), np.flatnonzero(keep) + 1
+        return table, np.arange(table.num_rows) + 1
+
+    def _feature_names(self, table: pa.Table) -> list[str]:
+        out = {self.request.label, *self.request.ignore}
+        return [name for name in table.column_names if name not in out]
+
+    def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
+        if not self.need_test:
+            return np.arange(n_rows), np.arange(0)
+        wanted = self.request.holdout or _HELD_OUT
+        n_out = int(wanted) if wanted >= 1 else max(1, round(wanted * n_rows))
+        if self.request.holdout is None:
+            n_out = min(n_out, MOST_HELD_OUT)
+        if n_out > n_rows - 2:
+            raise InputError(
+                f"holding out {n_out:,} of {n_rows:,} rows leaves too few to train on; pass a "
+                "smaller --holdout, or test rows with --test"
+            )
+        return split_rows(n_rows, n_out, self.request.seed)
+
+    def _check_bias(self, target: Target) -> None:
+        request = self.request
+        if target.task == "regression":
+            if request.shift is None:
+                raise InputError(
+                    f"the label {shorten(target.label)!r} is a number, so say how far it may be "
+                    "off: pass --shift 2000, or --shift 0:2000 for labels that are too low"
+                )
+            if request.radius is None and self.need_test:
+                raise InputError(
+                    "a predicted number always moves a little, so say how far is too far: pass "
+                    "--radius, for example --radius 2000"
+                )
+        elif request.shift is not None or request.radius is not None:
+            option = "--shift" if request.shift is not None else "--radius"
+            raise InputError(
+                f"{option} is for labels that are numbers, but {shorten(target.label)!r} has the "
+                f"two classes {' and '.join(map(repr, target.class_names))}, which are flipped; "
+                f"leave {option} out, or pass --task regression"
+            )
+
+    def _test_rows(
+        self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
+    ) -> Rows:
+        request, features = self.request, columns.matrix(test)
+        for name, rows in columns.unseen(features).items():
+            first = int(np.flatnonzero(rows)[0])
+            value = show(test.column(name)[first].as_py())
+            where = f"{int(rows.sum()):,} test rows (first {value!r} in row {numbers[first]:,})"
+            if request.test is not None and request.unseen == "refuse":
+                raise InputError(
+                    f"column {shorten(name)!r} has categories in {where} that no training row "
+                    "has; correct them, or pass --unseen ignore to predict from the other columns"
+                )
+            self.notes.append(
+                f"column {shorten(name)!r}: {where} with a category that no training row has are "
+                "predicted from their other columns"
+            )
+        if request.missing != "impute" and np.isnan(features).any():
+            raise InputError("a test row holds NaN; pass --missing drop or --missing impute")
+        has_label = target.label in test.column_names
+        labels = target.encode(test.column(target.label)) if has_label else None
+        _need(request.groups, test, "--groups")
+        for name in request.groups:
+            kinds = len({show(value) for value in test.column(name).to_pylist()})
+            if kinds > MOST_GROUPS:
+                sort = "numbers" if is_number(test.column(name).type) else "values"
+                raise InputError(
+                    f"--groups: column {shorten(name)!r} has {kinds:,} different {sort}, too many "
+                    f"to compare; name a column with at most {MOST_GROUPS}"
+                )
+        return Rows(test, numbers, features, labels)
+
+    def _movable(self, train: pa.Table) -> BoolArray:
+        if self.request.only is None:
+            return np.ones(train.num_rows, dtype=bool)
+        mask = select(self.request.only, train)
+        if not mask.any():
+            raise InputError(
+                f"--only {shorten(self.request.only)!r} selects no training row, so no label "
+                "could be wrong and everything would be robust; check the values it compares with"
+            )
+        return mask
+
+    def _choice(
+        self, target: Target, columns: Columns, training: Rows, aside: pa.Table
+    ) -> AlphaChoice:
+        return choose_alpha(
+            self.request,
+            target.task,
+            columns,
+            training=training.features,
+            aside=(columns.matrix(aside), target.encode(aside.column(target.label))),
+            progress=self.progress,
+        )
+
+    def _fit(
+        self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
+    ) -> Any:
+        from unswayed.certified import METHODS, CertifiedClassifier, CertifiedRegressor
+
+        if self.request.method not in METHODS:
+            raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
+        bias = self.request.bias(None if movable.all() else movable)
+        pipeline = columns.pipeline(ridge(alpha), self.request.missing)
+        model: Any
+        if target.task == "classification":
+            model = CertifiedClassifier(pipeline, bias=bias)
+        else:
+            radius = self.request.radius
+            model = CertifiedRegressor(pipeline, bias=bias, radius=radius)
+        with self._noting():
+            return model.fit(training.features, training.labels)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Turn warnings about precision into notes; others are for developers."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for each in caught:
+            if issubclass(each.category, SolverPrecisionWarning):
+                self.notes.append(str(each.message))
+
+
+def _need(names: tuple[str, ...], table: pa.Table, option: str) -> None:
+    for name in names:
+        if name not in table.column_names:
+            raise InputError(
+                f"{option}: there is no column {shorten(name)!r}; "
+                f"{suggest(name, table.column_names)}"
+            )

@@ -1,0 +1,110 @@
+"""Methods: the certifiers of a fitted model, by name or built beforehand."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from unswayed.budgets import Budget
+from unswayed.certified.fitted import Fitted
+from unswayed.certifiers.parameter_box import ByBox, ParameterBox
+from unswayed.certifiers.protocol import Certifier
+from unswayed.certifiers.sandwich import MAX_ANCHORS, BySandwich, Sandwich
+from unswayed.decisions import Decision
+from unswayed.exceptions import InputError
+
+METHODS = ("auto", "exact", "sandwich", "box")
+Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
+
+
+def check_method(method: Method) -> None:
+    """Raise unless `method` is the name of a method, or a certifier."""
+    if method not in METHODS and not hasattr(method, "bounds"):
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+
+
+def certifier_of(fitted: Fitted, decision: Decision, budget: Budget, method: Method) -> Certifier:
+    """Return the certifier that a method means.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    decision : Decision
+        Where predictions are in doubt: anchors are chosen there.
+    budget : Budget
+    method : str, ParameterBox, Sandwich or Certifier
+
+    Returns
+    -------
+    Certifier
+    """
+    build: dict[str, Callable[[], Method]] = {
+        "exact": lambda: fitted.engine,
+        "auto": lambda: fitted.cascade,
+        "box": lambda: parameter_box(fitted, budget),
+        "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
+    }
+    made = build[method]() if isinstance(method, str) else method
+    if isinstance(made, ParameterBox | Sandwich):
+        _check_origin(fitted, made, budget)
+    if isinstance(made, ParameterBox):
+        return ByBox(made, fitted.linear_learner)
+    if isinstance(made, Sandwich):
+        return BySandwich(made)
+    assert not isinstance(made, str)  # noqa: S101  (tells mypy)
+    return made
+
+
+def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: Budget) -> None:
+    kind = type(bounds).__name__
+    if bounds.fingerprint != fitted.engine.fingerprint:
+        raise InputError(
+            f"this {kind} was built from another model or bias than this one; bounds prove "
+            f"nothing beyond what they were built from: build one from this model"
+        )
+    if bounds.budget != budget:
+        raise InputError(
+            f"this {kind} was built for a budget of {bounds.budget.amount} labels but "
+            f"{budget.amount} were asked for; pass budget={bounds.budget.amount}, or build "
+            f"one for {budget.amount}"
+        )
+
+
+def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
+    """Build the box of all parameters a budget can lead to.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    budget : Budget
+
+    Returns
+    -------
+    ParameterBox
+    """
+    learner, names = fitted.linear_learner, fitted.names
+    names += ("mean prediction",) * (learner.n_parameters - len(names))
+    values = fitted.parameters(learner.n_parameters)
+    return ParameterBox.build(fitted.engine, budget, values, names)
+
+
+def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: int) -> Sandwich:
+    """Build anchors and boxes that bound the range of every row from both sides.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    decision : Decision
+        Where predictions are in doubt: anchors are chosen there.
+    budget : Budget
+    max_anchors : int
+
+    Returns
+    -------
+    Sandwich
+    """
+    if "anchors" not in fitted.linear_learner.capabilities:
+        raise InputError(
+            "there are fewer training rows than features, so that exact certificates are "
+            "cheaper than any bound: use method='exact'"
+        )
+    made = Sandwich(fitted.engine, budget, max_anchors)
+    return made.choose_anchors(fitted.solution, decision)
