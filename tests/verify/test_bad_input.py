@@ -4,12 +4,9 @@ import base64
 import gzip
 import json
 import os
-import subprocess
-import sys
 import zipfile
 import zlib
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,20 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import Ridge
 
+from tests.verify.measured import measured, one_line
 from unswayed import CertifiedRegressor, LabelBias
 from unswayed.cli import main
-
-# The peak of the process itself. ru_maxrss will not do: it begins with the size of the process
-# that started this one, which here is a pytest worker.
-MEASURED = """
-import sys
-from pathlib import Path
-from unswayed.cli import main
-code = main(sys.argv[1:])
-status = Path("/proc/self/status").read_text()
-print(status.partition("VmHWM:")[2].split()[0])
-sys.exit(code)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -113,27 +99,6 @@ LARGE = (
     "millions of fields",
     "four billion rows", "a packed gigabyte",
 )  # fmt: skip
-
-
-def measured(folder, *arguments):
-    """Run verify in a process of its own that says how much memory it took."""
-    if not Path("/proc/self/status").exists():
-        pytest.skip("the memory of a process is read from /proc")
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, "verify", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    *out, size = done.stdout.splitlines()
-    assert int(size) < 900_000  # kB
-    return one_line(done.returncode, out, done.stderr)
-
-
-def one_line(code, out, err):
-    assert code == 2, (out, err)
-    assert not out
-    assert len(err.splitlines()) == 1
-    assert err.startswith("unswayed: error: ")
-    return err
 
 
 @pytest.mark.parametrize("case", CASES)
