@@ -20,8 +20,6 @@ from tests.verify.measured import MOST, measured, run_measured
 from unswayed.certified.certificate_file import SCHEMA
 from unswayed.verify import verify
 
-TODAY = pytest.mark.xfail(strict=True, reason="memory and waiting are not bounded yet")
-
 
 def sha256(matrix):
     """As the docs define it, without a second copy of large arrays."""
@@ -79,7 +77,6 @@ def header(shape, descr="'<f8'"):
 # --- arrays ---------------------------------------------------------------------------------
 
 
-@TODAY
 def test_an_array_of_forty_million_empty_rows_is_not_built(small):
     with zipfile.ZipFile(small / "c.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, shape in (("train", "(40000000, 0)"), ("labels", "(12,)"), ("test", "(3, 2)")):
@@ -99,20 +96,16 @@ def test_an_archive_with_a_million_members_is_not_listed(small):
     assert "is not the .npz file" in measured(small, "c.json", "--data", "c.npz")
 
 
-@TODAY
 def test_a_member_that_unpacks_without_end_is_not_unpacked(small):
-    with zipfile.ZipFile(small / "c.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, shape in (("train", "(12, 2)"), ("labels", "(12,)"), ("test", "(3, 2)")):
-            archive.writestr(f"{name}.npy", header(shape) + bytes(2**30))
-    content = bytearray((small / "c.npz").read_bytes())
-    size = struct.pack("<L", 2**30 + 128)
-    while (at := content.find(size)) >= 0:  # the directory says that they are small
-        content[at : at + 4] = struct.pack("<L", 128 + 8 * 24)
-    (small / "c.npz").write_bytes(content)
-    assert "belongs to other data" in measured(small, "c.json", "--data", "c.npz")
+    with zipfile.ZipFile(small / "c.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("labels.npy", header("(12,)") + bytes(2**30))
+    assert "goes on after its end" in measured(small, "c.json", "--data", "c.npz")
+    content = (small / "c.npz").read_bytes()  # now the directory says that it is small
+    true, said = (struct.pack("<L", 128 + size) for size in (2**30, 96))
+    (small / "c.npz").write_bytes(content.replace(true, said))
+    assert "Bad CRC" in measured(small, "c.json", "--data", "c.npz")
 
 
-@TODAY
 def test_millions_of_labels_without_a_feature_are_refused(tmp_path):
     y, X = np.zeros(15 * 10**6), np.zeros((15 * 10**6, 0))
     save(tmp_path, make_document(y, X, X[:1]), labels=y, train=X, test=X[:1])
@@ -124,29 +117,25 @@ def test_millions_of_labels_without_a_feature_are_refused(tmp_path):
 TRAIN = ("c.json", "--label", "y", "--train")
 
 
-@TODAY
 def test_long_cells_of_a_packed_table_are_not_kept(small):
-    with gzip.open(small / "a.csv.gz", "wb", compresslevel=9) as file:
-        file.write(b"a,b,y\n")
-        for row in range(300):
-            file.write(b"%d" % (row % 10) * (8 * 2**20 - 8) + b",1,2\n")
+    rows = [gzip.compress(b"%d" % row * (8 * 2**20 - 8) + b",1,2\n") for row in range(10)]
+    (small / "a.csv.gz").write_bytes(gzip.compress(b"a,b,y\n") + b"".join(rows * 30))
     assert (small / "a.csv.gz").stat().st_size < 3 * 10**6
     assert "a.csv.gz" in measured(small, *TRAIN, "a.csv.gz")
 
 
-@TODAY
 def test_a_row_of_many_long_cells_over_many_lines_is_not_read(small):
-    names = ",".join(f"c{column}" for column in range(400))
-    cell = b'"' + (b"x" * 2**20 + b"\n") * 6 + b'"'
-    with gzip.open(small / "a.csv.gz", "wb") as file:
-        file.write(names.encode() + b"\n" + b",".join([cell] * 400) + b"\n")
-    assert "a.csv.gz" in measured(small, *TRAIN, "a.csv.gz")
+    cell = gzip.compress(b'"' + (b"x" * 2**20 + b"\n") * 6 + b'",')
+    (small / "a.csv.gz").write_bytes(gzip.compress(b"a,b,y\n") + cell * 400)
+    assert "a row has more than" in measured(small, *TRAIN, "a.csv.gz")
 
 
-@TODAY
 def test_a_text_of_half_a_gigabyte_in_a_parquet_file_is_not_read(small):
     columns = {"a": pa.array(["x" * 2**29]), "b": [1.0], "y": [1.0]}
-    pq.write_table(pa.table(columns), small / "a.parquet", compression="zstd")
+    pq.write_table(
+        pa.table(columns), small / "a.parquet", compression="zstd", use_dictionary=False,
+        write_statistics=False,
+    )  # fmt: skip
     assert (small / "a.parquet").stat().st_size < 10**6
     assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
 
@@ -161,7 +150,6 @@ def varint(number):
     return overlong(number, max(1, -(-(2 * number).bit_length() // 7)))
 
 
-@TODAY
 def test_a_parquet_footer_that_lies_about_sizes_is_not_believed(small):
     columns = {"a": pa.array(["x" * 2**29]), "b": [1.0], "y": [1.0]}
     path = small / "a.parquet"
@@ -178,7 +166,6 @@ def test_a_parquet_footer_that_lies_about_sizes_is_not_believed(small):
     assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
 
 
-@TODAY
 def test_one_long_text_for_many_rows_is_not_repeated(small):
     texts = pa.DictionaryArray.from_arrays(np.zeros(1000, np.int32), ["x" * (24 * 2**20)])
     table = pa.table({"a": texts, "b": [1.0] * 1000, "y": [1.0] * 1000})
@@ -186,7 +173,6 @@ def test_one_long_text_for_many_rows_is_not_repeated(small):
     assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
 
 
-@TODAY
 def test_texts_that_repeat_the_text_before_them_are_not_unrolled(small):
     texts = pa.array(["x" * (4 * 2**20) + str(row) for row in range(64)])
     table = pa.table({"a": texts, "b": [1.0] * 64, "y": [1.0] * 64})
@@ -197,7 +183,6 @@ def test_texts_that_repeat_the_text_before_them_are_not_unrolled(small):
     assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
 
 
-@TODAY
 def test_a_cell_that_is_a_list_of_a_hundred_million_zeros_is_not_read(small):
     zeros = pa.array(np.zeros(10**8))
     lists = pa.ListArray.from_arrays(pa.array([0, 10**8], pa.int32()), zeros)
@@ -210,6 +195,36 @@ def test_a_parquet_footer_of_many_columns_is_not_read(small):
     names = [f"column {at}" for at in range(60_000)]
     table = pa.Table.from_arrays(arrays, names=names)
     pq.write_table(table, small / "a.parquet")
+    assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
+
+
+def test_a_parquet_footer_of_many_small_structures_takes_bounded_memory(small):
+    """As long as a footer may be, and of the shortest descriptions of columns there are."""
+    chunk, n_chunks, n_groups = b"\x26\x00\x00", 10_000, 34
+    columns = b"\x19\xfc" + varint(n_chunks // 2) + chunk * n_chunks
+    group = columns + b"\x16\x00\x16\x00\x00"
+    root = b"\x48\x01r\x15\x02\x00"
+    leaf = b"\x15\x0a\x38\x01a\x00"
+    footer = b"\x15\x02\x19\x2c" + root + leaf + b"\x16\x00\x19\xfc" + varint(n_groups // 2)
+    footer += group * n_groups + b"\x00"
+    size = struct.pack("<L", len(footer))
+    assert 10**6 < len(footer) < 2**20
+    (small / "a.parquet").write_bytes(b"PAR1" + footer + size + b"PAR1")
+    assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
+
+
+def test_a_page_that_lies_about_its_size_is_not_read(small):
+    """Without compression, what counts is how long it is and not how long it says it will be."""
+    path = small / "a.parquet"
+    columns = {"a": pa.array(["x" * 2**29]), "b": [1.0], "y": [1.0]}
+    options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(pa.table(columns), path, **options)
+    with path.open("r+b") as file:
+        start = file.read(100)
+        size = varint(2**29 + 4 + 6)  # of the text, its length, and the levels
+        assert start.count(size) == 2  # after decompression, and before
+        file.seek(start.index(size))
+        file.write(overlong(100, len(size)))
     assert "a.parquet" in measured(small, *TRAIN, "a.parquet")
 
 
@@ -233,9 +248,9 @@ def test_a_table_of_other_columns_is_read_past_them(small):
 JSON = {
     "a long text of wide characters": '{"unswayed":"' + "a" * (60 * 2**20) + '\U0001f600"}',
     "a long text with one escape": '{"unswayed":"' + "a" * (60 * 2**20) + '\\ud83d\\ude00"}',
-    "millions of claims": '{"claims":[' + '{"row":1},' * (16 * 10**5) + "1]}",
-    "millions of empty lists": "[" + "[[[]]]," * (12 * 10**5) + "1]",
-    "millions of texts": "[" + ",".join(f'"é{at}"' for at in range(49 * 10**5)) + "]",
+    "millions of claims": '{"claims":[' + '{"row":1},' * (14 * 10**5) + "1]}",
+    "millions of empty lists": "[" + "[[[]]]," * (7 * 10**5) + "1]",
+    "millions of texts": "[" + ",".join(f'"a{at}"' for at in range(29 * 10**5)) + "]",
 }
 
 
@@ -245,19 +260,33 @@ def test_a_certificate_of_the_largest_size_takes_bounded_memory(small, case):
     measured(small, "c.json", "--data", "c.npz")
 
 
-@TODAY
 def test_as_many_claims_as_are_read_take_bounded_memory(tmp_path):
     n_tests = 900_000
     y, X, tests = np.arange(4.0), np.arange(8.0).reshape(4, 2), np.zeros((n_tests, 2))
-    tests[:, 0] = np.arange(n_tests)
+    tests[:, 0] = np.arange(n_tests) % 20_000
     save(tmp_path, make_document(y, X, tests), labels=y, train=X, test=tests)
     code, out, err, size = run_measured(tmp_path, "c.json", "--data", "c.npz")
     assert size < MOST
     assert code in (2, 3), (out, err)
 
 
+def test_a_recipe_of_as_many_features_as_are_read_takes_bounded_memory(tmp_path):
+    width = 400_000
+    labels, rows = np.array([0.0, 1.0, 0.0]), np.zeros((3, width))
+    rows[:, 5] = 1
+    document = make_document(labels, rows, rows[:1])
+    features = [{"column": "a", "equals": str(at)} for at in range(width)]
+    document["recipe"] = {"label": "y", "features": features, "train": [0, 1, 2], "test": [0],
+                          "test_file": "train"}  # fmt: skip
+    save(tmp_path, document)
+    (tmp_path / "a.csv").write_text("a,y\n5,0\n5,1\n5,0\n")
+    code, out, err, size = run_measured(tmp_path, "c.json", "--train", "a.csv")
+    assert size < MOST
+    assert code in (2, 3), (out, err)
+
+
 def test_witnesses_of_all_labels_take_bounded_memory(tmp_path):
-    n_rows = 10**6
+    n_rows = 4 * 10**5
     y, X = np.zeros(n_rows), np.zeros((n_rows, 1))
     every = packed(np.ones(n_rows, "<u4"))
     claim = {"row": 0, "verdict": "not-robust", "witness": {"up": every, "down": every}}
@@ -278,7 +307,6 @@ def wild(rng, *shape):
     return rng.normal(size=shape) * 2.0 ** rng.integers(-1000, 1000, shape)
 
 
-@TODAY
 def test_features_whose_exact_numbers_would_fill_the_memory_are_refused(tmp_path):
     rng = np.random.default_rng(0)
     X, y = wild(rng, 5000, 250), rng.normal(size=5000)
@@ -286,17 +314,15 @@ def test_features_whose_exact_numbers_would_fill_the_memory_are_refused(tmp_path
     assert "memory" in measured(tmp_path, "c.json", "--data", "c.npz")
 
 
-@TODAY
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_equations_whose_solution_would_fill_the_memory_are_refused(tmp_path, alpha):
+@pytest.mark.parametrize(("alpha", "shape"), [(0.0, (8, 60_000)), (1.0, (100, 90))])
+def test_equations_whose_solution_would_fill_the_memory_are_refused(tmp_path, alpha, shape):
     rng = np.random.default_rng(1)
-    X, y = wild(rng, 100, 90), rng.normal(size=100)
+    X, y = wild(rng, *shape), rng.normal(size=shape[0])
     model = {"kind": "ridge", "alpha": alpha, "intercept": False}
     save(tmp_path, make_document(y, X, X[:2], model=model), labels=y, train=X, test=X[:2])
     assert "memory" in measured(tmp_path, "c.json", "--data", "c.npz")
 
 
-@TODAY
 def test_a_kernel_whose_inverse_would_fill_the_memory_is_refused(tmp_path):
     rng = np.random.default_rng(2)
     K, y = wild(rng, 150, 150), rng.normal(size=150)
@@ -305,12 +331,11 @@ def test_a_kernel_whose_inverse_would_fill_the_memory_is_refused(tmp_path):
     assert "memory" in measured(tmp_path, "c.json", "--data", "c.npz")
 
 
-@TODAY
 def test_intervals_of_their_own_for_many_rows_take_bounded_memory(tmp_path):
     rng = np.random.default_rng(3)
-    n_rows = 10**6
+    n_rows = 5 * 10**5
     y, X = rng.normal(size=n_rows), rng.normal(size=(n_rows, 1))
-    bias = {"lower": packed(-rng.random(n_rows)), "upper": packed(wild(rng, n_rows) ** 2 % 1e300),
+    bias = {"lower": packed(-rng.random(n_rows)), "upper": packed(abs(wild(rng, n_rows))),
             "budget": 1}  # fmt: skip
     model = {
         "kind": "ridge",
@@ -339,7 +364,6 @@ except CertificateError as error:
 """
 
 
-@TODAY
 @pytest.mark.parametrize("option", ["", "train", "data"])
 def test_verify_in_python_waits_for_no_pipe(small, option):
     os.mkfifo(small / "pipe")

@@ -13,9 +13,6 @@ from tests.verify.test_mathematics import sha256
 from unswayed.cli import main
 from unswayed.verify import CertificateError, verify
 
-TODAY = pytest.mark.xfail(strict=True, reason="the question does not say it yet")
-
-
 # --- files to alter -------------------------------------------------------------------------
 
 
@@ -84,7 +81,7 @@ class Files(Asked):
                 same = cells.isna() if each["equals"] is None else cells == each["equals"]
                 columns.append(same.to_numpy(float))
             else:
-                cells = cells.astype(float).fillna(each.get("missing", np.nan))
+                cells = pd.to_numeric(cells, errors="coerce").fillna(each.get("missing", np.nan))
                 columns.append(((cells - each["mean"]) / each["scale"]).to_numpy())
         return np.stack(columns, axis=1)
 
@@ -169,9 +166,13 @@ def model_mutations(document):
     model, size = document["model"], document["data"]["train_rows"]
     if model["kind"] == "smoother":
         return
-    yield "kind", lambda d: d["model"].update(kind="kernel-ridge")
+    other = {"kind": "ridge", "intercept": False}
+    if model["kind"] == "ridge":
+        other = {"kind": "kernel-ridge", "intercept": None}
+    yield "kind", lambda d: d["model"].update(other)
     for alpha in (0, np.nextafter(model["alpha"], 9e9), 1e9, 1e-300, 1e300):
-        yield f"alpha {alpha}", lambda d, a=alpha: d["model"].update(alpha=float(a))
+        if alpha != model["alpha"]:
+            yield f"alpha {alpha}", lambda d, a=alpha: d["model"].update(alpha=float(a))
     if model["kind"] == "ridge":
         yield "intercept", lambda d: d["model"].update(intercept=not d["model"]["intercept"])
     rng = np.random.default_rng(0)
@@ -332,9 +333,8 @@ def in_words(question):
     ]
 
 
-@TODAY
 def test_whatever_changes_what_is_proven_changes_the_question(bases):
-    altered = accepted = 0
+    altered, accepted, alike = 0, 0, []
     for kind, base in bases.items():
         honest = base.copy().ask()
         for what, other in mutated(base):
@@ -344,9 +344,11 @@ def test_whatever_changes_what_is_proven_changes_the_question(bases):
             except CertificateError:
                 continue
             accepted += 1
-            assert question != honest, (kind, what)
-            if not what.endswith(ONLY_BY_HASH):
-                assert in_words(question) != in_words(honest), (kind, what, honest)
+            if what.endswith(ONLY_BY_HASH):
+                assert question != honest
+            elif in_words(question) == in_words(honest):
+                alike.append((kind, what))
+    assert not alike
     assert altered > 500
     assert accepted > 400
 
@@ -364,7 +366,6 @@ def asked(base, **changes):
     return other.ask()
 
 
-@TODAY
 def test_constant_weights_are_said_as_the_alpha_they_amount_to(bases):
     base = bases["classification"]
     assert "unweighted" in asked(base)
@@ -372,12 +373,10 @@ def test_constant_weights_are_said_as_the_alpha_they_amount_to(bases):
     question = asked(base, model={"weights": 0.5})
     assert "unweighted" not in question
     assert "each row has weight 0.5, which is the same as alpha 2.0 without weights" in question
-    assert "alpha 1000000" in asked(base, model={"weights": 1e-300, "alpha": 1e-290}) or (
-        "alpha 1.0e+10" in asked(base, model={"weights": 1e-300, "alpha": 1e-290})
-    )
+    tiny = asked(base, model={"weights": 1e-300, "alpha": 1e-290})
+    assert "the same as alpha about 1E+10 without weights" in tiny
 
 
-@TODAY
 @pytest.mark.parametrize("jitter", [0.0, 1e-9])
 def test_weights_of_one_value_per_class_are_said_to_be_so(bases, jitter):
     base = bases["classification"]
@@ -391,7 +390,16 @@ def test_weights_of_one_value_per_class_are_said_to_be_so(bases, jitter):
     assert "one value per class" not in other
 
 
-@TODAY
+def test_weights_that_follow_numbers_are_said_to_do_so(bases):
+    base = bases["regression"]
+    labels = base.arrays["labels"]
+    for weights in (np.exp(labels), np.where(labels > 0, 1.0, 2.0), -labels + 10):
+        assert "follow the labels" in asked(base, model={"weights": pack(weights.tolist(), "d")})
+    rng = np.random.default_rng(0)
+    question = asked(base, model={"weights": pack(rng.random(len(labels)).tolist(), "d")})
+    assert "follow the labels" not in question
+
+
 def test_intervals_of_several_scales_are_not_in_plain_words(bases):
     base = bases["regression"]
     size = base.document["data"]["train_rows"]
@@ -405,7 +413,6 @@ def test_intervals_of_several_scales_are_not_in_plain_words(bases):
     assert "not in plain words" not in asked(base)
 
 
-@TODAY
 @pytest.mark.parametrize("name", ["hired", "Hired", "hired ", "ｈｉｒｅｄ"])
 @pytest.mark.parametrize("how", [{"equals": "yes"}, {"equals": None}])
 def test_a_recipe_may_not_read_the_label(tables, tmp_path, name, how):
@@ -418,7 +425,6 @@ def test_a_recipe_may_not_read_the_label(tables, tmp_path, name, how):
         base.ask()
 
 
-@TODAY
 def test_a_column_that_says_what_the_label_says_is_named(tables, bases, tmp_path):
     base = tables["held out"].copy()
     base.folder = tmp_path
@@ -427,6 +433,17 @@ def test_a_column_that_says_what_the_label_says_is_named(tables, bases, tmp_path
     base.document["recipe"]["features"].append({"column": "outcome", "equals": "in"})
     assert "says in every training row what the label says" in base.ask()
     assert "says in every training row what the label says" not in asked(bases["classification"])
+
+
+def test_a_category_beyond_those_that_are_listed_changes_the_words(tables, tmp_path):
+    questions = set()
+    for last in ("Oslo", "Rome"):
+        base = tables["held out"].copy()
+        base.folder = tmp_path
+        for name in (*map(str, range(60)), last):
+            base.document["recipe"]["features"].append({"column": "city", "equals": name})
+        questions.add("\n".join(in_words(base.ask())))
+    assert len(questions) == 2
 
 
 def claims_of(base, **changes):
@@ -439,7 +456,6 @@ def claims_of(base, **changes):
     return main(["verify", str(path), *arguments]), verify(path, **sources)
 
 
-@TODAY
 def test_a_file_that_proves_nothing_has_its_own_exit_code(bases, capsys):
     base = bases["classification"]
     code, report = claims_of(base)
@@ -455,7 +471,6 @@ def test_a_file_that_proves_nothing_has_its_own_exit_code(bases, capsys):
     assert claims_of(base, claims=nothing)[0] == 1
 
 
-@TODAY
 def test_a_file_without_claims_proves_nothing(bases):
     base = bases["classification"].copy()
     base.arrays["test"] = base.arrays["test"][:0]
@@ -463,7 +478,6 @@ def test_a_file_without_claims_proves_nothing(bases):
     assert claims_of(base)[0] == 3
 
 
-@TODAY
 def test_what_was_taken_on_trust_is_said_without_control_characters(bases):
     base = bases["weighted"]
     question = asked(base, trusted=["sample_weight", "\x1b[2J\u202e"])
@@ -475,19 +489,16 @@ def test_what_was_taken_on_trust_is_said_without_control_characters(bases):
             asked(base, trusted=wrong)
 
 
-@TODAY
 def test_a_file_of_the_first_schema_is_to_be_written_again(bases):
     with pytest.raises(CertificateError, match=r"has schema 1, .* write it again"):
         asked(bases["classification"], schema=1)
 
 
-@TODAY
 def test_where_no_label_can_change_robust_means_nothing(bases):
     for bias in ({"budget": 0}, {"lower": 0.0, "upper": 0.0}):
         assert "holds trivially" in asked(bases["classification"], bias=bias)
 
 
-@TODAY
 def test_names_and_texts_of_a_file_cannot_forge_lines(tables, tmp_path):
     base = tables["held out"].copy()
     base.folder = tmp_path

@@ -43,6 +43,7 @@ class Question:
     resolve: bool  # in rational arithmetic, what rounding leaves open
     rule: dict[str, Any]  # what must stay: the task, and its threshold or radius
     _settled: dict[int, ExactRow] = field(default_factory=dict)
+    trusted: tuple[str, ...] = ()  # what the caller vouched for, by name
 
     # --- rational arithmetic --------------------------------------------------------------
 

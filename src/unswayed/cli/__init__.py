@@ -37,7 +37,8 @@ Options:
 Example:
   unswayed certify people.csv --label hired --budget 1% --groups gender --report report.html
 
-Exit codes: 0 fine, 1 a rate below --fail-under or a false certificate, 2 bad input.
+Exit codes: 0 fine, 1 a rate below --fail-under or a false certificate, 2 bad input,
+3 a certificate file that proves nothing.
 """
 
 
