@@ -82,6 +82,17 @@ def test_sparse_and_dense_rows_have_one_hash(tmp_path):
     assert hashes[0] == hashes[1] == hashes[2]
 
 
+def test_what_the_caller_vouched_for_is_written_only_if_there_is_something(tmp_path):
+    X, y = np.arange(6.0)[:, None], [0, 0, 1, 0, 1, 1]
+    certs = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y).certify(X)
+    path, data = tmp_path / "c.json", tmp_path / "c.npz"
+    certs.save(path, data=data)
+    assert "trusted" not in json.loads(path.read_text())
+    replace(certs, source=replace(certs.source, trusted=("sample_weight",))).save(path, data=data)
+    assert json.loads(path.read_text())["trusted"] == ["sample_weight"]
+    assert "whoever wrote the file: 'sample_weight'" in verify(path, data=data).question
+
+
 def test_certificates_without_a_model_cannot_be_saved(tmp_path):
     model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit([[0], [1]], [0, 1])
     with pytest.raises(InputError, match="carry no model"):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.strategies import problems
 from tests.verify import exact
 from tests.verify.files import pack
+from unswayed.certified.certificate_file import SCHEMA
 from unswayed.verify import verify
 
 
@@ -45,7 +46,7 @@ def make_document(problem, rule, weights):
     if problem.sample_weight is not None:
         model["weights"] = pack_doubles(problem.sample_weight)
     return {
-        "schema": 1, "unswayed": "", "question": rule, "model": model, "claims": claims,
+        "schema": SCHEMA, "unswayed": "", "question": rule, "model": model, "claims": claims,
         "bias": {
             "lower": pack_doubles(problem.lower), "upper": pack_doubles(problem.upper),
             "budget": problem.budget,

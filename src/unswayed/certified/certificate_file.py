@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
 
-SCHEMA = 1
+SCHEMA = 2
 _LONGEST_LIST = 50  # longer lists of row numbers are packed
 _BLOCK = 2**20  # numbers hashed at a time
 _MOST_BYTES = 2**31  # of features written beside a certificate file
@@ -103,7 +103,7 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
             "budget": bias.budget.sized(parts[0].budget).document(len(bias.lower)),
         },
         "data": _data(parts) | _classes(question, classes),
-    }
+    } | ({"trusted": list(question.trusted)} if question.trusted else {})
 
 
 def _question(certificates: CertificateSet) -> "Question":
@@ -212,7 +212,7 @@ def _witness(question: "Question", row: int, budget: Budget) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _packed(values: Any) -> str:

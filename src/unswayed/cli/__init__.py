@@ -38,7 +38,7 @@ Example:
   unswayed certify people.csv --label hired --budget 1% --groups gender --report report.html
 
 Exit codes: 0 fine, 1 a rate below --fail-under or a false certificate, 2 bad input,
-70 out of memory or a bug in the program.
+3 a certificate file that proves nothing, 70 out of memory or a bug in the program.
 """
 
 

@@ -22,7 +22,10 @@ class Terminal:
     def __init__(self, options: OutputOptions | None) -> None:
         options = options or OutputOptions()
         self.quiet, self.json = options.quiet, options.json
-        self.out = Console(highlight=False, soft_wrap=False, quiet=options.quiet or options.json)
+        # emoji=False: ":heart:" is what a file may well hold, and it stays what it is.
+        self.out = Console(
+            highlight=False, soft_wrap=False, emoji=False, quiet=options.quiet or options.json
+        )
         self.error = Console(stderr=True, highlight=False)
 
     def say(self, text: str = "", style: str | None = None) -> None:

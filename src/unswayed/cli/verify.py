@@ -14,6 +14,7 @@ from unswayed.verify import CertificateError, Report, schema_text
 from unswayed.verify import verify as check
 
 _LINES = 40
+_PROVEN, _FALSE, _NOTHING = 0, 1, 3  # exit codes; 2 is bad input
 
 
 def verify(
@@ -30,8 +31,9 @@ def verify(
     """Check a certificate file without trusting the program that wrote it.
 
     Every claim is proven again from the data, in exact arithmetic and by code that shares nothing
-    with what made it. Exit codes: 0 all is proven, 1 some claim is false, 2 the file is damaged
-    or belongs to other data.
+    with what made it. The question that was proven is printed in full: read it. Exit codes: 0 every
+    verdict is proven, 1 some claim is false, 2 the file is damaged or belongs to other data, 3
+    nothing is proven because no claim has a verdict.
 
     Example: unswayed verify c.json --train people.csv
 
@@ -53,9 +55,6 @@ def verify(
         return 0
     if certificates is None:
         raise InputError("name the certificate file, for example unswayed verify c.json")
-    for path in filter(None, (certificates, train, test, data)):
-        if path.exists() and not path.is_file():  # a pipe or a device need not end
-            raise InputError(f"{path} is not a file")
     terminal = Terminal(output)
     try:
         report = check(
@@ -65,16 +64,23 @@ def verify(
         raise InputError(str(error)) from None
     _show(terminal, report)
     terminal.answer(asdict(report))
-    return 1 if report.rejected else 0
+    if report.rejected:
+        return _FALSE
+    return _PROVEN if report.proven else _NOTHING
 
 
 def _show(terminal: Terminal, report: Report) -> None:
-    terminal.say(report.question)
+    for line in report.question.splitlines():
+        terminal.say(line)
     terminal.say(
         f"{report.proven:,} claims proven, {len(report.rejected):,} rejected, "
         f"{report.undecided:,} without a verdict",
         style="bold",
     )
+    if report.proven:
+        terminal.say(f"proven: {report.robust:,} robust, {report.not_robust:,} not robust")
+    elif not report.rejected:
+        terminal.say("nothing is proven: no claim has a verdict", style="bold")
     for row, reason in list(report.rejected.items())[:_LINES]:
         terminal.say(f"claim {row}: {reason}")
     if len(report.rejected) > _LINES:

@@ -1,29 +1,54 @@
 """What is true of a row, and whether the certificate says so."""
 
 import math
+from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from reprlib import repr as shown
 from typing import Any
 
 from unswayed.verify.data import Data, load
-from unswayed.verify.document import CertificateError, read, row_numbers, vector
-from unswayed.verify.influence import MODELS, Track, common_power, dot, whole
+from unswayed.verify.document import read, row_numbers, vector
+from unswayed.verify.influence import (
+    MODELS,
+    Track,
+    bits,
+    bits_of_doubles,
+    common_power,
+    dot,
+    whole,
+)
+from unswayed.verify.limits import CertificateError, Room
+from unswayed.verify.question import Bias, in_words
 
 File = str | Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of the claims. An undecided one has no verdict; what else it says is true."""
+    """What came of the claims. An undecided one has no verdict; what else it says is true.
+
+    Attributes
+    ----------
+    question : str
+        What was asked, in full: several lines.
+    proven : int
+        Claims of a verdict that hold, `robust` and `not_robust` together.
+    undecided : int
+        Claims without a verdict.
+    rejected : dict
+        For each claim that is false or not proven, by its row, why.
+    """
 
     question: str
     proven: int
+    robust: int
+    not_robust: int
     undecided: int
-    rejected: dict[int, str]  # row: why
+    rejected: dict[int, str]
 
 
 def verify(
@@ -44,26 +69,60 @@ def verify(
     track : callable
         Takes steps, what they do and how many they are; yields them and can tell how far it is.
 
+    Returns
+    -------
+    Report
+        The question, and what came of the claims.
+
     Raises
     ------
     CertificateError
-        If the file is malformed or belongs to other data.
+        If the file is malformed, belongs to other data, or is too large to be checked.
     """
     paths = [Path(each) if each else None for each in (train, test, data)]
+    for path in (Path(certificate), *paths):
+        if path is not None and path.exists() and not path.is_file():
+            raise CertificateError(f"{path} is not a file")  # a pipe or a device need not end
     document = read(Path(certificate))
-    judge = _Judge(document, load(document, label, *paths), track)
+    found = load(document, label, *paths)
+    bias = _read_bias(document, len(found.labels))
+    question = in_words(document, found, bias)
+    judge = _Judge(document, found, bias, track)
     alike = defaultdict(list)  # claims about equal test rows
     for claim in document["claims"]:
         alike[judge.subject(claim["row"])].append(claim)
     rejected: dict[int, str] = {}
-    for subject, claims in track(alike.items(), "proving", len(alike)):
-        truth = judge.truth(subject)
+    for claims in track(alike.values(), "proving", len(alike)):
+        truth = judge.truth(claims[0]["row"])
         for claim in claims:
             if reasons := "; ".join(judge.objections(claim, truth)):
                 rejected[claim["row"]] = reasons
-    true = [claim["verdict"] for claim in document["claims"] if claim["row"] not in rejected]
-    undecided = true.count("undecided")
-    return Report(judge.question, len(true) - undecided, undecided, dict(sorted(rejected.items())))
+    verdicts = Counter(
+        claim["verdict"] for claim in document["claims"] if claim["row"] not in rejected
+    )
+    return Report(
+        question,
+        proven=verdicts["robust"] + verdicts["not-robust"],
+        robust=verdicts["robust"],
+        not_robust=verdicts["not-robust"],
+        undecided=verdicts["undecided"],
+        rejected=dict(sorted(rejected.items())),
+    )
+
+
+def _read_bias(document: dict[str, Any], n_rows: int) -> Bias:
+    given, model = document["bias"], document["model"]
+    bias = Bias(
+        lower=vector(given["lower"], n_rows, "bias.lower"),
+        upper=vector(given["upper"], n_rows, "bias.upper"),
+        weights=vector(model.get("weights", 1), n_rows, "model.weights"),
+        budget=given["budget"],
+    )
+    if max(bias.lower) > 0 or min(bias.upper) < 0:
+        raise CertificateError("lower <= 0 <= upper must hold for every label")
+    if min(bias.weights) < 0 or not any(bias.weights):
+        raise CertificateError("weights >= 0, not all of them 0, must hold")
+    return bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,46 +168,59 @@ Truth = tuple[_Row, int, int, float]  # lowest and highest score, and how many l
 class _Judge:
     """The question of a certificate, in integers."""
 
-    def __init__(self, document: dict[str, Any], data: Data, track: Track) -> None:
-        question, bias, model = (document[key] for key in ("question", "bias", "model"))
-        train, labels, self.tests = data
-        size, self.task, self.budget = len(labels), question["task"], bias["budget"]
-        lower, upper = (vector(bias[end], size, f"bias.{end}") for end in ("lower", "upper"))
-        weights = vector(model.get("weights", 1), size, "model.weights")
-        if max(lower) > 0 or min(upper) < 0 or min(weights) < 0 or not any(weights):
-            raise CertificateError("lower <= 0 <= upper and weights >= 0, not all 0, must hold")
-        self.model = MODELS[model["kind"]](train, model, weights, self.tests, track)
-        mark = question.get("threshold", question.get("radius", 0))
-        self.power = common_power((mark, *labels, *lower, *upper))
-        self.mark = whole([mark], self.power)[0]
-        self.lower, self.upper = whole(lower, self.power), whole(upper, self.power)
-        self.labels = [0] * (1 + max(self.model.place))  # summed up by place
-        for place, label in zip(self.model.place, whole(labels, self.power), strict=True):
-            self.labels[place] += label
-        # Rows of one place and one interval move a score alike: how many there are of each.
-        self.alike = Counter(zip(self.model.place, self.lower, self.upper, strict=True))
-        movable = sum(map(any, zip(lower, upper, strict=True)))
-        name = document.get("recipe", {"label": "y"})["label"]
-        facts = (f"{key} {value}" for key, value in (question | model).items() if key != "weights")
-        self.question = (
-            f"{', '.join(facts)}, {'un' * (len({*weights}) == 1)}weighted; {movable:,} of {size:,} "
-            f"labels {shown(name)} ({min(labels):g} to {max(labels):g}) may be off by "
-            f"{min(lower):g} to {max(upper):g}, at most {self.budget:,} at once"
+    def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
+        rule, model = document["question"], document["model"]
+        self.task, self.budget, self.tests = rule["task"], bias.budget, data.tests
+        self.room = Room()
+        self.model = MODELS[model["kind"]](
+            data.train, model, bias.weights, data.tests, self.room, track
         )
+        mark = rule.get("threshold", rule.get("radius", 0))
+        self.power = common_power(chain((mark,), data.labels, bias.lower, bias.upper))
+        self.mark = whole([mark], self.power)[0]
+        self.intervals: list[tuple[int, int]] = []  # distinct ones
+        self.interval = array("Q")  # which one each label has
+        self._read_intervals(bias)
+        self.length = bits(chain.from_iterable(self.intervals))
+        n_places = 1 + max(self.model.place)
+        self.room.take(n_places, bits_of_doubles(data.labels, self.power))
+        self.labels = [0] * n_places  # summed up by place
+        for place, label in zip(self.model.place, data.labels, strict=True):
+            self.labels[place] += whole([label], self.power)[0]
+        # Rows of one place and one interval move a score alike: how many there are of each.
+        self.alike: Counter[tuple[int, int]] = Counter()
+        for key in zip(self.model.place, self.interval, strict=True):
+            if key not in self.alike:
+                self.room.take(4, 64)
+            self.alike[key] += 1
+
+    def _read_intervals(self, bias: Bias) -> None:
+        known: dict[tuple[float, float], int] = {}
+        for pair in zip(bias.lower, bias.upper, strict=True):
+            if pair not in known:
+                ends = whole(pair, self.power)
+                self.room.take(8, bits(ends))
+                known[pair] = len(known)
+                self.intervals.append((ends[0], ends[1]))
+            self.interval.append(known[pair])
 
     def subject(self, row: int) -> Any:
         """What a claim is about: features, or the number of a coefficient."""
-        return row if self.task == "coefficients" else tuple(self.tests[row])
+        return row if self.tests is None else self.tests[row].tobytes()
 
-    def truth(self, subject: Any) -> Truth:
+    def truth(self, at: int) -> Truth:
         """Work out what is true of a test row or a coefficient."""
-        look_up = self.model.coefficient if self.task == "coefficients" else self.model.row
-        z, below = look_up(subject)
+        if self.tests is None:
+            z, below = self.model.coefficient(at)
+        else:
+            z, below = self.model.row(self.tests[at])
         row = _Row(self.task, z, below * self.power, self.mark * below, dot(z, self.labels))
+        self.room.check(4 * len(self.alike), bits(z) + self.length)
         ends = []
         for sign in (-1, 1):
             steps: Counter[int] = Counter()
-            for (place, lower, upper), count in self.alike.items():
+            for (place, interval), count in self.alike.items():
+                lower, upper = self.intervals[interval]
                 steps[max(sign * z[place] * lower, sign * z[place] * upper)] += count
             del steps[0]
             ends.append(row.reach(steps, sign, self.budget))
@@ -177,14 +249,22 @@ class _Judge:
 
     def _doubts(self, claim: dict[str, Any], row: _Row) -> Iterator[str]:
         """Say why a witness proves nothing."""
-        where, size = f"the witness of row {claim['row']}", len(self.lower)
-        up, down = (row_numbers(claim["witness"][key], size, where) for key in ("up", "down"))
-        count, said = len(up) + len(down), claim.get("minimum_budget")
+        size, said = len(self.interval), claim.get("minimum_budget")
+        moves = []
+        for way, end in (("up", 1), ("down", 0)):
+            where = f"the witness of row {claim['row']}"
+            moves.append((row_numbers(claim["witness"][way], size, size, where), end))
+        count = sum(len(rows) for rows, _ in moves)
         if count > self.budget or (type(said) is int and count != said):
             yield f"its witness has {count} labels"
-        steps = [(at, self.upper[at]) for at in up] + [(at, self.lower[at]) for at in down]
-        if len({*up, *down}) < count or not all(step for _, step in steps):
+        moved, shift, allowed = bytearray(size), 0, True
+        for rows, end in moves:
+            for at in rows:
+                step = self.intervals[self.interval[at]][end]
+                allowed = allowed and step != 0 and not moved[at]
+                moved[at] = 1
+                shift += row.influence[self.model.place[at]] * step
+        if not allowed:
             yield "its witness moves a label twice, or one that the bias does not let move so"
-        shift = sum(row.influence[self.model.place[at]] * step for at, step in steps)
         if not row.overturned(row.score + shift):
             yield "its witness does not overturn it"

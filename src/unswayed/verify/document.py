@@ -7,23 +7,27 @@ Schema than it uses.
 import base64
 import json
 import math
-import struct
+import sys
 import zlib
+from array import array
 from collections.abc import Iterator
-from itertools import accumulate
 from pathlib import Path
 from reprlib import repr as shown  # short, and without control characters
 from typing import Any
 
-MOST_BYTES = 64 * 2**20
-MOST_VALUES = 5_000_000
+from unswayed.verify.limits import (
+    MOST_BYTES,
+    MOST_BYTES_BEYOND_ASCII,
+    MOST_VALUES,
+    CertificateError,
+)
+
+SCHEMA = 2
+_LONGEST_NUMBER = 32  # characters
+_MOST_FIELDS = 99  # of one object
 _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),), "boolean": (bool,), "integer": (int,), "number": (int, float),
     "string": (str,), "array": (list,), "object": (dict,)}  # fmt: skip
-
-
-class CertificateError(ValueError):
-    """A file that is no certificate of the data it is held against."""
 
 
 def schema_text() -> str:
@@ -36,31 +40,64 @@ _SCHEMA = json.loads(schema_text())
 
 def read(path: Path) -> dict[str, Any]:
     """Read a certificate file; raise CertificateError unless it is well-formed throughout."""
-    with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise CertificateError(f"{path}: more than {MOST_BYTES:,} bytes or {MOST_VALUES:,} values")
-    hooks: Any = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
+    text = _text(path)
     try:
-        document: dict[str, Any] = json.loads(content, object_pairs_hook=_object, **hooks)
+        document: dict[str, Any] = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_int=_number,
+            parse_float=_number,
+            parse_constant=_number,
+        )
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"{path} is not readable as JSON: {error}") from None
+    _check_schema_number(document, path)
     if misfit := _misfit(document, _SCHEMA, "the file"):
         raise CertificateError(f"{path} is not a certificate file: {misfit}")
     _check_claims(document)
     return document
 
 
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise CertificateError(f"{path}: more than {MOST_BYTES:,} bytes or {MOST_VALUES:,} values")
+    if len(content) > MOST_BYTES_BEYOND_ASCII and not content.isascii():
+        raise CertificateError(
+            f"{path}: more than {MOST_BYTES_BEYOND_ASCII:,} bytes with characters beyond ASCII; "
+            "write those as \\u escapes"
+        )
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CertificateError(f"{path} is not readable as JSON: {error}") from None
+
+
 def _number(text: str) -> float:
-    if len(text) > 32 or not math.isfinite(value := float(text)):
+    if len(text) > _LONGEST_NUMBER or not math.isfinite(value := float(text)):
         raise CertificateError(f"the number {shown(text)} has no place in it")
     return value if set(text) & set(".eE") else int(text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(pairs) > 99 or len(made := dict(pairs)) < len(pairs):
+    if len(pairs) > _MOST_FIELDS or len(made := dict(pairs)) < len(pairs):
         raise CertificateError(f"too many fields, or one given twice: {shown(pairs)}")
+    if type(verdict := made.get("verdict")) is str:
+        made["verdict"] = sys.intern(verdict)  # one text for all claims
     return made
+
+
+def _check_schema_number(document: Any, path: Path) -> None:
+    number = document.get("schema") if type(document) is dict else None
+    if type(number) is int and number != SCHEMA:
+        what = (
+            "write it again with this version of the program, or check it with the version that "
+            "wrote it"
+            if number < SCHEMA
+            else "check it with a newer version of the program"
+        )
+        raise CertificateError(f"{path} has schema {number}, and this is {SCHEMA}; {what}")
 
 
 def _misfit(value: Any, rule: Any, where: str) -> str | None:
@@ -70,12 +107,15 @@ def _misfit(value: Any, rule: Any, where: str) -> str | None:
     if "anyOf" in rule:
         reasons = [_misfit(value, each, where) for each in rule["anyOf"]]
         return None if None in reasons else " or else ".join(filter(None, reasons))
-    if type(value) not in _TYPES[kind := rule.get("type", "string")]:  # a bool is no integer
+    kind = rule.get("type", "string")
+    if type(value) not in _TYPES[kind]:  # a bool is no integer
         return f"{where} must be of type {kind}, not {shown(value)}"
     if value not in rule.get("enum", [value]):
         return f"{where} must be one of {rule['enum']}, not {shown(value)}"
     if "minimum" in rule and not rule["minimum"] <= value <= rule.get("maximum", math.inf):
         return f"{where} is out of range: {shown(value)}"
+    if "maxLength" in rule and len(value) > rule["maxLength"]:
+        return f"{where} has more than {rule['maxLength']} characters"
     return next(filter(None, _misfits_inside(value, rule, where)), None)
 
 
@@ -86,10 +126,14 @@ def _misfits_inside(value: Any, rule: Any, where: str) -> Iterator[str | None]:
         for at, each in enumerate(value):
             yield _misfit(each, rule["items"], f"{where}[{at}]")
     elif type(value) is dict:
-        for name in filter(rule["properties"].__contains__, value):  # the schema number first
-            yield _misfit(value[name], rule["properties"][name], f"{where}.{name}")
-        for name in value.keys() ^ {*rule["required"], *(value.keys() & rule["properties"])}:
-            yield f"{where} must{' not' * (name in value)} have a field {shown(name)}"
+        for name, each in value.items():
+            if name in rule["properties"]:
+                yield _misfit(each, rule["properties"][name], f"{where}.{name}")
+            else:
+                yield f"{where} must not have a field {shown(name)}"
+        for name in rule["required"]:
+            if name not in value:
+                yield f"{where} must have a field {shown(name)}"
 
 
 def _check_claims(document: dict[str, Any]) -> None:
@@ -102,30 +146,58 @@ def _check_claims(document: dict[str, Any]) -> None:
             raise CertificateError(f"claim {claim['row']} must have a decision, or must not")
 
 
-def _unpack(text: str, most: int, code: str, where: str) -> list[Any]:
-    """Undo base64, zlib and struct; at most so many values are ever made."""
-    size, engine = struct.calcsize(f"<{code}"), zlib.decompressobj()
+# --- packed numbers -------------------------------------------------------------------------
+
+
+def _unpack(text: str, most: int, code: str, where: str) -> "array[Any]":
+    """Undo base64 and zlib; at most so many values are ever made."""
+    values: array[Any] = array(code)
+    size, engine = values.itemsize, zlib.decompressobj()
     try:
         content = engine.decompress(base64.b64decode(text, validate=True), size * most + 1)
         if not engine.eof or engine.unused_data or len(content) > size * most:
             raise ValueError(f"it is not complete, or holds more than {most} values")
-        return [value for (value,) in struct.iter_unpack(f"<{code}", content)]
-    except (ValueError, zlib.error, struct.error) as error:
+        values.frombytes(content)
+    except (ValueError, zlib.error) as error:
         raise CertificateError(f"{where} cannot be unpacked: {error}") from None
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
 
 
-def vector(value: float | str, n_rows: int, where: str) -> list[float]:
-    """One number per row: the same for all, or packed."""
-    found = _unpack(value, n_rows, "d", where) if isinstance(value, str) else [value] * n_rows
+def vector(value: float | str, n_rows: int, where: str) -> "array[float]":
+    """Return one number per row: the same for all, or packed."""
+    if isinstance(value, str):
+        found = _unpack(value, n_rows, "d", where)
+    else:
+        found = array("d", [value]) * n_rows
     if len(found) != n_rows or not all(map(math.isfinite, found)):
         raise CertificateError(f"{where} must hold {n_rows} finite numbers")
     return found
 
 
-def row_numbers(value: Any, n_rows: int, where: str) -> list[int]:
-    """Ascending row numbers, as they are or packed as steps from one to the next."""
+def row_numbers(value: Any, most: int, below: int, where: str) -> "array[int]":
+    """Return ascending row numbers, which stand as they are or packed as steps from -1 on.
+
+    Parameters
+    ----------
+    value : list of int, or str
+    most : int
+        How many there may be.
+    below : int
+        What each of them must be below.
+    where : str
+        What they are, for the error.
+    """
     packed = isinstance(value, str)
-    rows = list(accumulate(_unpack(value, n_rows, "I", where), initial=-1))[1:] if packed else value
-    if any(a >= b for a, b in zip([-1, *rows], [*rows, n_rows], strict=True)):
-        raise CertificateError(f"{where} must be ascending row numbers below {n_rows}")
+    given = _unpack(value, most, "I", where) if packed else value
+    if len(given) > most:
+        raise CertificateError(f"{where} has more than {most:,} row numbers")
+    rows, last = array("Q"), -1
+    for number in given:
+        row = last + number if packed else number
+        if not last < row < below:
+            raise CertificateError(f"{where} must be ascending row numbers below {below:,}")
+        rows.append(row)
+        last = row
     return rows

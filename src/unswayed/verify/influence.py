@@ -1,9 +1,11 @@
 """How much each label counts in a score: the mathematics, in integers of any size.
 
 A score is linear in the labels, s = z·y. Doubles are integers over powers of two, so z is found
-as integers over one common denominator, without any rounding.
+as integers over one common denominator, without any rounding. Such integers can be long: a
+`Room` is asked before they are made.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -11,12 +13,16 @@ from math import gcd
 from operator import mul
 from typing import Any
 
-from unswayed.verify.document import CertificateError
+from unswayed.verify.limits import CertificateError, Room
+from unswayed.verify.matrix import Matrix
 
-Matrix = list[list[int]]
-Rows = Sequence[Sequence[float]]
+Integers = list[list[int]]
 Influence = tuple[list[int], int]  # one numerator per place, and the positive denominator
 Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
+
+
+class SingularError(CertificateError):
+    """Equations without a unique solution."""
 
 
 def common_power(values: Iterable[float]) -> int:
@@ -29,40 +35,60 @@ def whole(values: Iterable[float], power: int) -> list[int]:
     return [above * (power // below) for above, below in (v.as_integer_ratio() for v in values)]
 
 
+def bits(values: Iterable[int]) -> int:
+    """Length of the longest of these integers."""
+    return max((value.bit_length() for value in values), default=0)
+
+
+def bits_of_doubles(values: Iterable[float], power: int) -> int:
+    """Length of the longest of these doubles times that power."""
+    largest = max(map(abs, values), default=0.0)
+    return (int(largest) + 1).bit_length() + power.bit_length()
+
+
 def dot(a: Iterable[int], b: Iterable[int]) -> int:
     """Sum of products."""
     return sum(map(mul, a, b))
 
 
-def inverse(matrix: Matrix, track: Track) -> tuple[Matrix, int]:
+def inverse(matrix: Integers, room: Room, track: Track) -> tuple[Integers, int]:
     """Return B and d > 0 with B / d the inverse, by Bareiss' elimination."""
     size, last = len(matrix), 1
+    # All numbers on the way are minors of the matrix, which Hadamard's inequality bounds; of the
+    # 2·size columns as many as the matrix has are neither 0 nor 1 at any time.
+    room.take(size * size, size * (bits(chain.from_iterable(matrix)) + size.bit_length() // 2 + 1))
     rows = [[*row, *(int(i == j) for j in range(size))] for i, row in enumerate(matrix)]
     for k in track(range(size), "inverting", size):
         at = next((i for i in range(k, size) if rows[i][k]), None)
         if at is None:
-            raise CertificateError("the equations of its model are singular")
+            raise SingularError("the equations of its model are singular")
         rows[k], rows[at] = rows[at], rows[k]
         top, pivot = rows[k], rows[k][k]
         for i, row in enumerate(rows):
-            if i != k:  # the divisions are exact: all these numbers are minors of the matrix
+            if i != k:  # the divisions are exact
                 rows[i] = [(pivot * a - row[k] * b) // last for a, b in zip(row, top, strict=True)]
         last = pivot
     shared = gcd(last, *chain(*(row[size:] for row in rows))) * (1 if last > 0 else -1)
-    return [[number // shared for number in row[size:]] for row in rows], last // shared
+    for i, row in enumerate(rows):
+        rows[i] = [number // shared for number in row[size:]]
+    return rows, last // shared
 
 
-def independent_rows(rows: Iterable[list[int]]) -> Matrix:
+def independent_rows(rows: Iterable[list[int]], room: Room) -> Integers:
     """Rows of which none is a combination of the others, but all other rows are."""
     found: list[tuple[int, list[int], list[int]]] = []  # a place, 0 in later rests; rest; row
     for row in rows:
-        rest = row
+        rest, last = row, 1
         for lead, other, _ in found:
-            if rest[lead]:
-                rest = [other[lead] * a - rest[lead] * b for a, b in zip(rest, other, strict=True)]
-        if shared := gcd(*rest):
+            room.check(2 * len(row), bits(rest) + other[lead].bit_length())
+            pivot, factor = other[lead], rest[lead]
+            # Exact divisions, as in `inverse`: these numbers are minors of the rows.
+            rest = [(pivot * a - factor * b) // last for a, b in zip(rest, other, strict=True)]
+            last = pivot
+        if any(rest):
             lead = next(j for j, number in enumerate(rest) if number)
-            found.append((lead, [number // shared for number in rest], row))
+            room.take(len(row), bits(rest))
+            found.append((lead, rest, row))
         if len(found) == len(row):
             break
     return [row for *_, row in found]
@@ -73,47 +99,131 @@ class Ridge:
 
     The minimum has c = Rᵀv for rows R that span the centred training rows X. For v it is an
     ordinary problem, v = (DᵀSD + alpha RRᵀ)⁻¹ DᵀS y with D = XRᵀ, and never a singular one.
+
+    Parameters
+    ----------
+    train, tests : Matrix
+    model : dict
+        Its `alpha` and whether it has an `intercept`.
+    weights : array of float
+        One per training row.
+    room : Room
+    track : callable
+        Takes steps, what they do and how many they are; yields them.
+
+    Attributes
+    ----------
+    place : array of int
+        For each training row the number of its kind: rows of equal features and weight count
+        alike in every score.
     """
 
-    def __init__(self, train: Rows, model: Any, weights: list[float], tests: Rows, track: Track):
-        self._power, fine = common_power(chain(*train, *tests)), common_power(weights)
-        places: dict[tuple[tuple[int, ...], int], int] = {}  # equal rows of equal weight
-        keys = zip((tuple(whole(x, self._power)) for x in train), whole(weights, fine), strict=True)
-        self.place = [places.setdefault(key, len(places)) for key in keys]
-        self._weight, members = [weight for _, weight in places], Counter(self.place)
-        load = [weight * members[at] for at, weight in enumerate(self._weight)]
-        self._intercept, self._total, self._mean = model["intercept"], 1, [0] * len(train[0])
-        if self._intercept:
-            self._total = sum(load)
-            self._mean = [dot(x, load) for x in zip(*(row for row, _ in places), strict=True)]
-        self._unit = self._total * self._power  # the number 1 in the scale of centred rows
-        centred = [self._centre(row) for row, _ in places]
+    def __init__(
+        self,
+        train: Matrix,
+        model: Any,
+        weights: "array[float]",
+        tests: Matrix | None,
+        room: Room,
+        track: Track,
+    ) -> None:
+        numbers = (train.numbers, tests.numbers if tests is not None else ())
+        power, fine = common_power(chain.from_iterable(numbers)), common_power(weights)
+        length = bits_of_doubles(chain.from_iterable(numbers), power)
+        total = sum(whole([weight], fine)[0] for weight in weights)
+        rows = (
+            (whole(row, power), whole([weight], fine)[0])
+            for row, weight in zip(train, weights, strict=True)
+        )
+        self._fit(rows, train.width, length, total, power, fine, model, room, track)
+
+    @classmethod
+    def of_integers(cls, matrix: Integers, room: Room, track: Track) -> "Ridge":
+        """Least squares without an intercept for rows that are integers."""
+        made = cls.__new__(cls)
+        length, model = bits(chain.from_iterable(matrix)), {"alpha": 0, "intercept": False}
+        rows = ((row, 1) for row in matrix)
+        made._fit(rows, len(matrix[0]), length, len(matrix), 1, 1, model, room, track)
+        return made
+
+    def _fit(
+        self, rows: Iterable[tuple[list[int], int]], width: int, length: int, total: int,
+        power: int, fine: int, model: Any, room: Room, track: Track,
+    ) -> None:  # fmt: skip
+        """Solve for rows and weights that are whole; `length` is that of their longest integer."""
+        self._power, self._room, self._width = power, room, width
+        self._intercept = model["intercept"]
+        self._total = total if self._intercept else 1
+        self._unit = self._total * power  # the number 1 in the scale of centred rows
+        self._length = length + self._total.bit_length() + 1
+        centred, load = self._distinct(rows)
         alpha, self._below = model["alpha"].as_integer_ratio()
         self._span = self._basis(centred, regular=alpha > 0)
-        self._rows = [self._along(row) for row in centred]
-        columns = list(zip(zip(*self._rows, strict=True), self._span, strict=True))
+        self._rows = self._along_all(centred)
+        self._length = bits(chain.from_iterable(self._rows))
+        size = width if self._span is None else len(self._span)
         penalty = alpha * self._unit**2 * fine
-        normal = [
-            [self._below * dot(map(mul, a, load), b) + penalty * dot(r, q) for b, q in columns]
-            for a, r in columns
-        ]
-        self._inverse, self._denominator = inverse(normal, track)
+        longest = max(penalty.bit_length(), self._below.bit_length()) + 2 * self._length
+        room.take(size * size, longest + bits(load))
+        self._inverse, self._denominator = inverse(self._normal(load, penalty), room, track)
+        self._length += bits(chain.from_iterable(self._inverse)) + bits(self._weight)
+
+    def _distinct(self, rows: Iterable[tuple[list[int], int]]) -> tuple[Integers, list[int]]:
+        """Find the kinds of rows: their features, centred, and the weight of all rows of a kind."""
+        places: dict[tuple[tuple[int, ...], int], int] = {}
+        self.place = array("Q")
+        for row, weight in rows:
+            key = (tuple(row), weight)
+            if key not in places:
+                self._room.take(self._width + 8, self._length)
+                places[key] = len(places)
+            self.place.append(places[key])
+        self._weight = [weight for _, weight in places]
+        members = Counter(self.place)
+        load = [weight * members[at] for at, weight in enumerate(self._weight)]
+        kinds: list[Any] = [row for row, _ in places]
+        del places
+        self._mean = [0] * self._width
+        if self._intercept:
+            for row, weight in zip(kinds, load, strict=True):
+                for j, number in enumerate(row):
+                    self._mean[j] += number * weight
+        for at, row in enumerate(kinds):  # one after the other: no second copy of them all
+            kinds[at] = self._centre(row)
+        return kinds, load
+
+    def _normal(self, load: list[int], penalty: int) -> Integers:
+        """Return DᵀSD + alpha RRᵀ, made whole."""
+        columns = list(zip(*self._rows, strict=True))
+        span = self._span
+        made = []
+        for i, column in enumerate(columns):
+            loaded = list(map(mul, column, load))
+            made.append([self._below * dot(loaded, other) for other in columns])
+            for j in range(len(columns)):
+                made[i][j] += penalty * (int(i == j) if span is None else dot(span[i], span[j]))
+        return made
 
     def _centre(self, row: Sequence[int]) -> list[int]:
         return [self._total * x - mean for x, mean in zip(row, self._mean, strict=True)]
 
-    def _basis(self, centred: Matrix, *, regular: bool) -> Matrix:
-        """Rows R: unit vectors, unless the problem would be singular or larger than it must be."""
-        width = len(self._mean)
-        if not regular or width > len(centred):
-            used = (row for row, weight in zip(centred, self._weight, strict=True) if weight)
-            found = independent_rows(used)
-            if len(found) < width:
-                return found
-        return [[int(i == j) for j in range(width)] for i in range(width)]
+    def _basis(self, centred: Integers, *, regular: bool) -> Integers | None:
+        """Rows R; None for unit vectors, which do unless the problem would be singular or wide."""
+        if regular and self._width <= len(centred):
+            return None
+        used = (row for row, weight in zip(centred, self._weight, strict=True) if weight)
+        found = independent_rows(used, self._room)
+        return found if len(found) < self._width else None
 
     def _along(self, row: list[int]) -> list[int]:
-        return [dot(each, row) for each in self._span]
+        """Return Rx."""
+        return row if self._span is None else [dot(each, row) for each in self._span]
+
+    def _along_all(self, centred: Integers) -> Integers:
+        if self._span is not None:
+            longest = bits(chain.from_iterable(self._span)) + bits(chain.from_iterable(centred))
+            self._room.take(len(centred) * len(self._span), longest + self._width.bit_length())
+        return [self._along(row) for row in centred]
 
     def row(self, features: Sequence[float]) -> Influence:
         """Influence of each place on the score of a test row."""
@@ -121,11 +231,12 @@ class Ridge:
 
     def coefficient(self, at: int) -> Influence:
         """Influence of each place on a coefficient."""
-        return self._influence([self._unit * (j == at) for j in range(len(self._mean))], False)
+        return self._influence([self._unit * (j == at) for j in range(self._width)], False)
 
     def _influence(self, centred: list[int], mean: bool) -> Influence:
         base, total = (self._denominator, self._total) if mean else (0, 1)
         along = [total * self._below * x for x in self._along(centred)]
+        self._room.check(len(self._rows), self._length + bits(along))
         slope = [dot(row, along) for row in self._inverse]
         parts = zip(self._weight, self._rows, strict=True)
         numerators = [weight and weight * (base + dot(row, slope)) for weight, row in parts]
@@ -136,30 +247,46 @@ class KernelRidge:
     """Score k·(K + alpha S⁻¹)⁻¹ y over rows of positive weight, K and k the kernel's numbers.
 
     Where alpha is 0 and K singular, the pseudo-inverse: z is then the least-norm least-squares
-    solution of Kᵀz = k, whose coefficients a `Ridge` of its own gives.
+    solution of Kᵀz = k, whose coefficients a `Ridge` of its own gives. Parameters and attributes
+    are those of `Ridge`; every training row is a kind of its own.
     """
 
-    def __init__(self, train: Rows, model: Any, weights: list[float], tests: Rows, track: Track):
-        self._power, fine = common_power(chain(*train, *tests)), common_power(weights)
-        self.place = list(range(len(train)))
+    def __init__(
+        self,
+        train: Matrix,
+        model: Any,
+        weights: "array[float]",
+        tests: Matrix,
+        room: Room,
+        track: Track,
+    ) -> None:
+        numbers = (train.numbers, tests.numbers)
+        self._power, fine = common_power(chain.from_iterable(numbers)), common_power(weights)
+        self._room, self.place = room, array("Q", range(len(train)))
         used = self._used = [i for i in self.place if weights[i]]
         alpha, below = model["alpha"].as_integer_ratio()
-        penalty, kernel = alpha * self._power * fine, [whole(row, self._power) for row in train]
+        penalty = alpha * self._power * fine
         # z solves (K + alpha S⁻¹)ᵀ z = k. Times S, which makes it whole.
         self._scale = [below * weight for weight in whole(weights, fine)]
+        self._length = bits_of_doubles(chain.from_iterable(numbers), self._power)
+        self._length += bits(self._scale)
+        room.take(2 * len(train) ** 2, self._length)
+        kernel = [whole(row, self._power) for row in train]
         matrix = [[self._scale[i] * kernel[j][i] + penalty * (i == j) for j in used] for i in used]
         try:
-            found = inverse(matrix, track)
-        except CertificateError:
+            found = inverse(matrix, room, track)
+        except SingularError:
             if alpha or len({weights[i] for i in used}) > 1:
                 raise
-            fit = Ridge(matrix, {"alpha": 0, "intercept": False}, [1] * len(matrix), [], track)
+            fit = Ridge.of_integers(matrix, room, track)
             parts = [fit.coefficient(j) for j in range(len(used))]
             found = [[z[at] for at in fit.place] for z, _ in parts], parts[0][1]
         self._inverse, self._denominator = found
+        self._length += bits(chain.from_iterable(self._inverse))
 
     def row(self, kernel: Sequence[float]) -> Influence:
         """Influence of each training row on the score of a test row."""
+        self._room.check(len(kernel), self._length)
         numbers = whole(kernel, self._power)
         right, influence = [self._scale[i] * numbers[i] for i in self._used], [0] * len(numbers)
         for i, row in zip(self._used, self._inverse, strict=True):
@@ -168,13 +295,24 @@ class KernelRidge:
 
 
 class Smoother:
-    """The score is z·y for test rows z."""
+    """The score is z·y for test rows z; parameters and attributes are those of `Ridge`."""
 
-    def __init__(self, train: Rows, model: Any, weights: list[float], tests: Rows, track: Track):
-        self.place, self._power = list(range(len(weights))), common_power(chain(*tests))
+    def __init__(
+        self,
+        train: None,
+        model: Any,
+        weights: "array[float]",
+        tests: Matrix,
+        room: Room,
+        track: Track,
+    ) -> None:
+        self.place = array("Q", range(len(weights)))
+        self._power, self._room = common_power(tests.numbers), room
+        self._length = bits_of_doubles(tests.numbers, self._power)
 
     def row(self, influence: Sequence[float]) -> Influence:
         """Influence of each training row on the score of a test row."""
+        self._room.check(len(influence), self._length)
         return whole(influence, self._power), self._power
 
 

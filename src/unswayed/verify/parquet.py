@@ -1,0 +1,221 @@
+"""Rows of Parquet files, with bounded memory.
+
+A Parquet file of a few kilobytes can unpack to gigabytes, and what its footer says about sizes
+need not be true. So the pages of every column that is read are walked first: each begins with a
+header of its own (in thrift's compact protocol) that tells its size after decompression, and
+pyarrow allocates just that. What is larger than the limits is never given to pyarrow.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any, BinaryIO
+
+from unswayed.verify.limits import (
+    MOST_BATCH,
+    MOST_FOOTER,
+    MOST_PAGE,
+    MOST_PAGES,
+    MOST_TEXT,
+    MOST_UNPACKED,
+)
+
+_MAGIC = b"PAR1"
+_MOST_ROWS = 1000  # at a time
+_MOST_LIST = 20_000  # items of a list in the footer
+_MOST_HEADER = 2**16  # bytes of a page's header
+_PADDING = 100  # bytes that pyarrow may read past a column, for the sake of old writers
+
+# Fields of a page's header, and of what it holds for pages of data and of dictionaries.
+_UNPACKED_SIZE, _PACKED_SIZE = 2, 3
+_DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 5, 7, 8
+_N_VALUES = 1
+_ENCODING = {_DATA_PAGE: 2, _DICTIONARY_PAGE: 2, _DATA_PAGE_2: 4}
+# Plain, by dictionary, runs, differences of integers, bytes apart. The encodings of texts that
+# repeat parts of earlier texts are left out: they can grow a thousandfold.
+_ENCODINGS = frozenset((0, 2, 3, 5, 8, 9))
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as Parquet files do."""
+    with path.open("rb") as file:
+        return file.read(4) == _MAGIC
+
+
+def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...]]:
+    """Yield the names of the columns, then the rows; decimals become doubles.
+
+    Raises
+    ------
+    ValueError, pyarrow.ArrowException, OSError
+        If the file is damaged, lacks a column, or is larger than the limits.
+    """
+    import pyarrow as pa  # noqa: PLC0415  (only for these files)
+    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    _check_footer(path)
+    file = pq.ParquetFile(
+        path,
+        buffer_size=2**16,  # else whole columns are read at a time
+        pre_buffer=False,
+        thrift_container_size_limit=_MOST_LIST,
+        thrift_string_size_limit=MOST_FOOTER,
+    )
+    known = Counter(file.schema_arrow.names)
+    names = list(known) if names is None else names
+    for name in names:
+        if known[name] != 1:
+            raise ValueError(f"there is no column {shown(name)}, or more than one")
+        if pa.types.is_nested(kind := file.schema_arrow.field(name).type):
+            raise ValueError(f"column {shown(name)} holds {kind} values")
+    yield tuple(names)
+    batches = file.iter_batches(_batch_size(path, file, names), columns=names, use_threads=False)
+    for batch in batches:
+        columns = []
+        for name in names:
+            column = batch.column(name)
+            if pa.types.is_dictionary(column.type):
+                column = column.dictionary_decode()
+            if pa.types.is_decimal(column.type):
+                column = column.cast(pa.float64(), safe=False)
+            if pa.types.is_string_view(column.type):
+                column = column.cast(pa.large_string())
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                longest = pc.max(pc.binary_length(column)).as_py() or 0
+                if longest > MOST_TEXT:
+                    raise ValueError(f"a text of column {shown(name)} has {longest:,} bytes")
+            elif not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
+                raise ValueError(f"column {shown(name)} holds {column.type} values")
+            columns.append(column.to_pylist())
+        yield from zip(*columns, strict=True)
+
+
+def _check_footer(path: Path) -> None:
+    """Raise unless the file's description of itself is short."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        end = file.read(8)
+    if size < 12 or end[4:] != _MAGIC:
+        raise ValueError("it is no complete Parquet file")
+    if (footer := int.from_bytes(end[:4], "little")) > MOST_FOOTER:
+        raise ValueError(f"its footer has {footer:,} bytes; more than {MOST_FOOTER:,} are not read")
+
+
+def _batch_size(path: Path, file: Any, names: list[str]) -> int:
+    """Walk the pages of these columns; return how many rows may be unpacked at a time.
+
+    A dictionary's text can be repeated by every row, so that what rows unpack to is bounded by
+    their number times the largest page of each column of texts.
+    """
+    schema, groups = file.schema, file.metadata
+    paths = set(names)
+    wanted = [at for at in range(len(schema)) if schema.column(at).path in paths]
+    if len(wanted) != len(names):
+        raise ValueError("a column is nested")
+    n_pages = unpacked = in_row = 0
+    with path.open("rb") as content:
+        for at in wanted:
+            largest = 0
+            for group in range(groups.num_row_groups):
+                chunk = groups.row_group(group).column(at)
+                for size in _pages(content, chunk):
+                    n_pages += 1
+                    unpacked += size
+                    largest = max(largest, size)
+                    if n_pages > MOST_PAGES or unpacked > MOST_UNPACKED:
+                        most = f"{MOST_UNPACKED:,} bytes or {MOST_PAGES:,} pages"
+                        raise ValueError(f"it unpacks to more than {most}")
+            column = schema.column(at)
+            if column.max_repetition_level > 0 or (column.length or 0) > 64:
+                raise ValueError(f"column {shown(column.path)} holds lists or long blocks of bytes")
+            in_row += largest if column.physical_type == "BYTE_ARRAY" else 64
+    return max(1, min(_MOST_ROWS, MOST_BATCH // max(1, in_row)))
+
+
+def _pages(content: BinaryIO, chunk: Any) -> Iterator[int]:
+    """Walk the pages of a column: how many bytes each has after decompression."""
+    at, dictionary = chunk.data_page_offset, chunk.dictionary_page_offset
+    if dictionary is not None and 0 < dictionary < at:
+        at = dictionary
+    end = at + chunk.total_compressed_size
+    while at < end + _PADDING:
+        content.seek(at)
+        try:
+            header, length = _structure(content.read(_MOST_HEADER), 0)
+            size = _check_page(header)
+        except (IndexError, ValueError):
+            if at < end:
+                raise ValueError("a page of a column is damaged or too large") from None
+            return  # what follows the column is no page
+        yield size
+        at += length + header[_PACKED_SIZE]
+
+
+def _check_page(header: dict[int, Any]) -> int:
+    """Raise unless a page is small and in a known encoding; return its size."""
+    unpacked, packed = header.get(_UNPACKED_SIZE, -1), header.get(_PACKED_SIZE, -1)
+    if not (0 <= unpacked <= MOST_PAGE and 0 <= packed <= MOST_PAGE):
+        raise ValueError("size")
+    for kind, encoding in _ENCODING.items():
+        page = header.get(kind)
+        if page is not None and (
+            page.get(encoding) not in _ENCODINGS or not 0 <= page.get(_N_VALUES, 0) <= MOST_PAGE
+        ):
+            raise ValueError("encoding")
+    return int(unpacked)
+
+
+# --- thrift's compact protocol --------------------------------------------------------------
+
+
+def _integer(content: bytes, at: int) -> tuple[int, int]:
+    """Read an unsigned integer of up to ten groups of seven bits: the number, and where it ends."""
+    number = 0
+    for place in range(10):
+        byte = content[at + place]
+        number |= (byte & 127) << 7 * place
+        if byte < 128:
+            return number, at + place + 1
+    raise ValueError("an integer does not end")
+
+
+def _signed(content: bytes, at: int) -> tuple[int, int]:
+    number, at = _integer(content, at)
+    return (number >> 1) ^ -(number & 1), at
+
+
+def _structure(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """Read a structure: its fields by number, and where it ends."""
+    if depth > 8:
+        raise ValueError("too deep")
+    fields: dict[int, Any] = {}
+    number = 0
+    while byte := content[at]:
+        at += 1
+        if byte >> 4:
+            number += byte >> 4
+        else:
+            number, at = _signed(content, at)
+        fields[number], at = _field(content, at, byte & 15, depth)
+    return fields, at + 1
+
+
+def _field(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    """Read a field of a kind that headers of pages have: the value, and where it ends."""
+    if kind in (1, 2):  # true and false
+        return kind == 1, at
+    if kind == 3:  # a byte
+        return content[at], at + 1
+    if kind in (4, 5, 6):  # integers
+        return _signed(content, at)
+    if kind == 7:  # a double
+        return None, at + 8
+    if kind == 8:  # bytes
+        length, at = _integer(content, at)
+        return None, at + length
+    if kind == 12:
+        return _structure(content, at, depth + 1)
+    raise ValueError("unknown kind")

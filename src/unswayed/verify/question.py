@@ -1,0 +1,313 @@
+"""The question of a certificate in words, in full.
+
+A proof is worth as much as its question. Whoever wrote the file chose it, so everything that
+changes what is proven is said: in words where words tell it all, in lists where a summary would
+hide something, and by hashes for what is as long as the data.
+"""
+
+import hashlib
+import json
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import compress, pairwise
+from typing import Any
+
+from unswayed.verify.columns import features_in_words
+from unswayed.verify.data import Data
+from unswayed.verify.document import row_numbers
+from unswayed.verify.influence import common_power, whole
+from unswayed.verify.matrix import little_endian
+from unswayed.verify.words import (
+    counted,
+    few,
+    hides,
+    indented,
+    listing,
+    quartiles,
+    quoted,
+    ratio,
+    runs,
+    summary,
+)
+
+_NEAR = 1.01  # weights that differ by less than this factor count as one value
+_FROM_LABELS = (
+    "Such weights usually come from the labels; then wrong labels mean other weights, and what is "
+    "proven here is of no use"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """Which labels may be wrong, by how much, and what each row weighs."""
+
+    lower: "array[float]"
+    upper: "array[float]"
+    weights: "array[float]"
+    budget: int
+
+
+def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
+    """Say in several lines what a certificate is about.
+
+    Parameters
+    ----------
+    document : dict
+        A certificate file, well-formed.
+    data : Data
+        What it is about; its hashes hold.
+    bias : Bias
+        Its vectors, unpacked.
+
+    Returns
+    -------
+    str
+        Lines of the form ``topic: text``, details indented below them. Texts of the file are
+        quoted, so that none of them can look like a line of its own.
+    """
+    names = _Names(document, data)
+    lines = [
+        *_task(document),
+        *_model(document["model"]),
+        *_weights(document["model"], data, bias, names),
+        *_labels(data, names),
+        *_intervals(data, bias, names),
+        *features_in_words(document, data, bias.weights),
+        *_rows(document, data),
+    ]
+    if trusted := document.get("trusted"):
+        texts = ", ".join(map(repr, trusted))
+        lines.append(f"taken on trust by whoever wrote the file: {texts}")
+    hashes = document["data"]["sha256"].items()
+    lines.append("sha256: " + ", ".join(f"{name} {digest[:16]}" for name, digest in hashes))
+    lines.append(f"fingerprint of all this: {_fingerprint(document, data, bias)}")
+    return "\n".join(lines)
+
+
+class _Names:
+    """What labels are called: numbers, and the classes they stand for."""
+
+    def __init__(self, document: dict[str, Any], data: Data) -> None:
+        classes = document["data"].get("classes")
+        self.checked = data.label is not None  # an .npz file holds numbers only
+        self.classes = (
+            dict(zip(classes["numbers"], classes["values"], strict=True)) if classes else {}
+        )
+        kinds = runs(sorted(data.labels))
+        self.kinds = kinds if few(kinds) else []  # distinct labels and their counts, if few
+
+    def of(self, number: float) -> str:
+        """Name a label."""
+        if number in self.classes:
+            return f"{number!r} ({quoted(self.classes[number])})"
+        return repr(number)
+
+
+def _task(document: dict[str, Any]) -> Iterator[str]:
+    rule = document["question"]
+    if rule["task"] == "classification":
+        mark = repr(rule["threshold"])
+        yield f"what must stay: the class, which is whether the score is above the threshold {mark}"
+    elif rule["task"] == "regression":
+        yield f"what must stay: the score, up to a radius of {rule['radius']!r}"
+    else:
+        yield "what must stay: the sign of each coefficient"
+
+
+def _model(model: dict[str, Any]) -> Iterator[str]:
+    if model["kind"] == "smoother":
+        yield "model: the score of a row is a sum of labels, each times a number that is given"
+    elif model["kind"] == "kernel-ridge":
+        yield f"model: kernel ridge, alpha {model['alpha']!r}"
+    else:
+        intercept = "with" if model["intercept"] else "without"
+        yield f"model: ridge, alpha {model['alpha']!r}, {intercept} an intercept"
+
+
+# --- weights --------------------------------------------------------------------------------
+
+
+def _weights(model: dict[str, Any], data: Data, bias: Bias, names: _Names) -> Iterator[str]:
+    weights = bias.weights
+    first, alpha = weights[0], Fraction(model.get("alpha", 0))
+    if min(weights) == max(weights):
+        if first == 1:
+            yield "weights: unweighted"
+            return
+        same = f"alpha {ratio(alpha / Fraction(first))} without weights"
+        yield f"weights: each row has weight {first!r}, which is the same as {same}"
+        return
+    head, *rest = summary(weights, "row")
+    yield f"weights: {head}"
+    yield from indented(rest)
+    if alpha:
+        power = common_power(weights)
+        mean = Fraction(sum(whole([w], power)[0] for w in weights), power * len(weights))
+        yield f"  with weights of mean 1, alpha would be {ratio(alpha / mean)}"
+    if zeros := weights.count(0.0):
+        yield f"  {counted(zeros, 'row')} of weight 0 do not count"
+    movable = [low < 0 or high > 0 for low, high in zip(bias.lower, bias.upper, strict=True)]
+    if not all(movable):
+        yield from _part("of rows whose labels can move", list(compress(weights, movable)))
+        still = list(compress(weights, (not each for each in movable)))
+        yield from _part("of rows whose labels cannot move", still)
+    if len(names.kinds) > 1:
+        groups = {
+            label: [w for w, y in zip(weights, data.labels, strict=True) if y == label]
+            for label, _ in names.kinds
+        }
+        for label, group in groups.items():
+            yield from _part(f"of labels {names.of(label)}", group)
+        yield from _one_value_per_class(groups, names, len(weights))
+    elif not names.kinds and _follow(weights, data.labels):
+        yield (f"  weights follow the labels, from the smallest to the largest. {_FROM_LABELS}")
+
+
+def _part(whose: str, weights: list[float]) -> Iterator[str]:
+    head, *rest = summary(weights, "row")
+    yield f"  {whose}: {head}"
+    yield from indented(indented(rest))
+
+
+def _one_value_per_class(
+    groups: dict[float, list[float]], names: _Names, n_rows: int
+) -> Iterator[str]:
+    """Remark that weights follow from labels, if they do, give or take a hundredth."""
+    ends = [(min(group), max(group)) for group in groups.values()]
+    constant = all(high <= low * _NEAR for low, high in ends)
+    ordered = sorted(ends)
+    apart = all(a[1] < b[0] for a, b in pairwise(ordered))
+    if constant and apart and 2 * len(groups) <= max(n_rows, 4):
+        values = ", ".join(
+            f"{min(group)!r} for {names.of(label)}" for label, group in groups.items()
+        )
+        yield (f"  one value per class: {values}. {_FROM_LABELS}")
+
+
+def _follow(weights: "array[float]", labels: "array[float]") -> bool:
+    """Whether weights are a function of labels that changes seldom, or in one direction only."""
+    weight_of: dict[float, float] = {}
+    for label, weight in zip(labels, weights, strict=True):
+        if weight_of.setdefault(label, weight) != weight:
+            return False
+    in_order = [weight_of[label] for label in sorted(weight_of)]
+    rises = sum(a < b for a, b in pairwise(in_order))
+    falls = sum(a > b for a, b in pairwise(in_order))
+    return not rises or not falls or 10 * (rises + falls) <= len(labels)
+
+
+# --- labels and their intervals -------------------------------------------------------------
+
+
+def _labels(data: Data, names: _Names) -> Iterator[str]:
+    column = "" if data.label is None else f"column {quoted(data.label)}, "
+    if names.kinds:
+        values = ", ".join(f"{names.of(label)} in {counted(n, 'row')}" for label, n in names.kinds)
+    else:
+        values = quartiles(data.labels)
+    yield f"labels: {column}{values}"
+    if names.classes and not names.checked:
+        meaning = ", ".join(
+            f"{number!r} is {quoted(value)}" for number, value in names.classes.items()
+        )
+        yield f"  the file says that {meaning}; the data hold numbers only, so nobody checked"
+
+
+def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
+    pairs = list(zip(bias.lower, bias.upper, strict=True))
+    movable = sum(1 for low, high in pairs if low < 0 or high > 0)
+    yield (
+        f"wrong labels: at most {bias.budget:,} at once, of the {movable:,} that can move "
+        f"({counted(len(pairs), 'label')} in all)"
+    )
+    if not bias.budget or not movable:
+        yield "  so no label changes at all, and every claim that a row is robust holds trivially"
+    weightless = sum(
+        1 for (low, high), w in zip(pairs, bias.weights, strict=True) if not w and low < high
+    )
+    if weightless:
+        yield f"  {counted(weightless, 'label')} that can move count nothing, having weight 0"
+    if len(names.kinds) == 2:
+        (low_label, _), (high_label, _) = names.kinds
+        for label, other in ((low_label, high_label), (high_label, low_label)):
+            own = [pair for pair, y in zip(pairs, data.labels, strict=True) if y == label]
+            reach = sum(1 for low, high in own if _reaches(label, other, low, high))
+            yield (
+                f"  labels {names.of(label)}: {reach:,} of {len(own):,} can become "
+                f"{names.of(other)}"
+            )
+            yield from indented(indented(_moves(own)))
+    else:
+        yield from indented(_moves(pairs))
+
+
+def _reaches(label: float, other: float, low: float, high: float) -> bool:
+    return Fraction(label) + Fraction(low) <= Fraction(other) <= Fraction(label) + Fraction(high)
+
+
+def _moves(pairs: list[tuple[float, float]]) -> Iterator[str]:
+    """Say how far labels can move."""
+    ordered = sorted(pairs)
+    kinds = runs(ordered)
+    apart = hides(low for low, _ in pairs) or hides(high for _, high in pairs)
+    if few(kinds) or apart:
+        if apart:
+            yield "not in plain words:"
+        yield from listing(ordered, "label", _interval, lambda pair: max(-pair[0], pair[1]))
+        return
+    up = [high for _, high in pairs if high > 0]
+    down = [-low for low, _ in pairs if low < 0]
+    both = sum(1 for low, high in pairs if low < 0 < high)
+    yield f"up: {counted(len(up), 'label')}, by at most {quartiles(up)}"
+    yield f"down: {counted(len(down), 'label')}, by at most {quartiles(down)}"
+    yield f"both ways: {counted(both, 'label')}; not at all: {pairs.count((0.0, 0.0)):,}"
+
+
+def _interval(pair: tuple[float, float]) -> str:
+    return f"by {pair[0] + 0.0!r} to {pair[1] + 0.0!r}"
+
+
+# --- rows and hashes ------------------------------------------------------------------------
+
+
+def _rows(document: dict[str, Any], data: Data) -> Iterator[str]:
+    about, n_train = document["data"], len(data.labels)
+    of_train = ""
+    if data.n_rows:
+        of_train = f" of the {data.n_rows['train']:,} in the training file"
+    text = f"rows: {n_train:,}{of_train} to learn from"
+    if data.tests is None:
+        yield f"{text}; claims are about {counted(about['features'], 'coefficient')}"
+        return
+    text += f", {about['test_rows']:,}"
+    if "test" in data.n_rows:
+        text += f" of the {data.n_rows['test']:,} in the test file"
+    elif data.n_rows:
+        text += " of the same file"
+        if data.both:
+            text += f" ({data.both:,} of them learned from as well)"
+    yield f"{text} to test"
+
+
+def _fingerprint(document: dict[str, Any], data: Data, bias: Bias) -> str:
+    """Hash everything that changes what is proven."""
+    model = {key: value for key, value in document["model"].items() if key != "weights"}
+    facts: dict[str, Any] = {
+        "question": document["question"], "model": model, "data": document["data"],
+        "trusted": document.get("trusted", []), "budget": bias.budget,
+        "label": data.label, "columns": data.columns,
+    }  # fmt: skip
+    digest = hashlib.sha256()
+    if "recipe" in document:
+        facts["recipe"] = dict(document["recipe"])
+        for which in ("train", "test"):
+            rows = row_numbers(facts["recipe"].pop(which), 2**32, 2**32, f"recipe.{which}")
+            digest.update(f"{which} {len(rows)} ".encode())
+            digest.update(little_endian(rows).tobytes())
+    digest.update(json.dumps(facts, sort_keys=True).encode())
+    for numbers in (bias.lower, bias.upper, bias.weights):
+        without_sign = array("d", (number + 0.0 for number in numbers))  # -0 is 0
+        digest.update(little_endian(without_sign).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+"""Rows of CSV and Parquet files, one at a time: nothing that was read is kept here."""
+
+import csv
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any
+
+from unswayed.verify.limits import (
+    MOST_LINES,
+    MOST_TEXT,
+    MOST_UNPACKED,
+    CertificateError,
+)
+from unswayed.verify.parquet import is_parquet, parquet_rows
+
+# What counts as missing in a CSV file. "None" does not: it is a common category.
+_MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
+
+Row = tuple[Any, ...]  # cells: texts, numbers, truth values, None
+
+
+class Table:
+    """Columns of a file, to be read from the first row to the last.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file (UTF-8, commas, a header; packed by gzip if it ends in .gz) or a Parquet file.
+    names : list of str, optional
+        The columns to read; all of them if None.
+    """
+
+    def __init__(self, path: Path, names: list[str] | None) -> None:
+        self._path = path
+        self._rows = self._read(names)
+        self.names: list[str] = list(next(self._rows))
+
+    def rows(self) -> Iterator[Row]:
+        """Read the rows: cells in the order of `names`."""
+        return self._rows
+
+    def _read(self, names: list[str] | None) -> Iterator[Row]:
+        """Yield the names, then the rows."""
+        try:
+            yield from (parquet_rows if is_parquet(self._path) else _csv_rows)(self._path, names)
+        except OSError as error:
+            if error.filename is not None:  # there is no such file, or it may not be read
+                raise
+            raise self._error(error) from None
+        except Exception as error:  # whatever a damaged file leads to
+            raise self._error(error) from None
+
+    def _error(self, error: Exception) -> CertificateError:
+        return CertificateError(f"{self._path} lacks a column or is no table: {error}")
+
+
+def _csv_rows(path: Path, names: list[str] | None) -> Iterator[Row]:
+    csv.field_size_limit(max(csv.field_size_limit(), MOST_TEXT))  # it is one for the whole process
+    unpacked: Any = gzip.open if path.suffix == ".gz" else open
+    with unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
+        lines = _Lines(file)
+        rows = lines.rows()
+        header = next(rows, [])
+        places = {name: at for at, name in enumerate(header)}
+        if len(places) < len(header):
+            raise ValueError("it has two columns of the same name")
+        names = header if names is None else names
+        for name in names:
+            if name not in places:
+                raise ValueError(f"there is no column {shown(name)}")
+        at = [places[name] for name in names]
+        yield tuple(names)
+        for row in rows:
+            if len(row) != len(header):
+                raise ValueError(
+                    f"line {lines.number:,} ends a row of {len(row):,} cells where the header has "
+                    f"{len(header):,}"
+                )
+            yield tuple(None if row[place] in _MISSING else row[place] for place in at)
+
+
+class _Lines:
+    """Lines of a file for the csv module, which asks for more of them within quotes.
+
+    Bounded are the characters between two rows, which the csv module keeps, and all together.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._in_row = 0
+        self._in_all = 0
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._file.readline(MOST_TEXT + 1):
+            self.number += 1
+            self._in_row += len(line)
+            self._in_all += len(line)
+            if self._in_row > MOST_TEXT:
+                raise ValueError(f"a row has more than {MOST_TEXT:,} characters")
+            if self._in_all > MOST_UNPACKED or self.number > MOST_LINES:
+                raise ValueError(
+                    f"there are more than {MOST_UNPACKED:,} characters or {MOST_LINES:,} lines"
+                )
+            yield line
+
+    def rows(self) -> Iterator[list[str]]:
+        """Parse all rows that are not empty lines."""
+        for row in csv.reader(iter(self)):
+            self._in_row = 0
+            if row:
+                yield row
