@@ -113,6 +113,8 @@ class Fitting:
         least = np.where(np.isfinite(certs.minimum_budget), certs.minimum_budget, 0)
         for at in np.flatnonzero(least >= 2)[:2].tolist():
             found = model.certify(self.T[at : at + 1], budget=len(self.y)).witness(0)
+            if found is None:  # rounding hides whether there is one
+                continue
             left_out = self.rng.integers(len(found.indices))
             kept = np.delete(np.arange(len(found.indices)), left_out)
             yield dict(

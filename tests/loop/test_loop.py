@@ -17,8 +17,9 @@ from tests.loop import command, fitting
 from tests.loop.command import Tally
 from tests.loop.questions import ask
 
-QUESTIONS = range(10_000, 10_012)
-CHUNK = 4
+# Their promises were broken while alpha was fitted on the training labels.
+HOLES = (20_038, 20_041, 20_054, 20_064, 20_097)
+DRAWN = tuple(range(10_000, 10_008))
 
 
 def holds(tally: Tally) -> None:
@@ -30,10 +31,10 @@ def holds(tally: Tally) -> None:
     assert tally.refused + tally.runs_refused <= 0.2 * (tally.questions + tally.runs)
 
 
-@pytest.mark.parametrize("start", QUESTIONS[::CHUNK])
-def test_no_training_label_turns_a_robust_row_by_way_of_the_command(start, tmp_path):
+@pytest.mark.parametrize("seeds", [HOLES, DRAWN[:4], DRAWN[4:]], ids=["holes", "some", "others"])
+def test_no_training_label_turns_a_robust_row_by_way_of_the_command(seeds, tmp_path):
     total = Tally()
-    for seed in range(start, start + CHUNK):
+    for seed in seeds:
         folder = tmp_path / str(seed)
         folder.mkdir()
         total += command.attack(ask(seed), folder)
