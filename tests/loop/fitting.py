@@ -16,9 +16,10 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
+from sklearn.utils.class_weight import compute_sample_weight
 
 from tests.loop.command import HAIR, Tally
-from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
+from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, LabelPeekError
 
 CLASSES = [(0, 1), ("a", "b"), (-1, 1), (False, True)]
 STEPS = [
@@ -32,6 +33,33 @@ STEPS = [
     lambda: RBFSampler(n_components=8, random_state=0),
     lambda: FeatureUnion([("scaled", StandardScaler()), ("bins", PCA(2, random_state=0))]),
 ]
+
+
+def by_features(X, labels):
+    return 1 / (1 + np.abs(X[:, 0]))
+
+
+def by_stratum(X, labels):
+    return np.where(X[:, 0] > 0, 2.5, 1.0)
+
+
+def balanced(X, labels):
+    """As many people weigh their classes: made of labels, and to be refused."""
+    return compute_sample_weight("balanced", labels)
+
+
+def independent(X, labels):
+    """Weights that make a group and the labels independent: made of labels too."""
+    group = X[:, 0] > 0
+    return np.array(
+        [
+            np.mean(group == g) * np.mean(labels == y) / np.mean((group == g) & (labels == y))
+            for g, y in zip(group, labels, strict=True)
+        ]
+    )
+
+
+WEIGHTS = [by_features, by_stratum, balanced, independent]
 
 
 class Fitting:
@@ -48,7 +76,8 @@ class Fitting:
         self.classes = CLASSES[rng.integers(len(CLASSES))]
         above = merit > np.median(merit)
         self.y = merit if self.regression else np.array(self.classes)[above.astype(int)]
-        self.weighted = rng.random() < 0.4
+        draw = np.random.default_rng([seed, 3])
+        self.weighing = WEIGHTS[draw.integers(len(WEIGHTS))] if draw.random() < 0.5 else None
         self.estimator = self._estimator()
         self.bias = self._bias(n_rows)
         self.radius = float(rng.uniform(0.02, 0.5))
@@ -83,16 +112,17 @@ class Fitting:
         return LabelBias.flips(**asked)
 
     def __str__(self):
-        return f"seed {self.seed}: {self.estimator}, {self.bias}, weighted: {self.weighted}"
+        how = None if self.weighing is None else self.weighing.__name__
+        return f"seed {self.seed}: {self.estimator}, {self.bias}, weighted: {how}"
 
     def fit(self, labels):
-        """Everything again: a fresh model, weights from the features, labels as they are now."""
+        """Everything again: a fresh model, and weights of the labels as they are now."""
         model = (
             CertifiedRegressor(clone(self.estimator), bias=self.bias, radius=self.radius)
             if self.regression
             else CertifiedClassifier(clone(self.estimator), bias=self.bias)
         )
-        weight = 1 / (1 + np.abs(self.X[:, 0])) if self.weighted else None
+        weight = None if self.weighing is None else self.weighing(self.X, labels)
         return model.fit(self.X, labels, sample_weight=weight)
 
     def changed(self, moves):
@@ -137,7 +167,11 @@ def attack(seed: int) -> Tally:
 
 def _attack(fitting: Fitting) -> Tally:
     tally = Tally(questions=1)
-    model = fitting.fit(fitting.y)
+    try:
+        model = fitting.fit(fitting.y)
+    except LabelPeekError:
+        tally.refused = 1
+        return tally
     certs = model.certify(fitting.T)
     before = model.predict(fitting.T)
     for moves in fitting.moves(model, certs):
@@ -146,7 +180,11 @@ def _attack(fitting: Fitting) -> Tally:
         if not fitting.regression and len(set(labels.tolist())) < 2:
             tally.runs_refused += 1
             continue
-        again = fitting.fit(labels)
+        try:
+            again = fitting.fit(labels)
+        except LabelPeekError:
+            tally.runs_refused += 1
+            continue
         kept = (certs.minimum_budget > len(moves)) | (certs.robust & (len(moves) <= certs.budget))
         after, score = again.predict(fitting.T), again.certify(fitting.T).score
         if fitting.regression:
