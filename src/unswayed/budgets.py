@@ -180,6 +180,17 @@ class Count(Budget):
 
     labels: int
 
+    def __post_init__(self) -> None:
+        given: Any = self.labels
+        if isinstance(given, bool | np.bool_) or not isinstance(given, Integral):
+            raise BiasError(
+                f"Count takes a number of labels, an int; got {self.labels!r} (a share of the "
+                "training rows goes to LabelBias as it is)"
+            )
+        if given < 0:
+            raise BiasError(f"Count takes a number of labels, 0 or more; got {self.labels!r}")
+        object.__setattr__(self, "labels", min(int(given), _MANY))
+
     @property
     def amount(self) -> int:
         """How many labels."""
@@ -187,7 +198,7 @@ class Count(Budget):
 
     def sized(self, amount: float) -> "Count":
         """Return another count."""
-        return Count(int(amount))
+        return Count(_MANY if amount > _MANY else int(amount))
 
     def read(self, written: Amount, n_rows: int) -> "Count":
         """Return another count: shares of `n_rows` are rounded down."""

@@ -287,6 +287,11 @@ class CertificateSet:
             )
         return self.source
 
+    def __copy__(self) -> "CertificateSet":
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
     def __getstate__(self) -> dict[str, Any]:
         if self.source is not None:
             _ = self.minimum_budgets

@@ -12,6 +12,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
+from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
@@ -106,6 +108,19 @@ class Decision(ABC):
         )
 
 
+def _set_double(decision: Any, what: str) -> None:
+    """Turn the value of a decision into a double; raise if it is not one."""
+    given = decision.value
+    number = isinstance(given, Real) and not isinstance(given, bool | np.bool_)
+    try:
+        value = float(given) if number else math.nan
+    except OverflowError:
+        value = math.inf
+    if not (math.isfinite(value) and value == given):
+        raise InputError(f"{what} must be a finite number that a double holds, got {shown(given)}")
+    object.__setattr__(decision, "value", value)
+
+
 def _touching(distance: FloatArray) -> FloatArray:
     return np.nextafter(distance, -np.inf)
 
@@ -122,6 +137,10 @@ class Threshold(Decision):
 
     value: float
     classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]), compare=False)
+
+    def __post_init__(self) -> None:
+        _set_double(self, "a threshold")
+        object.__setattr__(self, "classes", np.asarray(self.classes))
 
     def margins(self, scores: Scores) -> Margins:
         """Positive scores may not fall onto the threshold, others may not rise above it."""
@@ -166,6 +185,11 @@ class Radius(Decision):
     """Regression: the prediction may move by `value` either way, inclusively."""
 
     value: float
+
+    def __post_init__(self) -> None:
+        _set_double(self, "a radius")
+        if self.value < 0:
+            raise InputError(f"a radius must not be negative, got {self.value!r}")
 
     def margins(self, scores: Scores) -> Margins:
         """Return the same margins for every score: they are exact."""

@@ -1,5 +1,6 @@
 """Inputs that other libraries let through: masks, NaT, complex numbers, exact types, settings."""
 
+import copy
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
@@ -21,11 +23,13 @@ from unswayed import (
     CertifiedRegressor,
     InputError,
     LabelBias,
+    LinearSmoother,
     UnswayedError,
     prediction_range,
     robustness_curve,
 )
-from unswayed.budgets import count_budget
+from unswayed.budgets import Count, count_budget
+from unswayed.decisions import Radius, Sign, Threshold
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(40, 3))
@@ -329,3 +333,100 @@ def test_a_step_that_asks_for_weights_by_routing_is_refused():
         assert model.fit(X, NUMBERS)
         with pytest.raises(InputError, match="requests sample_weight by metadata routing"):
             model.fit(X, NUMBERS, sample_weight=RNG.random(40))
+
+
+@pytest.mark.parametrize("labels", [0.05, 1.5, -1, float("nan"), "a", None, True, Fraction(1, 2)])
+def test_a_count_is_a_whole_number_of_labels(labels):
+    with pytest.raises(BiasError, match="Count takes a number of labels"):
+        Count(labels)
+
+
+def test_a_count_beyond_all_labels_is_one_of_all_labels():
+    model = classifier().fit(X, Y)
+    every = model.certify(TESTS, budget=40)
+    for many in (2**70, HUGE):
+        assert model.certify(TESTS, budget=Count(many)).verdict.tolist() == every.verdict.tolist()
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), HUGE, Fraction(1, 3), "a", None])
+def test_a_decision_takes_doubles_only(value):
+    with pytest.raises(InputError, match="radius"):
+        Radius(value)
+    if value != -1:
+        with pytest.raises(InputError, match="threshold"):
+            Threshold(value)
+
+
+@pytest.mark.parametrize("decision", ["sign", 0.3, Sign])
+def test_what_is_no_decision_is_refused(decision):
+    with pytest.raises(InputError, match="decision must be a Decision"):
+        classifier().fit(X, Y).certify(TESTS, decision=decision)
+
+
+def reused():
+    buffer = np.empty((500, 40))
+
+    def influence(training, rows):
+        out = buffer[: len(rows)]
+        np.matmul(rows, training.T, out=out)
+        out /= 20
+        return out
+
+    return influence
+
+
+def written_into(training, rows):
+    rows -= training.mean(axis=0)
+    training *= 2.0
+    return rows @ training.T / 20
+
+
+def test_a_function_that_uses_its_array_again_changes_no_certificate():
+    model = classifier(LinearSmoother(reused())).fit(X, Y)
+    expected = classifier(LinearSmoother(lambda a, b: b @ a.T / 20)).fit(X, Y)
+    certs = model.certify(TESTS)
+    model.predict(TESTS[::-1] * 3)
+    np.testing.assert_array_equal(certs.minimum_budget, expected.minimum_budget(TESTS))
+
+
+def test_a_function_that_writes_into_its_rows_changes_nobodys():
+    mine, tests = X.copy(), TESTS + 3
+    model = classifier(LinearSmoother(written_into)).fit(mine, Y)
+    np.testing.assert_array_equal(model.predict(tests), model.predict(tests))
+    model.certify(tests)
+    np.testing.assert_array_equal(mine, X)
+    np.testing.assert_array_equal(tests, TESTS + 3)
+
+
+def with_duplicates(seed, n_rows):
+    """CSR rows in which a column may stand twice: its entries add up."""
+    rng = np.random.default_rng(seed)
+    start = np.arange(0, 5 * n_rows + 1, 5)
+    data = rng.integers(-2, 3, 5 * n_rows).astype(float)
+    return sparse.csr_array((data, rng.integers(0, 6, 5 * n_rows), start), shape=(n_rows, 6))
+
+
+def test_a_kernel_of_rows_that_are_not_canonical_is_the_one_that_is_certified():
+    labels = np.random.default_rng(0).integers(0, 2, 30)
+    model = classifier(KernelRidge(kernel="rbf", gamma=0.1)).fit(with_duplicates(0, 30), labels)
+    tests = with_duplicates(100, 100)
+    assert (model.predict(tests) == model.certify(tests).prediction).all()
+
+
+@pytest.mark.parametrize("make", [sparse.dia_array, sparse.coo_array, sparse.bsr_array])
+def test_rows_in_any_sparse_format_are_taken(make):
+    rows = sparse.csr_array(np.round(X))
+    model = regressor(make_pipeline(Ridge(tol=1e-12))).fit(make(rows), NUMBERS)
+    own = regressor(Ridge(tol=1e-12)).fit(rows, NUMBERS).certify(rows)
+    np.testing.assert_array_equal(model.certify(make(rows)).low, own.low)
+
+
+def test_dates_are_no_features():
+    with pytest.raises(InputError, match="dates or durations"):
+        regressor().fit(np.zeros((40, 2), dtype="datetime64[D]"), NUMBERS)
+
+
+def test_a_shallow_copy_of_certificates_still_has_witnesses():
+    certs = classifier().fit(X, Y).certify(TESTS, budget=20)
+    row = int(np.flatnonzero(~certs.robust)[0])
+    assert len(copy.copy(certs).witness(row)) == len(certs.witness(row))

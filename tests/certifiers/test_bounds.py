@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_regression
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
@@ -27,6 +28,8 @@ from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import merge_rows
 from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed.certifiers.cascade import Cascade
+from unswayed.certifiers.parameter_box import ByBox
+from unswayed.certifiers.sandwich import BySandwich
 
 slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -426,3 +429,29 @@ def test_a_sandwich_for_more_features_than_rows_is_refused_with_the_reason():
     model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1, budget=2), radius=1).fit(X, y)
     with pytest.raises(InputError, match="fewer training rows than features"):
         model.sandwich()
+
+
+def test_certifiers_of_another_fit_are_refused():
+    model, tests = gaussian_model()
+    other, _ = gaussian_model(seed=1)
+    refitted = clone(model).fit(*(np.array(each) for each in (tests, tests[:, 0] > 0)))
+    for method in (eager(model), model.fitted_.engine, BySandwich(model.sandwich(max_anchors=4))):
+        assert len(model.certify(tests, method=method)) == len(tests)
+        for stranger in (other, refitted):
+            with pytest.raises(InputError, match="built from another model"):
+                stranger.certify(tests, method=method)
+
+
+def test_certifiers_of_another_budget_are_refused():
+    model, tests = gaussian_model(budget=8)
+    box = ByBox(model.parameter_box(budget=3), model.fitted_.learner)
+    for method in (BySandwich(model.sandwich(budget=3, max_anchors=4)), box):
+        with pytest.raises(InputError, match="budget of 3 labels but 8"):
+            model.certify(tests, method=method)
+
+
+@pytest.mark.parametrize("method", [Cascade, np.zeros(3), "Exact", None, 3])
+def test_what_is_no_method_is_refused(method):
+    model, tests = gaussian_model(n=50)
+    with pytest.raises(InputError, match="method must be one of"):
+        model.certify(tests, method=method)

@@ -11,10 +11,18 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import NMF, PCA, FastICA, KernelPCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
-from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils.class_weight import compute_sample_weight
 
 from unswayed import (
@@ -226,10 +234,71 @@ def test_trust_does_not_cover_a_step_that_looks_at_the_labels_here():
         certified(estimator, trust="best").fit(X, Y)
 
 
-def test_a_frozen_step_that_is_blind_anyway_needs_no_trust():
-    frozen = FrozenEstimator(make_pipeline(StandardScaler(), PCA(2)).fit(X))
-    certs = certified(make_pipeline(frozen, Ridge())).fit(X, Y).certify(TESTS)
-    assert certs.trusted == ()
+def test_a_frozen_step_needs_trust_whatever_is_inside():
+    """Fitted on the positive rows alone, a transformer that never sees labels knows them."""
+    frozen = FrozenEstimator(make_pipeline(StandardScaler(), PCA(2)).fit(X[Y == 1]))
+    with pytest.raises(LabelPeekError, match=r"FrozenEstimator.*trust="):
+        certified(make_pipeline(frozen, Ridge())).fit(X, Y)
+    certs = certified(make_pipeline(frozen, Ridge()), trust="frozenestimator").fit(X, Y)
+    assert certs.certify(TESTS).trusted == ("frozenestimator",)
+
+
+class Parts(TransformerMixin, BaseEstimator):
+    """Holds estimators where `get_params` does not look."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def fit(self, X, y=None):
+        self.n_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return np.hstack([part.transform(X) for _, part in self.parts])
+
+
+def test_a_frozen_estimator_in_a_list_needs_trust_too():
+    step = Parts([("a", FrozenEstimator(SelectKBest(k=1).fit(X, Y)))])
+    with pytest.raises(LabelPeekError, match=r"FrozenEstimator.*trust="):
+        certified(make_pipeline(step, Ridge())).fit(X, Y)
+
+
+class DropsByCorrelation(TransformerMixin, BaseEstimator):
+    """Reacts to labels that are nearly the given ones, and to no labels not at all."""
+
+    def fit(self, X, y=None):
+        self.kept_ = np.ones(X.shape[1], bool)
+        if y is not None:
+            r = np.abs([np.corrcoef(column, y)[0, 1] for column in X.T])
+            self.kept_ = r <= np.median(r) + 1e-9
+        return self
+
+    def transform(self, X):
+        return X * self.kept_
+
+
+def test_a_transformer_that_reacts_to_correlations_is_refused():
+    with pytest.raises(LabelPeekError, match="DropsByCorrelation"):
+        certified(make_pipeline(DropsByCorrelation(), Ridge())).fit(X, Y)
+
+
+RANDOM = {
+    "features": RBFSampler(n_components=8),
+    "projection": GaussianRandomProjection(2),
+    "subsample": QuantileTransformer(n_quantiles=5, subsample=10),
+    "function": FunctionTransformer(lambda rows: rows + RNG.normal(size=np.shape(rows))),
+}
+
+
+@pytest.mark.parametrize("step", RANDOM.values(), ids=RANDOM)
+def test_a_known_step_that_is_random_is_refused_with_a_hint_at_its_seed(step):
+    with pytest.raises(NotLinearError, match="set its random_state"):
+        certified(make_pipeline(step, Ridge())).fit(X, Y)
+
+
+def test_a_known_step_with_a_seed_is_welcome():
+    step = RBFSampler(n_components=8, random_state=0)
+    assert certified(make_pipeline(step, Ridge())).fit(X, Y)
 
 
 class Keeps(TransformerMixin, BaseEstimator):
@@ -336,8 +405,21 @@ def test_weights_that_make_a_group_and_the_labels_independent_are_refused():
 def test_weights_that_are_larger_for_one_class_are_refused():
     with pytest.raises(LabelPeekError, match="larger for all rows of one class"):
         certified(Ridge()).fit(X, Y, sample_weight=Y + 0.9 * RNG.random(60))
-    with pytest.raises(LabelPeekError, match="larger for all rows of one class"):
+    with pytest.raises(LabelPeekError, match="leaves out all rows of one class"):
         certified(Ridge()).fit(X, Y, sample_weight=np.where(Y, RNG.random(60) + 0.1, 0.0))
+
+
+def test_weights_per_class_of_some_of_the_rows_are_refused():
+    with pytest.raises(LabelPeekError, match="one value per class"):
+        certified(Ridge()).fit(X, Y, sample_weight=BALANCED * (np.arange(60) % 4 > 0))
+
+
+@pytest.mark.parametrize("weigh", [lambda y: 1 / y, lambda y: y**-2, lambda y: y, np.sqrt])
+def test_weights_in_the_order_of_the_labels_are_refused(weigh):
+    labels = np.abs(X @ [1.0, 2.0, 3.0]) + 0.1
+    model = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(0.1, budget=1), radius=0.1)
+    with pytest.raises(LabelPeekError, match="rises or falls with the label"):
+        model.fit(X, labels, sample_weight=weigh(labels))
 
 
 def test_weights_of_a_survey_are_welcome():

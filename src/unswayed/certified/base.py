@@ -119,6 +119,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         seen = fit_steps(estimator, rows, labels.to_fit)
         features = as_matrix(seen)
         final = final_estimator(estimator)
+        # What is compared with other rows is compared as certificates do: in doubles, canonical.
+        seen = features if family_of(final).keeps_rows(final) else seen
         fit_final(final, seen, labels.to_fit, weight)
         check_features(estimator, rows, labels.to_fit, features)
         learner = family_of(final).learner(final, features, weight)
@@ -158,6 +160,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         self, fitted: Fitted, X: Any, resolve: str | None, decision: Decision | None
     ) -> Question:
         self._check_resolve(resolve)
+        if decision is not None and not isinstance(decision, Decision):
+            raise InputError(
+                f"decision must be a Decision, got {decision!r}; for example "
+                "unswayed.decisions.Radius(2000)"
+            )
         seen = fitted.features(X)
         features = as_matrix(seen)
         first, group = distinct_rows(features)

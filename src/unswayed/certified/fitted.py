@@ -24,7 +24,7 @@ from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.inputs import Schema, check_numeric_frame, for_pipeline
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
-from unswayed.models.steps import final_estimator, transform_rows
+from unswayed.models.steps import as_matrix, final_estimator, transform_rows
 
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9
@@ -46,6 +46,8 @@ def validated(door: Any, X: Any, *, reset: bool) -> Any:
     reset : bool
     """
     refuse_masked(X, "X")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+        raise InputError("X holds dates or durations; turn them into numbers, a date into a year")
     if type(door.estimator) is not Pipeline:
         check_numeric_frame(X)
         try:
@@ -134,7 +136,8 @@ class Fitted:
         """Return rows of the user's as the final estimator sees them."""
         if self.schema is not None:
             self.schema.check(X)
-        return transform_rows(self.estimator, validated(self.door, X, reset=False))
+        rows = transform_rows(self.estimator, validated(self.door, X, reset=False))
+        return as_matrix(rows) if family_of(self.final).keeps_rows(self.final) else rows
 
     def raw(self, features: Any) -> FloatArray:
         """Return what the wrapped estimator itself says of such rows: scores before a threshold."""

@@ -7,7 +7,7 @@ from unswayed.budgets import Budget
 from unswayed.certified.fitted import Fitted
 from unswayed.certifiers.parameter_box import ByBox, ParameterBox
 from unswayed.certifiers.protocol import Certifier
-from unswayed.certifiers.sandwich import MAX_ANCHORS, BySandwich, Sandwich
+from unswayed.certifiers.sandwich import MAX_ANCHORS, BySandwich, Sandwich, check_budget
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError
 
@@ -17,7 +17,8 @@ Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
 
 def check_method(method: Method) -> None:
     """Raise unless `method` is the name of a method, or a certifier."""
-    if method not in METHODS and not hasattr(method, "bounds"):
+    known = isinstance(method, str) and method in METHODS
+    if not known and (isinstance(method, type | str) or not hasattr(method, "fingerprint")):
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
 
 
@@ -43,29 +44,23 @@ def certifier_of(fitted: Fitted, decision: Decision, budget: Budget, method: Met
         "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
     }
     made = build[method]() if isinstance(method, str) else method
-    if isinstance(made, ParameterBox | Sandwich):
-        _check_origin(fitted, made, budget)
+    assert not isinstance(made, str)  # noqa: S101  (tells mypy)
+    _check_origin(fitted, made, budget)
     if isinstance(made, ParameterBox):
         return ByBox(made, fitted.linear_learner)
-    if isinstance(made, Sandwich):
-        return BySandwich(made)
-    assert not isinstance(made, str)  # noqa: S101  (tells mypy)
-    return made
+    return BySandwich(made) if isinstance(made, Sandwich) else made
 
 
-def _check_origin(fitted: Fitted, bounds: ParameterBox | Sandwich, budget: Budget) -> None:
-    kind = type(bounds).__name__
+def _check_origin(
+    fitted: Fitted, bounds: ParameterBox | Sandwich | Certifier, budget: Budget
+) -> None:
     if bounds.fingerprint != fitted.engine.fingerprint:
         raise InputError(
-            f"this {kind} was built from another model or bias than this one; bounds prove "
-            f"nothing beyond what they were built from: build one from this model"
+            f"this {type(bounds).__name__} was built from another model or bias than this one; "
+            "bounds prove nothing beyond what they were built from: build one from this model"
         )
-    if bounds.budget != budget:
-        raise InputError(
-            f"this {kind} was built for a budget of {bounds.budget.amount} labels but "
-            f"{budget.amount} were asked for; pass budget={bounds.budget.amount}, or build "
-            f"one for {budget.amount}"
-        )
+    if isinstance(bounds, ParameterBox | Sandwich):
+        check_budget(bounds, budget)
 
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:

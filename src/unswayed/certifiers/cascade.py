@@ -72,6 +72,11 @@ class Cascade:
         self._row_seconds = np.inf  # of one exact row, the fastest seen
 
     @property
+    def fingerprint(self) -> str:
+        """Of the model and bias it answers for."""
+        return self._exact.fingerprint
+
+    @property
     def is_able(self) -> bool:
         """Whether there are bounds for this model."""
         able = "anchors" in self._exact.learner.capabilities

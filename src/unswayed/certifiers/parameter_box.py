@@ -13,6 +13,7 @@ from unswayed._typing import FloatArray
 from unswayed.budgets import Budget
 from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.rows import FeatureRows, UnitRows
+from unswayed.certifiers.sandwich import check_budget
 from unswayed.decisions import Margins
 from unswayed.models.learner import LinearLearner, Scores
 
@@ -95,8 +96,10 @@ class ByBox:
     def __init__(self, box: ParameterBox, learner: LinearLearner) -> None:
         self._box = box
         self._learner = learner
+        self.fingerprint = box.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
         """Return outer bounds of all rows."""
+        check_budget(self._box, budget)
         directions = rows.directions(slice(None))
         return self._box.bounds(directions, self._learner.direction_sizes(directions))

@@ -15,6 +15,11 @@ class Certifier(Protocol):
     long it took.
     """
 
+    @property
+    def fingerprint(self) -> str:
+        """Of the model and bias it answers for: that of their `ExactEngine`."""
+        ...
+
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
         """Return what is known of how far the score of each row can rise and fall.
 

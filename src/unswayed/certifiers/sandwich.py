@@ -16,6 +16,7 @@ from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.rows import DirectionRows, FeatureRows
 from unswayed.certifiers.verdicts import judge
 from unswayed.decisions import Decision, Margins
+from unswayed.exceptions import InputError
 from unswayed.models.learner import LinearLearner, Solution
 
 MAX_ANCHORS = 512
@@ -200,6 +201,23 @@ class Sandwich:
         return f"<Sandwich: {self.n_anchors} anchors, {self.budget}>"
 
 
+def check_budget(bounds: Any, budget: Budget) -> None:
+    """Raise if a box or a sandwich was built for another budget.
+
+    Parameters
+    ----------
+    bounds : ParameterBox or Sandwich
+    budget : Budget
+        What is asked about.
+    """
+    if bounds.budget != budget:
+        raise InputError(
+            f"this {type(bounds).__name__} was built for a budget of {bounds.budget.amount} labels "
+            f"but {budget.amount} were asked for; pass budget={bounds.budget.amount}, or build one "
+            f"for {budget.amount}"
+        )
+
+
 class BySandwich:
     """The certifier "sandwich": bounds of a sandwich, as sharp as they get.
 
@@ -210,7 +228,9 @@ class BySandwich:
 
     def __init__(self, sandwich: Sandwich) -> None:
         self._sandwich = sandwich
+        self.fingerprint = sandwich.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
         """Return bounds of all rows, decided or not."""
+        check_budget(self._sandwich, budget)
         return self._sandwich.bounds(rows.directions(slice(None)))

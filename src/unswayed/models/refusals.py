@@ -16,6 +16,7 @@ CERTIFIABLE = (
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
+_FEW = 8  # of fewer weights an order says nothing
 _ROUNDED = 1e-9  # weights of a class that differ by less were meant to be the same
 
 _PEEKING_REASONS = {
@@ -88,7 +89,8 @@ def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) ->
     """Raise if sample weights look as if they were made from the labels.
 
     They do if a label tells the weight, if a weight tells the label (weights that make groups
-    and labels independent do), or if all of one class are heavier than all of the other.
+    and labels independent do), if all of one class are heavier than all of the other, or if they
+    are in the order of the labels. Made of labels and of something else, they are not seen.
 
     Parameters
     ----------
@@ -97,14 +99,21 @@ def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) ->
         Whether labels are classes.
     """
     what = "class" if classes else "label"
+    counts = weight > 0  # rows without weight are out of it
+    n_values = len(np.unique(labels))
+    labels, weight = labels[counts], weight[counts]
     values, label = np.unique(labels, return_inverse=True)
     # Where most of them are different, any weights are one per label, and any labels per weight.
-    if (classes or 2 * len(values) <= len(labels)) and _tells(label, weight):
+    if classes and len(values) < n_values:
+        look = "leaves out all rows of one class"
+    elif (classes or 2 * len(values) <= len(labels)) and _tells(label, weight):
         look = f"has one value per {what}"
     elif _tells_label(weight, label):
         look = f"tells the {what}: rows of equal weight have equal labels"
     elif classes and _separates(weight, label):
         look = "is larger for all rows of one class than for any of the other"
+    elif not classes and _follows(weight, labels.astype(np.float64)):
+        look = "rises or falls with the label"
     else:
         return
     raise LabelPeekError(
@@ -135,6 +144,14 @@ def _tells_label(weight: FloatArray, label: IntArray) -> bool:
     group = np.searchsorted(ranked[starts], weight, side="right") - 1
     low, high = _extremes(group, label.astype(np.float64))
     return bool(1 < len(starts) <= len(weight) // 2 and (low == high).all())
+
+
+def _follows(weight: FloatArray, labels: FloatArray) -> bool:
+    """Whether weights are in the order of the labels, or of their sizes, or in reverse."""
+    if len(labels) < _FEW or weight.min() == weight.max():
+        return False
+    steps = [np.diff(weight[np.argsort(key)]) for key in (labels, np.abs(labels))]
+    return any(bool((step >= 0).all() or (step <= 0).all()) for step in steps)
 
 
 def _separates(weight: FloatArray, label: IntArray) -> bool:

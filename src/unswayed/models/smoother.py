@@ -1,6 +1,7 @@
 """An explicit influence matrix, for every linear model that is not wrapped by name."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Literal
 
 import numpy as np
@@ -72,7 +73,11 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
 
     def influence_rows(self, rows: Matrix) -> FloatArray:
         """Influence of each training label on the prediction at each row."""
-        found = rows if self.influence == "precomputed" else self.influence(self.X_fit_, rows)
+        if callable(self.influence):
+            # Copies either way: it may write into its rows, or hand out an array it uses again.
+            found = deepcopy(self.influence(deepcopy(self.X_fit_), deepcopy(rows)))
+        else:
+            found = rows
         found = check_array(found, dtype=np.float64, input_name="influence", accept_sparse="csr")
         found = found.toarray() if hasattr(found, "toarray") else found
         if found.shape != (rows.shape[0], len(self.y_fit_)):

@@ -179,14 +179,25 @@ def check_trust(estimator: Any, trust: tuple[str, ...]) -> tuple[str, ...]:
 def _fitted_elsewhere(estimator: Any) -> Iterator[tuple[str, Any]]:
     """Steps, and parameters of unknown steps, that stay fitted when they are copied."""
     for name, step in transformers(estimator):
-        if is_known_blind(step) or _is_frozen_blind(step):
-            continue
         if _stays_fitted(step):
+            # Whatever is inside: a scaler of the positive rows alone knows the labels too.
             yield name, step
-        elif hasattr(step, "get_params"):
+        elif not is_known_blind(step) and hasattr(step, "get_params"):
             for inner, value in step.get_params().items():
-                if _stays_fitted(value) and not _is_frozen_blind(value):
-                    yield f"{name}__{inner}", value
+                for each in _flattened(value):
+                    if _stays_fitted(each):
+                        yield f"{name}__{inner}", each
+
+
+def _flattened(value: Any) -> Iterator[Any]:
+    """A value, or everything inside it if it is a list, tuple, set or dict."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list | tuple | set | frozenset):
+        yield value
+        return
+    for each in value:
+        yield from _flattened(each)
 
 
 def _stays_fitted(value: Any) -> bool:
@@ -195,19 +206,15 @@ def _stays_fitted(value: Any) -> bool:
     return made is not None and made is not BaseEstimator.__sklearn_clone__
 
 
-def _is_frozen_blind(step: Any) -> bool:
-    """Whether a frozen estimator holds nothing but transformers that never look at labels."""
-    if type(step) is not FrozenEstimator:
-        return False
-    return all(is_known_blind(leaf) for _, leaf in _leaves([("", step.estimator)]))
-
-
 # --- features -------------------------------------------------------------------------------
 
 
 def as_matrix(X: Any) -> Matrix:
     """Rows as float64, dense in C order or canonical CSR: equal rows then have equal bits."""
-    found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+    try:
+        found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+    except OverflowError:
+        raise InputError("a feature is a number that is too large for a double") from None
     if hasattr(found, "indptr"):
         found = sparse.csr_array(found, copy=True)
         found.sum_duplicates()
@@ -218,7 +225,7 @@ def as_matrix(X: Any) -> Matrix:
 def may_write(estimator: Any) -> bool:
     """Whether an estimator, or a part of it, is told to work in the rows it is given."""
     return any(
-        isinstance(value, bool | np.bool_)
+        isinstance(value, bool | np.bool_ | int | float)
         and not value
         and name.rsplit("__", maxsplit=1)[-1] in ("copy", "copy_X")
         for name, value in estimator.get_params().items()
@@ -276,7 +283,12 @@ def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
             X = before.fit_transform(X, labels)
             estimator.steps[:-1] = before.steps  # with a memory, the fitted ones are copies
         estimator = estimator.steps[-1][1]
-    return X
+    return _sliceable(X)
+
+
+def _sliceable(X: Any) -> Any:
+    """Rows that can be cut: not every sparse format can."""
+    return X.tocsr() if sparse.issparse(X) else X
 
 
 def transform_rows(estimator: Any, X: Any) -> Any:
@@ -285,7 +297,7 @@ def transform_rows(estimator: Any, X: Any) -> Any:
     while type(estimator) is Pipeline:
         X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
         estimator = estimator.steps[-1][1]
-    return X
+    return _sliceable(X)
 
 
 def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> None:
@@ -300,6 +312,7 @@ def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> Non
         Features that the final estimator was trained on.
     """
     steps = transformers(estimator)
+    _check_repeatable(estimator, steps, X, labels, training)
     unknown = [(name, step) for name, step in steps if not _is_known(step)]
     two_ways = [(name, step) for name, step in steps if not _transforms_alike(step)]
     if not (unknown or two_ways):
@@ -315,6 +328,27 @@ def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> Non
             f"rows go through (by {gap:.1e} of the largest): certificates would be about a model "
             "that is trained on features no row has; drop the step, or let it converge (a smaller "
             "tol, a larger max_iter)"
+        )
+
+
+def _check_repeatable(
+    estimator: Any, steps: NamedSteps, X: Any, labels: Any, training: Matrix
+) -> None:
+    """Raise if known steps that may be random are: a model that nobody gets again is no model."""
+    may_be = [
+        (name, step)
+        for name, step in steps
+        if is_known_blind(step)
+        and (type(step) is FunctionTransformer or step.get_params().get("random_state", 0) is None)
+    ]
+    if (
+        may_be
+        and not _gap(as_matrix(fit_steps(clone(estimator), X, labels)), training) <= _ROUNDING
+    ):
+        raise NotLinearError(
+            f"step {_listed(may_be)} makes other features every time it is fitted, so that fitting "
+            "again gives another model, whatever the labels are, and the certificate would be "
+            "about one that nobody gets again; set its random_state"
         )
 
 
@@ -379,3 +413,7 @@ def _other_labels(labels: NDArray[Any]) -> Iterator[NDArray[Any] | None]:
     ranked, half = np.sort(labels), np.arange(len(labels)) % 2 == 0
     yield np.where(half, ranked[0], labels)
     yield np.where(half, ranked[-1], labels)
+    rng = np.random.default_rng(0)
+    for share in (0.02, 0.1, 0.2):  # near the given ones: a threshold may be close
+        few = rng.random(len(labels)) < max(share, 1.5 / len(labels))
+        yield np.where(few, ranked[::-1][np.searchsorted(ranked, labels)], labels)
