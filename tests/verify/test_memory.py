@@ -373,3 +373,36 @@ def test_verify_in_python_waits_for_no_pipe(small, option):
         cwd=small, capture_output=True, text=True, timeout=20, check=True,
     )  # fmt: skip
     assert done.stdout == "pipe is not a file\n"
+
+
+@pytest.mark.parametrize("place", ["label", "column", "equals"])
+def test_a_name_of_millions_of_characters_takes_bounded_memory(tmp_path, place):
+    """Some characters become eighteen when names are compared."""
+    labels, rows = np.array([0.0, 1.0, 0.0]), np.zeros((3, 1))
+    document = make_document(labels, rows, rows[:1])
+    named = {"label": "y", "column": "a", "equals": "5"} | {place: "\ufdfa" * 5_000_000}
+    document["recipe"] = {
+        "label": named["label"],
+        "features": [{"column": named["column"], "equals": named["equals"]}],
+        "train": [0, 1, 2], "test": [0], "test_file": "train",
+    }  # fmt: skip
+    save(tmp_path, document)
+    (tmp_path / "a.csv").write_text("a,y\n5,0\n5,1\n5,0\n")
+    code, out, err, size = run_measured(tmp_path, "c.json", "--train", "a.csv")
+    assert size < MOST
+    assert code == 2, (out, err)
+
+
+def test_a_recipe_of_very_many_columns_takes_bounded_memory(tmp_path):
+    width = 300_000
+    labels, rows = np.array([0.0, 1.0, 0.0]), np.zeros((3, width))
+    document = make_document(labels, rows, rows[:1])
+    features = [{"column": f"c{at}", "equals": "1"} for at in range(width)]
+    document["recipe"] = {"label": "y", "features": features, "train": [0, 1, 2], "test": [0],
+                          "test_file": "train"}  # fmt: skip
+    save(tmp_path, document)
+    (tmp_path / "a.csv").write_text("y\n0\n1\n0\n")
+    code, out, err, size = run_measured(tmp_path, "c.json", "--train", "a.csv")
+    assert size < MOST
+    assert code == 2, (out, err)
+    assert "columns" in err

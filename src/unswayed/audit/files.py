@@ -79,7 +79,7 @@ def _read_csv(path: Path, start: bytes, texts: Iterable[str]) -> pa.Table:
     if path.suffix in _PACKED:
         raise InputError(f"{path} is compressed in a way that is not read; unpack it, or use gzip")
     if start.startswith(_UTF16):
-        raise _encoding_error(path, "it looks like UTF-16")
+        raise _encoding_error(path, "it looks like UTF-16", "UTF-16")
     try:
         try:
             table = _parse(path, texts, pa_csv.ReadOptions())
@@ -89,6 +89,7 @@ def _read_csv(path: Path, start: bytes, texts: Iterable[str]) -> pa.Table:
             # Types are read off the first block; a later cell disagrees. Look at all of it.
             size = min(_size(path) + 1, 2**31 - 1)
             table = _parse(path, texts, pa_csv.ReadOptions(block_size=size))
+        _ = table.column_names  # read now: it may not be UTF-8
     except UnicodeDecodeError:
         raise _encoding_error(path, "its header is not UTF-8") from None
     except pa.ArrowInvalid as error:
@@ -121,10 +122,10 @@ def _parse(path: Path, texts: Iterable[str], options: Any) -> pa.Table:
     )
 
 
-def _encoding_error(path: Path, what: str) -> InputError:
+def _encoding_error(path: Path, what: str, codec: str = "WINDOWS-1252") -> InputError:
     return InputError(
         f"{path} has another encoding: {what}; save it as UTF-8, for example with "
-        f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > utf8.csv"
+        f"iconv -f {codec} -t UTF-8 {path.name} > utf8.csv"
     )
 
 

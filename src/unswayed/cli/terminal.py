@@ -30,12 +30,12 @@ class Terminal:
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line for people. Text from files goes through here unharmed."""
-        self.out.print(escape(text), style=style, soft_wrap=True)
+        self.out.print(escape(_printable(text, "\n")), style=style, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Print a remark that is not an answer."""
         if not self.quiet:
-            self.error.print(f"[dim]note:[/dim] {escape(text)}", soft_wrap=True)
+            self.error.print(f"[dim]note:[/dim] {escape(_printable(text))}", soft_wrap=True)
 
     def answer(self, value: Any) -> None:
         """Print the one JSON object, where it was asked for."""
@@ -49,10 +49,10 @@ class Terminal:
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for at, head in enumerate(heads):
             table.add_column(
-                escape(head), justify="left" if at in left else "right", overflow="fold"
+                escape(_printable(head)), justify="left" if at in left else "right", overflow="fold"
             )
         for row in rows:
-            table.add_row(*map(escape, row))
+            table.add_row(*(escape(_printable(cell)) for cell in row))
         self.out.print(table)
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
@@ -73,3 +73,12 @@ class Terminal:
                     bar.start()
         finally:
             bar.stop()
+
+
+def _printable(text: str, kept: str = "") -> str:
+    """Name the signs that would move the cursor, colour the screen or turn the text around."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or sign in kept else f"\\u{ord(sign):04x}" for sign in text
+    )

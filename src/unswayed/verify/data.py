@@ -12,7 +12,7 @@ from typing import Any
 
 from unswayed.verify.arrays import read_arrays
 from unswayed.verify.cells import Features, Rows, label_reader, value_of
-from unswayed.verify.limits import MOST_NUMBERS, CertificateError
+from unswayed.verify.limits import MOST_COLUMNS, MOST_NUMBERS, CertificateError
 from unswayed.verify.matrix import Matrix, little_endian
 from unswayed.verify.tables import Row, Table
 
@@ -96,6 +96,8 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
     label = recipe["label"]
     _check_label_is_no_feature(recipe)
     names = list(dict.fromkeys(each["column"] for each in recipe["features"]))
+    if len(names) > MOST_COLUMNS:
+        raise CertificateError(f"its recipe reads {len(names):,} columns, over {MOST_COLUMNS:,}")
     maker = Features(recipe["features"], names)
     read_label = label_reader(about.get("classes"))
     n_tests = 0 if document["question"]["task"] == "coefficients" else about["test_rows"]

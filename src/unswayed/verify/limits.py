@@ -6,6 +6,7 @@ Sizes are checked before anything of that size is made. docs/certificates.md lis
 MOST_BYTES = 2**26  # of a certificate file
 MOST_BYTES_BEYOND_ASCII = 2**24  # of one with other characters, which take up to four bytes each
 MOST_VALUES = 3_000_000  # in a certificate file
+MOST_COLUMNS = 100_000  # of a table that a recipe reads
 MOST_NUMBERS = 2**23  # that a certificate is about
 MOST_EXACT_BYTES = 300 * 2**20  # of exact numbers at any one time
 

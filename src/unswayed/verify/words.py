@@ -149,6 +149,8 @@ def listing(ordered: Iterable[Any], noun: str, text: Any, size: Any) -> list[str
 
 
 def _power_of_ten(size: float) -> int:
+    if not math.isfinite(size):  # the difference of two doubles may be none
+        return 1000
     return math.floor(math.log10(size)) if size else -1000
 
 
