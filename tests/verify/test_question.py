@@ -530,3 +530,21 @@ def test_the_bases_are_read_as_the_program_reads_them(tables):
         other.finish()
         assert other.document["data"]["sha256"] == before
     assert isinstance(tables["held out"].frames["train"], pd.DataFrame)
+
+
+def test_which_of_equally_many_labels_can_move_is_said_in_words(bases):
+    base = bases["table: another file"]
+    n_rows = base.document["data"]["train_rows"]
+    gender = base.frames["train"]["gender"].to_numpy()
+    positive = base.frames["train"]["hired"].to_numpy() == "yes"
+    told = []
+    for which in ("female", "male"):
+        rows = np.flatnonzero((gender == which) & ~positive)[:5]
+        upper = np.zeros(n_rows)
+        upper[rows] = 1.0
+        question = asked(base, bias={"lower": 0.0, "upper": pack(upper.tolist(), "d")})
+        told.append(in_words(question))
+        total = int(np.sum(gender == which))
+        assert f"5 of the {total} with {which!r}" in question
+    assert told[0] != told[1]
+    assert "rows whose labels can move" not in asked(base)

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import compress, pairwise
+from itertools import compress, groupby, islice, pairwise
 from typing import Any
 
 from unswayed.verify.columns import features_in_words
@@ -32,6 +32,7 @@ from unswayed.verify.words import (
     summary,
 )
 
+_COLUMNS = 20  # told of the rows whose labels can move; categories of each at most
 _NEAR = 1.01  # weights that differ by less than this factor count as one value
 _FROM_LABELS = (
     "Such weights usually come from the labels; then wrong labels mean other weights, and what is "
@@ -74,6 +75,7 @@ def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
         *_weights(document["model"], data, bias, names),
         *_labels(data, names),
         *_intervals(data, bias, names),
+        *_whose(document, data, bias),
         *features_in_words(document, data, bias.weights),
         *_rows(document, data),
     ]
@@ -241,6 +243,35 @@ def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
             yield from indented(indented(_moves(own)))
     else:
         yield from indented(_moves(pairs))
+
+
+def _whose(document: dict[str, Any], data: Data, bias: Bias) -> Iterator[str]:
+    """Say which rows' labels can move, column by column, where those of some rows cannot."""
+    movable = [low < high for low, high in zip(bias.lower, bias.upper, strict=True)]
+    if "recipe" not in document or data.train is None or all(movable) or not any(movable):
+        return
+    features = enumerate(document["recipe"]["features"])
+    yield "  rows whose labels can move:"
+    for name, group in islice(groupby(features, lambda pair: pair[1]["column"]), _COLUMNS):
+        made = list(group)
+        if len(made) > _COLUMNS:
+            continue
+        told = (_moving(data.train.column(at), feature, movable) for at, feature in made)
+        yield f"    {quoted(name)}: {', '.join(told)}"
+
+
+def _moving(column: "array[float]", feature: dict[str, Any], movable: list[bool]) -> str:
+    """Say of one feature how rows whose labels can move differ from the others."""
+    inside = array("d", compress(column, movable))
+    if "equals" in feature:
+        total, moving = column.count(1.0), inside.count(1.0)
+        return f"{moving:,} of the {total:,} with {quoted(feature['equals'])}"
+    outside = array("d", compress(column, (not each for each in movable)))
+    means = (
+        feature["mean"] + feature["scale"] * (sum(part) / len(part))
+        for part in (inside, outside)
+    )
+    return "on average {:.6g}, where they cannot {:.6g}".format(*means)
 
 
 def _reaches(label: float, other: float, low: float, high: float) -> bool:
