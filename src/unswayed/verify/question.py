@@ -268,8 +268,7 @@ def _moving(column: "array[float]", feature: dict[str, Any], movable: list[bool]
         return f"{moving:,} of the {total:,} with {quoted(feature['equals'])}"
     outside = array("d", compress(column, (not each for each in movable)))
     means = (
-        feature["mean"] + feature["scale"] * (sum(part) / len(part))
-        for part in (inside, outside)
+        feature["mean"] + feature["scale"] * (sum(part) / len(part)) for part in (inside, outside)
     )
     return "on average {:.6g}, where they cannot {:.6g}".format(*means)
 
