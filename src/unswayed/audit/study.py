@@ -58,11 +58,6 @@ class Answers:
     minimum_budget: FloatArray
     minimum_budget_proven: BoolArray  # elsewhere it is proven only that fewer do not suffice
 
-    @property
-    def proven_budget(self) -> FloatArray:
-        """Fewer labels than this are proven not to overturn a row; 0 where nothing is proven."""
-        return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)
-
 
 @dataclass(frozen=True, eq=False)
 class Study:
@@ -193,7 +188,10 @@ class Study:
 
     def prediction(self, at: int) -> str:
         """Write the prediction of a test row."""
-        score = float(self.answers.score[at])
+        return self.decided(float(self.answers.score[at]))
+
+    def decided(self, score: float) -> str:
+        """Write the prediction that is made of a score."""
         return self.target.show(score > 0.5 if self.target.classes else score)
 
     def groups(self, name: str) -> list[str]:

@@ -183,7 +183,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             resolve=resolve is not None,
             trusted=fitted.trusted,
             seen=seen,
-            model_in_words=repr(self.estimator),
+            estimator=fitted.estimator,
             coefficients=lambda: self._coefficients(fitted, fitted.engine.bias.budget, resolve),
         )
 

@@ -42,7 +42,7 @@ class Question:
     resolve: bool  # in rational arithmetic, what rounding leaves open
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     seen: Any = None  # rows as the final estimator sees them
-    model_in_words: str = ""
+    estimator: Any = None  # fitted, the model behind it
     coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None] = lambda: None
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 

@@ -99,7 +99,7 @@ def findings_of(
         bias=f"{movable:,} of {len(bias.lower):,} training labels may be off, by {lower:g} to "
         f"{upper:g}",
         keeps="keep their prediction" if radius is None else f"stay within {radius:g}",
-        model=shorten(" ".join(question.model_in_words.split()), _LONGEST),
+        model=shorten(" ".join(repr(question.estimator).split()), _LONGEST),
         rows_in_words="rows that it was asked about",
         numbering="Rows are numbered from 0, as in Python.",
         n_train=len(bias.lower),

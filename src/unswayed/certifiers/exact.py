@@ -123,11 +123,6 @@ class ExactEngine:
         errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
         return Bounds.around(up, down, errors), moved_up, moved_down
 
-    @property
-    def has_parameters(self) -> bool:
-        """Whether scores are linear in the features, so that bounds on parameters exist."""
-        return "coefficients" in self.learner.capabilities
-
     @cached_property
     def fingerprint(self) -> str:
         """What bounds were built from: they are refused by a model or bias that differs."""

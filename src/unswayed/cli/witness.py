@@ -114,17 +114,13 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
         "bias": study.bias_in_words(),
         "alpha": study.alpha,
         "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
-        "prediction": _decided(study, score),
+        "prediction": study.decided(score),
         "score": score,
         "overturned": found is not None,
         "labels": None if found is None else len(found),
-        "new_prediction": None if after is None else _decided(study, after),
+        "new_prediction": None if after is None else study.decided(after),
         "new_score": after,
     }
-
-
-def _decided(study: Study, score: float) -> str:
-    return study.target.show(score > 0.5 if study.target.classes else score)
 
 
 def _columns(study: Study, found: Witness) -> dict[str, Any]:
