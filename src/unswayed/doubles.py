@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unswayed._typing import FloatArray
+from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError, UnswayedError
+
+
+def dense(matrix: Matrix) -> FloatArray:
+    """Return a matrix as an array."""
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
 def refuse_masked(values: Any, name: str, error: type[UnswayedError] = InputError) -> None:

@@ -29,12 +29,12 @@ def suggest(name: str, known: list[str]) -> str:
     return f"the columns are {some}{', …' if len(known) > 8 else ''}"
 
 
-def show(value: Any, length: int = 60) -> str:
+def as_text(value: Any, length: int = 60) -> str:
     """Write a cell: whole floats as integers, long texts cut.
 
     Examples
     --------
-    >>> show(3603.0), show(0.123456789), show(None), show("a" * 70, 5)
+    >>> as_text(3603.0), as_text(0.123456789), as_text(None), as_text("a" * 70, 5)
     ('3603', '0.123457', 'missing', 'aaaa…')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):

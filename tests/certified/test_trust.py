@@ -188,13 +188,13 @@ def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
     ).fit(X, Y.astype(float))
     rows = RNG.normal(size=(200_000, 3))
     asked = []
-    kernel = model.fitted_.learner.inputs
+    kernel = model.fitted_.learner.represent
 
     def watched(block):
         asked.append(len(block))
         return kernel(block)
 
-    monkeypatch.setattr(model.fitted_.learner, "inputs", watched)
+    monkeypatch.setattr(model.fitted_.learner, "represent", watched)
     scores = FeatureRows.of(model.fitted_.learner, rows).scores(model.fitted_.solution).value
     assert len(scores) == len(rows)
     assert max(asked) * len(X) <= 2**22

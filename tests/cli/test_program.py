@@ -10,9 +10,9 @@ import pytest
 
 from tests.commands import CLASSES, unswayed
 from unswayed import __version__
+from unswayed.atomic import atomic_write
 from unswayed.cli import COMMANDS, overview
 from unswayed.cli.program import build
-from unswayed.whole_file import whole_file
 
 
 def python(code, *arguments, cwd):
@@ -99,7 +99,7 @@ def test_a_file_that_could_not_be_finished_never_gets_its_name(tmp_path):
     target.write_text("before")
 
     def interrupted():
-        with whole_file(target) as beside:
+        with atomic_write(target) as beside:
             beside.write_text("half")
             raise KeyboardInterrupt
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from unswayed import CertifiedRegressor, LabelBias
-from unswayed.certifiers.inputs import InputRows
+from unswayed.certifiers.represented import RepresentedRows
 from unswayed.exceptions import InputError
 from unswayed.models.ridge.null_space import null_vectors
 from unswayed.models.ridge.verified import VerifiedInverse
@@ -127,12 +127,12 @@ def test_a_total_of_many_values_and_two_is_proven_in_doubles():
 
 
 def test_an_input_row_is_the_same_whichever_rows_are_asked_for_beside_it(monkeypatch):
-    monkeypatch.setattr("unswayed.certifiers.inputs._BLOCK", 300)
+    monkeypatch.setattr("unswayed.certifiers.represented._BLOCK", 300)
     rng = np.random.default_rng(0)
     X, tests = rng.normal(size=(50, 7)), rng.normal(size=(41, 7))
     bias = LabelBias.shifts(1, budget=2)
     model = CertifiedRegressor(KernelRidge(kernel="rbf"), bias=bias, radius=1).fit(X, X[:, 0])
-    rows = InputRows(model.fitted_.learner, tests)
+    rows = RepresentedRows(model.fitted_.learner, tests)
     everything = np.vstack(list(rows.blocks()))
     for which in (np.arange(41), np.array([40, 3, 3, 17]), np.arange(5, 9), np.array([7])):
         np.testing.assert_array_equal(rows.take(which), everything[which])

@@ -66,7 +66,7 @@ def weight(rng):
 def influence(model, X):
     """Influence rows of a fitted model as the engine computes them."""
     learner = model.fitted_.learner
-    inputs = learner.inputs(as_matrix(transform_rows(model.estimator_, X)))
+    inputs = learner.represent(as_matrix(transform_rows(model.estimator_, X)))
     weights = learner.weights(inputs).values
     if learner.design is None:
         return weights

@@ -51,14 +51,14 @@ def true_rows(problem, model):
     learner = model.fitted_.learner
     if problem.kind != "kernel-ridge":
         return problem.true_rows(problem.influence(problem.tests))
-    inputs = computed_inputs(problem, model)
+    inputs = computed_rows(problem, model)
     return problem.true_rows(problem.influence(inputs, learner.specification.matrix))
 
 
-def computed_inputs(problem, model):
+def computed_rows(problem, model):
     """Features, kernel rows or influence rows as the model computes them."""
     question = model.certify(problem.matrix(problem.tests), budget=0).source
-    return question.weights.inputs.take(question.group)
+    return question.weights.represented.take(question.group)
 
 
 def methods(problem):
@@ -261,7 +261,7 @@ def lies(problem):
         learner = model.fitted_.learner
         bias = ResolvedBias(problem.lower, problem.upper, Count(problem.budget))
         engine = RationalEngine(learner.specification, bias, problem.targets)
-        note("rational", wrong_exactly(engine.rows(computed_inputs(problem, model)), problem, true))
+        note("rational", wrong_exactly(engine.rows(computed_rows(problem, model)), problem, true))
         for method in built(problem, model):
             certs = model.certify(tests, method=method)
             note(f"method={method!r}", false_objects(method, problem, model, true))

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.rounding import SAFETY, TINY, UNIT, gamma, norm
+from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, UNIT, gamma, norm
 from unswayed._typing import FloatArray
 
-_LOST = 2.0**-530  # more than a norm loses where a square underflows
+_NORM_UNDERFLOW = 2.0**-530  # more than a norm loses where a square underflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,8 @@ class Box:
         negative = positive - u
         growth = 1.0 + gamma(2 * len(self.rise) + 16)
         # Of the products, and of the directions themselves.
-        underflow = TINY * len(self.rise) * (1.0 + self.longest) if self.longest > 0 else 0.0
+        lost = PRODUCT_UNDERFLOW * len(self.rise) * (1.0 + self.longest)
+        underflow = lost if self.longest > 0 else 0.0
         with np.errstate(invalid="ignore", over="ignore"):
             extra = self.missed * sizes + np.where(sizes == 0, 0.0, underflow)
             up = growth * (positive @ self.rise + negative @ self.fall + extra)
@@ -76,7 +77,7 @@ class Ellipsoid:
     def reach(self, image: FloatArray, sizes: FloatArray) -> FloatArray:
         """Bound on h(r), and on h(-r), from the image of r and at least its norm."""
         norms = np.sqrt(np.einsum("ij,ij->i", image, image))
-        norms += np.where(sizes == 0, 0.0, _LOST * len(self.factor))
+        norms += np.where(sizes == 0, 0.0, _NORM_UNDERFLOW * len(self.factor))
         return np.asarray(SAFETY * (self.size * norms + self.missed * sizes))
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.doubles import dense
 
 _AT_ONCE = 2**15  # numbers hashed at a time: they stay in the cache
 
@@ -99,8 +100,8 @@ def distinct_rows(matrix: Matrix) -> tuple[IntArray, IntArray]:
     rank[order] = np.arange(len(order))
     first, group = first[order], rank[group.reshape(-1)]
     if _rows_differ(matrix, first[group]):
-        dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-        _, first, group = np.unique(dense + 0.0, axis=0, return_index=True, return_inverse=True)
+        rows = dense(matrix) + 0.0
+        _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         group = group.reshape(-1)
     return first, group
 

@@ -18,21 +18,21 @@ from unswayed.exceptions import ArithmeticModeError
 UNIT = 2.0**-53
 """Largest relative error of one operation."""
 
-TINY = 2.0**-1040
-"""More than a row of operations can lose to underflow."""
-
 SAFETY = 1.0 + 1e-6
+"""Factor on every finished bound, for the rounding of the bound itself."""
 
-NEGLIGIBLE = 2.0**-500
+PRODUCT_UNDERFLOW = 2.0**-1040
+"""More than one entry of a sum of products can lose to underflow."""
+
+SQUARES_UNDERFLOW = 2.0**-900
+"""More than a sum of squares can lose to underflow where what matters is about 1."""
+
+LEAST_SIZE = 2.0**-500
 """Rows smaller than this (in scaled units) are treated as if they were this large: underflow in
 their products then disappears in the bounds."""
 
-
-SMALL = 2.0**-520
-"""Of errors per unit of size: times a size of `NEGLIGIBLE` it is more than underflow loses."""
-
-UNDERFLOW = 2.0**-900
-"""More than sums of squares can lose to underflow where what matters is about 1."""
+SIZE_UNDERFLOW = 2.0**-520
+"""Error per unit of a row's size: at `LEAST_SIZE` it is more than underflow loses."""
 
 
 # Read when they are used: constants inside a function would be folded when it is compiled.

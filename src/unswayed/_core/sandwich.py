@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.rounding import TINY, UNIT, narrower, wider
+from unswayed._core.rounding import PRODUCT_UNDERFLOW, UNIT, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 
 _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cache
@@ -131,7 +131,7 @@ class AnchoredBounds:
         self.plane_error = plane_error
         # A rest is computed with a few roundings of everything that it was computed from.
         self._rounding = boxes[0].longest * 16 * UNIT
-        self._underflow = 16 * TINY if boxes[0].longest > 0 else 0.0
+        self._underflow = 16 * PRODUCT_UNDERFLOW if boxes[0].longest > 0 else 0.0
         self._planes = np.concatenate((anchors.shift_up, anchors.shift_down)).T.copy()
         self._images = ellipsoid.image(anchors.directions)
         self._squares = np.einsum("ij,ij->i", self._images, self._images)

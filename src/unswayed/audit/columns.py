@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.exceptions import InputError
-from unswayed.words import shorten, show
+from unswayed.words import as_text, shorten
 
 # More categories than this, and than half the rows: a name or a number of a file, not a feature.
 _MANY = 100
@@ -82,7 +82,7 @@ class Column:
         name = shorten(self.name)
         if self.categories is None:
             return [name]
-        return [f"{name} = {show(value)}" for value in self.values]
+        return [f"{name} = {as_text(value)}" for value in self.values]
 
 
 def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:

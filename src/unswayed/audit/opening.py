@@ -20,7 +20,7 @@ from unswayed.audit.study import Rows, Study
 from unswayed.audit.target import Target
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.report.findings import MOST_GROUPS
-from unswayed.words import shorten, show, suggest
+from unswayed.words import as_text, shorten, suggest
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
 MOST_HELD_OUT = 10_000
@@ -185,7 +185,7 @@ class _Opening:
         request, features = self.request, columns.matrix(test)
         for name, rows in columns.unseen(features).items():
             first = int(np.flatnonzero(rows)[0])
-            value = show(test.column(name)[first].as_py())
+            value = as_text(test.column(name)[first].as_py())
             where = f"{int(rows.sum()):,} test rows (first {value!r} in row {numbers[first]:,})"
             if request.test is not None and request.unseen == "refuse":
                 raise InputError(
@@ -202,7 +202,7 @@ class _Opening:
         labels = target.encode(test.column(target.label)) if has_label else None
         _need(request.groups, test, "--groups")
         for name in request.groups:
-            kinds = len({show(value) for value in test.column(name).to_pylist()})
+            kinds = len({as_text(value) for value in test.column(name).to_pylist()})
             if kinds > MOST_GROUPS:
                 sort = "numbers" if is_number(test.column(name).type) else "values"
                 raise InputError(

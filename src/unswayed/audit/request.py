@@ -140,7 +140,7 @@ class Request:
         return self.budgets[0]
 
     @property
-    def inputs(self) -> tuple[Path, ...]:
+    def files(self) -> tuple[Path, ...]:
         """Files that are read."""
         return tuple(path for path in (self.train, self.test, self.validation) if path is not None)
 

@@ -14,7 +14,7 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
-from unswayed.words import show
+from unswayed.words import as_text
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
@@ -43,7 +43,7 @@ class Rows:
         if not len(at):
             return []
         some = self.table.select(names).take(pa.array(at))
-        columns = [[show(value, length) for value in each.to_pylist()] for each in some.columns]
+        columns = [[as_text(value, length) for value in each.to_pylist()] for each in some.columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -192,11 +192,11 @@ class Study:
 
     def decided(self, score: float) -> str:
         """Write the prediction that is made of a score."""
-        return self.target.show(score > 0.5 if self.target.classes else score)
+        return self.target.as_text(score > 0.5 if self.target.classes else score)
 
     def groups(self, name: str) -> list[str]:
         """Group of every test row, by a column."""
-        return [show(value) for value in self.test.table.column(name).to_pylist()]
+        return [as_text(value) for value in self.test.table.column(name).to_pylist()]
 
     def witnesses(self, at: IntArray) -> list[Witness | None]:
         """Smallest label changes that overturn each of some test rows; None where none do."""

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from unswayed._typing import FloatArray
 from unswayed.audit.columns import codes, is_number, is_text, plain
 from unswayed.exceptions import InputError
-from unswayed.words import shorten, show
+from unswayed.words import as_text, shorten
 
 Task = Literal["classification", "regression"]
 
@@ -39,7 +39,7 @@ class Target:
             raise InputError("no training row is left; pass more rows, or a number as --alpha")
         if len(distinct) < 2:
             raise InputError(
-                f"the label {name!r} is {show(distinct[0])!r} in every training row; there is "
+                f"the label {name!r} is {as_text(distinct[0])!r} in every training row; there is "
                 "nothing to predict, so choose another label or more rows"
             )
         if task is None:
@@ -52,7 +52,7 @@ class Target:
                 )
             return cls(label, "regression")
         if len(distinct) > 2:
-            shown = ", ".join(repr(show(value, 20)) for value in distinct[:4])
+            shown = ", ".join(repr(as_text(value, 20)) for value in distinct[:4])
             raise InputError(
                 f"the label {name!r} has {len(distinct):,} values ({shown}, …), but classes can "
                 "only be certified where there are two; make it a yes/no column"
@@ -63,7 +63,7 @@ class Target:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes as people read them."""
-        return tuple(show(value) for value in self.classes)
+        return tuple(as_text(value) for value in self.classes)
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
         """Labels as numbers: 0 and 1 for the classes."""
@@ -85,6 +85,6 @@ class Target:
             )
         return np.asarray(position, dtype=np.float64)
 
-    def show(self, value: float) -> str:
+    def as_text(self, value: float) -> str:
         """Write a label given as a number."""
-        return self.class_names[int(value)] if self.classes else show(float(value))
+        return self.class_names[int(value)] if self.classes else as_text(float(value))

@@ -1,6 +1,6 @@
 """The certified meta-estimators: scikit-learn's manners and one new verb, certify.
 
-`base`        fitting, inputs and questions: what classification and regression share
+`base`        fitting, checking and questions: what classification and regression share
 `classifier`  CertifiedClassifier
 `regressor`   CertifiedRegressor
 `fitted`      what a fit leaves behind: one object that never changes

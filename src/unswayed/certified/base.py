@@ -1,4 +1,4 @@
-"""What the certified meta-estimators share: fitting, inputs, and questions."""
+"""What the certified meta-estimators share: fitting, checking and questions."""
 
 import operator
 from typing import Any, Self
@@ -33,23 +33,23 @@ from unswayed.certifiers.sandwich import MAX_ANCHORS, Sandwich
 from unswayed.decisions import Decision, Sign
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
-from unswayed.inputs import Schema, as_labels, as_sample_weight
 from unswayed.models.families import check_certifiable, family_of, fit_final
+from unswayed.models.label_peeking import check_features
 from unswayed.models.learner import LinearLearner
 from unswayed.models.refusals import check_weights
 from unswayed.models.steps import (
     as_matrix,
     as_trust,
-    check_features,
     check_routing,
     check_trust,
     final_estimator,
     fit_steps,
 )
+from unswayed.validation import Schema, as_labels, as_sample_weight
 
 
 class Certified(MetaEstimatorMixin, BaseEstimator):
-    """What classification and regression share: fitting, inputs, and the engine."""
+    """What classification and regression share: fitting, checking and the engine."""
 
     estimator: Any
     bias: LabelBias | None

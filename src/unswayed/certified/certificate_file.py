@@ -19,12 +19,12 @@ import numpy as np
 
 from unswayed import __version__
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.atomic import atomic_write
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.certifiers.rows import FeatureRows
+from unswayed.doubles import dense
 from unswayed.exceptions import InputError
-from unswayed.models.ridge.scaling import dense
-from unswayed.whole_file import whole_file
 
 if TYPE_CHECKING:
     from unswayed.certified.question import Question
@@ -61,7 +61,7 @@ def write_certificates(
     """
     head = _head(certificates, classes) | ({} if recipe is None else {"recipe": recipe})
     claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
-    with whole_file(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
         for at, claim in enumerate(track(claims, "writing certificates", _count(certificates))):
             file.write((",\n" if at else "\n") + _json(claim))
@@ -70,9 +70,9 @@ def write_certificates(
 
 def write_data(question: "Question", path: Path) -> None:
     """Write training and test rows as the final estimator sees them, and the training labels."""
-    parts = {"train": question.engine.learner.specification.matrix, "test": _inputs(question)}
+    parts = {"train": question.engine.learner.specification.matrix, "test": _represented(question)}
     arrays: dict[str, Any] = {n: _dense(part) for n, part in parts.items() if part is not None}
-    with whole_file(path) as beside, beside.open("wb") as file:
+    with atomic_write(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, labels=question.targets, **arrays)
 
 
@@ -117,7 +117,7 @@ def _count(parts: Sequence[CertificateSet]) -> int:
 def _data(parts: Sequence[CertificateSet]) -> dict[str, Any]:
     question = _question(parts[0])
     train, n_train = question.engine.learner.specification.matrix, len(question.targets)
-    tests = [matrix for part in parts if (matrix := _inputs(_question(part))) is not None]
+    tests = [matrix for part in parts if (matrix := _represented(_question(part))) is not None]
     width = n_train if train is None else int(train.shape[1])
     hashes = {"labels": _sha256([question.targets[:, None]])}
     hashes |= {} if train is None else {"train": _sha256([train])}
@@ -137,11 +137,11 @@ def _classes(question: "Question", values: Sequence[Any] | None) -> dict[str, An
     return {"classes": {"values": list(values), "numbers": numbers}}
 
 
-def _inputs(question: "Question") -> Matrix | None:
+def _represented(question: "Question") -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
     if not isinstance(question.weights, FeatureRows):
         return None
-    return question.weights.inputs.take(question.group)
+    return question.weights.represented.take(question.group)
 
 
 def _dense(matrix: Matrix) -> FloatArray:

@@ -21,10 +21,10 @@ from unswayed.certifiers.rows import UnitRows
 from unswayed.decisions import Decision
 from unswayed.doubles import refuse_masked
 from unswayed.exceptions import InputError, SolverPrecisionWarning
-from unswayed.inputs import Schema, check_numeric_frame, for_pipeline
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
 from unswayed.models.steps import as_matrix, final_estimator, transform_rows
+from unswayed.validation import Schema, check_numeric_frame, for_pipeline
 
 # Own scores and the wrapped estimator's agree to this, relative to the largest score.
 _PRECISION = 1e-9

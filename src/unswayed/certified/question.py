@@ -62,7 +62,7 @@ class Question:
         missing = np.array([row for row in rows.tolist() if row not in self._settled], dtype=int)
         if len(missing):
             if isinstance(self.weights, FeatureRows):
-                found = self._rational.rows(self.weights.inputs.take(missing))
+                found = self._rational.rows(self.weights.represented.take(missing))
             else:
                 found = self._rational.coefficients(missing)
             self._settled.update(zip(missing.tolist(), found, strict=True))

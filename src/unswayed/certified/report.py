@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unswayed._typing import IntArray
+from unswayed.atomic import atomic_write
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Radius, Threshold
 from unswayed.exceptions import InputError
@@ -14,8 +15,7 @@ from unswayed.frames import eager_frame
 from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
-from unswayed.whole_file import whole_file
-from unswayed.words import shorten, show, suggest
+from unswayed.words import as_text, shorten, suggest
 
 if TYPE_CHECKING:
     from unswayed.certified.question import Question
@@ -42,7 +42,7 @@ class FrameRows:
         if self._frame is None:
             return [[] for _ in at]
         columns = [self._frame[name].to_list() for name in names]
-        return [[show(column[row], length) for column in columns] for row in at.tolist()]
+        return [[as_text(column[row], length) for column in columns] for row in at.tolist()]
 
 
 def write_report(
@@ -68,7 +68,7 @@ def write_report(
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is a page, so its name must end in .html")
     page = render(summarise(findings_of(question, certificates, table, groups)))
-    with whole_file(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
 
 
@@ -95,7 +95,7 @@ def findings_of(
     return Findings(
         task="regression" if radius is not None else "classification",
         label="the label",
-        classes=tuple(show(each) for each in classes),
+        classes=tuple(as_text(each) for each in classes),
         bias=f"{movable:,} of {len(bias.lower):,} training labels may be off, by {lower:g} to "
         f"{upper:g}",
         keeps="keep their prediction" if radius is None else f"stay within {radius:g}",
@@ -109,15 +109,15 @@ def findings_of(
         minimum_budget=certificates.minimum_budget,
         minimum_budget_proven=certificates.minimum_budget_proven,
         n_undecided=int(np.sum(certificates.verdict == Verdict.UNDECIDED)),
-        prediction=[show(each) for each in certificates.prediction.tolist()],
+        prediction=[as_text(each) for each in certificates.prediction.tolist()],
         truth=None,
         quality=None,
         test=FrameRows(frame, len(certificates)),
         train=FrameRows(None, len(bias.lower)),
         columns=[] if frame is None else list(frame.columns),
         groups=_groups(frame, groups),
-        train_label=lambda row: show(question.code.decode(question.targets[[row]]).tolist()[0]),
-        new_label=show,
+        train_label=lambda row: as_text(question.code.decode(question.targets[[row]]).tolist()[0]),
+        new_label=as_text,
         witnesses=lambda at: _witnesses(question, certificates, at),
         coefficients=question.coefficients,
         radius=radius,
@@ -159,7 +159,7 @@ def _groups(frame: Any, groups: Sequence[str]) -> dict[str, list[str]]:
                 f"groups: there is no column {shorten(str(name))!r}; "
                 + (suggest(str(name), known) if known else "pass the rows as a frame, table=...")
             )
-        found[name] = [show(value) for value in frame[name].to_list()]
+        found[name] = [as_text(value) for value in frame[name].to_list()]
         if len(set(found[name])) > MOST_GROUPS:
             raise InputError(
                 f"groups: column {shorten(name)!r} has {len(set(found[name])):,} different values, "

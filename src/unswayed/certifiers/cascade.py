@@ -30,7 +30,7 @@ _LARGEST_CHUNK = 8192  # what is left open is evaluated together: products of ma
 _OPEN_ROWS = 64  # evaluated before the other open ones are looked at again
 _ANCHOR_COST = 3  # exact rows that an anchor takes: the labels of both directions are listed too
 _EXPECTED_OPEN = 0.1  # share of rows a new sandwich is expected to leave open
-_KEPT = 4  # sandwiches kept, one per budget
+_SANDWICHES_KEPT = 4  # sandwiches kept, one per budget
 
 
 @cache
@@ -114,7 +114,7 @@ class Cascade:
 
     def _build(self, budget: Budget) -> Sandwich:
         sandwich = Sandwich(self._exact, budget)
-        while len(self._built) >= _KEPT:
+        while len(self._built) >= _SANDWICHES_KEPT:
             self._built.pop(next(iter(self._built)), None)  # another thread may have been faster
         return self._built.setdefault(budget, sandwich)
 

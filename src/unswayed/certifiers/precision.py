@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from unswayed._core.compression import Entries
-from unswayed._core.rounding import SAFETY, TINY, UNDERFLOW, UNIT, exact_dots
+from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, SQUARES_UNDERFLOW, UNIT, exact_dots
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.bias import ResolvedBias
 from unswayed.models.learner import Learner
@@ -33,8 +33,8 @@ class Precision:
         terms = offset * scale.entry
         # Of small offsets, or weights, the squares underflow.
         self._squares = (
-            float(squares.max(initial=0.0)) + UNDERFLOW,
-            float(squares.sum()) + UNDERFLOW * self.n_movable,
+            float(squares.max(initial=0.0)) + SQUARES_UNDERFLOW,
+            float(squares.sum()) + SQUARES_UNDERFLOW * self.n_movable,
         )
         self._terms = float(terms.max(initial=0.0)), float(terms.sum())
         self._given = scale.most_error == 0.0 and not scale.entry.any()
@@ -54,7 +54,8 @@ class Precision:
             squares = np.sqrt(np.minimum(k * self._squares[0], self._squares[1]))
             terms = np.minimum(k * self._terms[0], self._terms[1])
             # Of an offset that is subnormal, scaling and products lose digits.
-            found = SAFETY * self._unit * (error * squares + size * terms) + k * TINY * (1.0 + size)
+            underflow = k * PRODUCT_UNDERFLOW * (1.0 + size)
+            found = SAFETY * self._unit * (error * squares + size * terms) + underflow
         nothing = ((error == 0) & (size == 0)) | (k == 0)
         return np.where(nothing, 0.0, np.where(np.isnan(found), np.inf, found))
 

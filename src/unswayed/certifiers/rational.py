@@ -80,9 +80,9 @@ class RationalEngine:
         self.offset_unit = power_of_two(weight_low + unit)
         self.entry_group = self.influence.group[self.entries.rows].tolist()
 
-    def rows(self, inputs: Matrix) -> Iterator["ExactRow"]:
-        """Rows as the learner's `inputs` gives them: features, kernel rows or influence rows."""
-        return (ExactRow(self, each) for each in self.influence.rows(inputs))
+    def rows(self, represented: Matrix) -> Iterator["ExactRow"]:
+        """Rows as the learner's `represent` gives them: features, kernel rows or influence rows."""
+        return (ExactRow(self, each) for each in self.influence.rows(represented))
 
     def coefficients(self, which: IntArray | None = None) -> Iterator["ExactRow"]:
         """Coefficients of the model, by number; by default all."""

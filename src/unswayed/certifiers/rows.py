@@ -7,43 +7,43 @@ import numpy as np
 from unswayed._core.influence import Weights
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.certifiers.inputs import InputRows
+from unswayed.certifiers.represented import RepresentedRows
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureRows:
-    """Weights of feature rows: of all inputs, or of those that are chosen."""
+    """Weights of feature rows: of all rows, or of those that are chosen."""
 
     learner: Learner
-    inputs: InputRows
+    represented: RepresentedRows
     which: IntArray
 
     @classmethod
     def of(cls, learner: Learner, rows: Matrix) -> "FeatureRows":
         """All of the rows."""
-        return cls(learner, InputRows(learner, rows), np.arange(rows.shape[0]))
+        return cls(learner, RepresentedRows(learner, rows), np.arange(rows.shape[0]))
 
     def __len__(self) -> int:
         return len(self.which)
 
     def block(self, start: int, stop: int) -> Weights:
         """Weights of rows start to stop."""
-        return self.learner.weights(self.inputs.take(self.which[start:stop]))
+        return self.learner.weights(self.represented.take(self.which[start:stop]))
 
     def take(self, which: IntArray) -> "FeatureRows":
         """Some of the rows."""
-        return FeatureRows(self.learner, self.inputs, self.which[which])
+        return FeatureRows(self.learner, self.represented, self.which[which])
 
     def directions(self, here: slice) -> FloatArray:
         """Some of the rows as directions in parameter space."""
         assert isinstance(self.learner, LinearLearner)  # noqa: S101  (asked before)
-        return self.learner.directions(self.inputs.take(self.which[here]))
+        return self.learner.directions(self.represented.take(self.which[here]))
 
     def scores(self, solution: Solution) -> Scores:
         """Scores of all rows."""
         with one_blas_thread:  # products of small matrices, as a rule
-            parts = [self.learner.scores(block, solution) for block in self.inputs.blocks()]
+            parts = [self.learner.scores(block, solution) for block in self.represented.blocks()]
         return Scores.concatenate(parts)
 
 

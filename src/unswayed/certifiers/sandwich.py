@@ -8,7 +8,7 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import distinct_rows
-from unswayed._core.rounding import SAFETY, UNDERFLOW, gamma, ordinary_arithmetic
+from unswayed._core.rounding import SAFETY, SQUARES_UNDERFLOW, gamma, ordinary_arithmetic
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import Budget
@@ -95,7 +95,7 @@ class Sandwich:
         if not np.isfinite(gram).all():
             return Ellipsoid(np.zeros_like(gram), 0.0, math.inf)
         size, norm = float(np.linalg.norm(shifts)), float(np.trace(inner))
-        rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + UNDERFLOW
+        rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + SQUARES_UNDERFLOW
         error = SAFETY * size * size * rounding
         # A direction is a sum of single parameters, and every parameter's weights are off.
         off = (1.0 + math.sqrt(len(gram))) * self._engine.precision.most_of_norm

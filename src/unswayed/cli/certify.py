@@ -74,9 +74,9 @@ def certify(
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius, groups=groups)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
-    check_output(out, "--out", TABLES, *request.inputs)
-    check_output(report, "--report", (".html", ".htm"), *request.inputs, out)
-    check_output(certificates, "--certificates", (".json",), *request.inputs, out)
+    check_output(out, "--out", TABLES, *request.files)
+    check_output(report, "--report", (".html", ".htm"), *request.files, out)
+    check_output(certificates, "--certificates", (".json",), *request.files, out)
     study = open_study(replace(request, keep=certificates is not None), terminal)
     facts = headline(findings_of(study))
     page = None
@@ -129,7 +129,7 @@ def answer_table(study: Study) -> dict[str, Any]:
         "prediction": [study.prediction(at) for at in range(len(numbers))],
     }
     if study.test.labels is not None:
-        columns["label"] = [study.target.show(label) for label in study.test.labels.tolist()]
+        columns["label"] = [study.target.as_text(label) for label in study.test.labels.tolist()]
     columns |= {
         "score": answers.score,
         "low": answers.low,

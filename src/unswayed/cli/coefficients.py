@@ -51,8 +51,8 @@ def coefficients(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model)
-    check_output(out, "--out", TABLES, *request.inputs)
-    check_output(certificates, "--certificates", (".json",), *request.inputs, out)
+    check_output(out, "--out", TABLES, *request.files)
+    check_output(certificates, "--certificates", (".json",), *request.files, out)
     study = open_study(request, terminal, need_test=False)
     found = all_coefficients(study.coefficients, study.columns.feature_names())
     if out is not None:

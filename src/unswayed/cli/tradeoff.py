@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.atomic import atomic_write
 from unswayed.audit import tradeoff as over_alpha
 from unswayed.audit.findings import findings_of
 from unswayed.cli.certify import describe
@@ -21,7 +22,6 @@ from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
-from unswayed.whole_file import whole_file
 from unswayed.words import percent
 
 _CHARTS = (".html", ".svg", ".png")
@@ -59,8 +59,8 @@ def tradeoff(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, None, test, radius=radius)
-    check_output(out, "--out", TABLES, *request.inputs)
-    check_output(chart, "--chart", _CHARTS, *request.inputs, out)
+    check_output(out, "--out", TABLES, *request.files)
+    check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = over_alpha.tradeoff(request, terminal, _alphas(alphas))
     facts = headline(findings_of(study))
     heads = [budget.text for budget in request.budgets]
@@ -105,7 +105,7 @@ def _draw(path: Path, points: list[over_alpha.Point], heads: list[str], name: st
         heads,
         name,
     )
-    with whole_file(path) as beside:
+    with atomic_write(path) as beside:
         save(spec, beside, path.suffix.lower())
 
 

@@ -59,7 +59,7 @@ def witness(
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius)
-    check_output(out, "--out", TABLES, *request.inputs)
+    check_output(out, "--out", TABLES, *request.files)
     study = open_study(request, terminal)
     at = _position(study, row)
     found = study.witnesses(np.array([at]))[0]
@@ -130,8 +130,8 @@ def _columns(study: Study, found: Witness) -> dict[str, Any]:
     old = np.asarray(study.train.labels)[found.indices]
     return {
         "row": study.train.numbers[found.indices].tolist(),
-        "label": [study.target.show(label) for label in old.tolist()],
-        "new label": [study.target.show(label) for label in found.labels.tolist()],
+        "label": [study.target.as_text(label) for label in old.tolist()],
+        "new label": [study.target.as_text(label) for label in found.labels.tolist()],
         **{name: [row[at] for row in cells] for at, name in enumerate(names)},
     }
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
-from unswayed.whole_file import whole_file
 
 TABLES = (".csv", ".parquet", ".json")
 # What spreadsheets take for the start of a formula, wide signs and spaces before it included.
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def check_output(
-    path: Path | None, option: str, suffixes: tuple[str, ...], *inputs: Path | None
+    path: Path | None, option: str, suffixes: tuple[str, ...], *read: Path | None
 ) -> None:
     """Raise, before any work is done, if `path` cannot become an output file."""
     if path is None:
@@ -31,13 +31,13 @@ def check_output(
         raise InputError(f"{option} {path} is a folder; name a file in it")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{option} {path}: nothing may be written to {folder}")
-    if any(each is not None and each.resolve() == path.resolve() for each in inputs):
+    if any(each is not None and each.resolve() == path.resolve() for each in read):
         raise InputError(f"{option} {path} would overwrite the input; choose another name")
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
-    with whole_file(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -95,7 +95,7 @@ def write_table(path: Path, columns: dict[str, Any], *, escape: bool = True) -> 
     import pyarrow.parquet as pq
 
     table = pa.table(columns)
-    with whole_file(path) as beside:
+    with atomic_write(path) as beside:
         if suffix == ".csv":
             pa_csv.write_csv(_without_formulas(table) if escape else table, beside)
         else:

@@ -7,6 +7,7 @@
 `kernel`         kernel ridge
 `smoother`       an explicit influence matrix, for everything else
 `steps`          what may stand before the final estimator in a pipeline
+`label_peeking`  whether features depend on labels
 `refusals`       what is not linear in its labels, or looks at them, and why
 `whole_matrix`   matrices of whole numbers, for exact arithmetic
 """

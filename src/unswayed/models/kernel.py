@@ -10,12 +10,13 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from unswayed._core.dyadic import Dyadic, power_of_two
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, SMALL, UNIT, binade, gamma, norm
+from unswayed._core.rounding import SAFETY, SIZE_UNDERFLOW, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
+from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 from unswayed.models.family import Family, one_alpha, register
 from unswayed.models.learner import ErrorScale, Learner, Scores, Solution
-from unswayed.models.ridge.scaling import ScaledWeights, dense, padded, rescaled, row_norms
+from unswayed.models.ridge.scaling import ScaledWeights, padded, rescaled, row_norms
 from unswayed.models.ridge.verified import VerifiedInverse
 from unswayed.models.specification import ExactInfluence, InfluenceRow, Specification
 from unswayed.models.whole_matrix import (
@@ -123,10 +124,10 @@ class KernelInfluence(ExactInfluence):
         right = (wide * scale * wide.transpose()).inv() * wide * scale
         return left * core.transpose() * right
 
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
         """Influence on the scores of rows given by their kernel with the training rows."""
-        for start in range(0, inputs.shape[0], _BLOCK):
-            block = Dyadic.of(dense(inputs[start : start + _BLOCK])[:, self._kept])
+        for start in range(0, represented.shape[0], _BLOCK):
+            block = Dyadic.of(dense(represented[start : start + _BLOCK])[:, self._kept])
             yield from self._solve(block)
 
     def _solve(self, kernel: Dyadic) -> Iterator[InfluenceRow]:
@@ -176,7 +177,7 @@ class KernelLearner(Learner):
         matrix = gram * self._scale * np.outer(self._root, self._root)
         matrix[np.diag_indices_from(matrix)] += penalty
         size = float(np.linalg.norm(matrix)) + penalty * math.sqrt(self.n_rows)
-        error = SAFETY * 8 * UNIT * size + SMALL
+        error = SAFETY * 8 * UNIT * size + SIZE_UNDERFLOW
         self._solver = VerifiedInverse(matrix, error if exact else math.inf)
         self.error_scale = self._error_scale()
 
@@ -185,9 +186,10 @@ class KernelLearner(Learner):
         if not solver.proven:
             return ErrorScale.unknown(self.n_rows)
         error = SAFETY * (solver.bound * (solver.residual + 8 * UNIT) + 8 * UNIT * solver.norm)
-        return ErrorScale(self._weight, np.full(self.n_rows, SMALL), error + SMALL, 1.0)
+        entry = np.full(self.n_rows, SIZE_UNDERFLOW)
+        return ErrorScale(self._weight, entry, error + SIZE_UNDERFLOW, 1.0)
 
-    def inputs(self, rows: Matrix) -> FloatArray:
+    def represent(self, rows: Matrix) -> FloatArray:
         """Kernel rows."""
         found = _kernel(self._model, rows, self._model.X_fit_)
         if not np.isfinite(found).all():
@@ -201,14 +203,14 @@ class KernelLearner(Learner):
         weighted = np.asarray(rescaled(rescaled(kernel, self._scale), self._root))
         return weighted, padded(row_norms(weighted))
 
-    def weights(self, inputs: FloatArray) -> Weights:
+    def weights(self, represented: FloatArray) -> Weights:
         """Whole influence rows."""
-        right, sizes = self._weighted(inputs)
+        right, sizes = self._weighted(represented)
         found, residual = self._solver.solve(right, sizes)
         with np.errstate(over="ignore", invalid="ignore"):
             error = self._solver.bound * (residual + 8 * UNIT * sizes) + 8 * UNIT * row_norms(found)
             found = found * self._root
-        return Weights(np.ascontiguousarray(found), SAFETY * error + SMALL * sizes, sizes)
+        return Weights(np.ascontiguousarray(found), SAFETY * error + SIZE_UNDERFLOW * sizes, sizes)
 
     def solve(self, labels: FloatArray) -> Solution:
         """Dual coefficients, in the scale of the weighted kernel."""
@@ -217,12 +219,12 @@ class KernelLearner(Learner):
             sizes = row_norms(right[None])
             (dual,), (residual,) = solver.solve(right[None], sizes)
             residual = SAFETY * float(residual + 4 * UNIT * sizes[0])
-            rounding = gamma(self.n_rows + 8) * norm(dual) + SMALL
+            rounding = gamma(self.n_rows + 8) * norm(dual) + SIZE_UNDERFLOW
             return Solution(dual, residual if solver.proven else math.inf, rounding)
 
-    def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
+    def scores(self, represented: FloatArray, solution: Solution) -> Scores:
         """Scores of kernel rows, given the dual coefficients."""
-        weighted, sizes = self._weighted(inputs)
+        weighted, sizes = self._weighted(represented)
         norms = self._solver.solution_norms(weighted, sizes)
         norms = norms + self._solver.bound * 8 * UNIT * sizes  # of the weighted row
         return solution.scores(weighted @ solution.values, sizes, norms)

@@ -92,7 +92,7 @@ class Learner(ABC):
         What it can do beyond scores of rows: "coefficients" (see `LinearLearner`), "anchors"
         (its training rows make anchors of a sandwich).
     takes_features : bool
-        Whether `inputs` are the feature rows themselves.
+        Whether `represent` returns the feature rows themselves.
     design : (n, m) matrix, dense or CSR, or None
     row_scale : (n,) array of nonnegative numbers, or None
     """
@@ -107,11 +107,11 @@ class Learner(ABC):
     row_scale: FloatArray | None = None
 
     @abstractmethod
-    def weights(self, inputs: Matrix) -> Weights:
-        """Return weight vectors of rows, as `inputs` gives them."""
+    def weights(self, represented: Matrix) -> Weights:
+        """Return weight vectors of rows, as `represent` gives them."""
 
     @abstractmethod
-    def inputs(self, rows: Matrix) -> Matrix:
+    def represent(self, rows: Matrix) -> Matrix:
         """Return feature rows as the specification sees them."""
 
     @abstractmethod
@@ -119,8 +119,8 @@ class Learner(ABC):
         """Train on `labels`; linear in them."""
 
     @abstractmethod
-    def scores(self, inputs: Matrix, solution: Solution) -> Scores:
-        """Return scores of rows, as `inputs` gives them, given what `solve` returned."""
+    def scores(self, represented: Matrix, solution: Solution) -> Scores:
+        """Return scores of rows, as `represent` gives them, given what `solve` returned."""
 
 
 class LinearLearner(Learner):

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import TINY, exact_dots, gamma
+from unswayed._core.rounding import PRODUCT_UNDERFLOW, exact_dots, gamma
 from unswayed._typing import FloatArray, Matrix
+from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 from unswayed.models.family import Family, register
 from unswayed.models.learner import ErrorScale, Learner, Scores, Solution
@@ -79,7 +80,7 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         else:
             found = rows
         found = check_array(found, dtype=np.float64, input_name="influence", accept_sparse="csr")
-        found = found.toarray() if hasattr(found, "toarray") else found
+        found = dense(found)
         if found.shape != (rows.shape[0], len(self.y_fit_)):
             raise InputError(
                 f"influence has shape {found.shape}, expected {(rows.shape[0], len(self.y_fit_))}: "
@@ -113,24 +114,25 @@ class GivenInfluence(Learner):
         self.error_scale = ErrorScale(np.ones(n_rows), np.zeros(n_rows), 0.0, 1.0)
         self._influence = influence
 
-    def inputs(self, rows: Matrix) -> FloatArray:
+    def represent(self, rows: Matrix) -> FloatArray:
         """Return influence rows."""
         return self._influence(rows)
 
-    def weights(self, inputs: FloatArray) -> Weights:
+    def weights(self, represented: FloatArray) -> Weights:
         """Return influence rows: given, so that they are what they are."""
-        return Weights(inputs, np.zeros(len(inputs)), np.abs(inputs).max(axis=1, initial=0.0))
+        sizes = np.abs(represented).max(axis=1, initial=0.0)
+        return Weights(represented, np.zeros(len(represented)), sizes)
 
     def solve(self, labels: FloatArray) -> Solution:
         """Return the labels themselves."""
         return Solution(labels, 0.0, 0.0)
 
-    def scores(self, inputs: FloatArray, solution: Solution) -> Scores:
+    def scores(self, represented: FloatArray, solution: Solution) -> Scores:
         """Return scores of influence rows, given the labels; exact where no sum rounds."""
-        size = np.abs(inputs) @ np.abs(solution.values)
-        rounding = gamma(self.n_rows + 2) * size + self.n_rows * TINY
-        exact = exact_dots(inputs, solution.values)
-        return Scores(inputs @ solution.values, np.where(exact, 0.0, rounding))
+        size = np.abs(represented) @ np.abs(solution.values)
+        rounding = gamma(self.n_rows + 2) * size + self.n_rows * PRODUCT_UNDERFLOW
+        exact = exact_dots(represented, solution.values)
+        return Scores(represented @ solution.values, np.where(exact, 0.0, rounding))
 
 
 def _learner(model: Any, features: Matrix, sample_weight: FloatArray | None) -> GivenInfluence:

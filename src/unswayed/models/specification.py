@@ -11,6 +11,7 @@ import numpy as np
 
 from unswayed._core.dyadic import Dyadic, power_of_two
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 
 
@@ -33,8 +34,8 @@ class ExactInfluence(ABC):
     n_groups: int
 
     @abstractmethod
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
-        """Return influence on the score of each row, given as the learner's `inputs`."""
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
+        """Return influence on the score of each row, as the learner's `represent` returns it."""
 
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
         """Return influence on some coefficients, by number; by default on all."""
@@ -47,9 +48,9 @@ class GivenInfluenceRows(ExactInfluence):
     def __init__(self, n_rows: int) -> None:
         self.group, self.n_groups = np.arange(n_rows), n_rows
 
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
         """Return influence rows as whole numbers."""
-        for values in np.asarray(inputs.toarray() if hasattr(inputs, "toarray") else inputs):
+        for values in dense(represented):
             row = Dyadic.of(values)
             low = row.least()
             yield InfluenceRow(row.over(low), power_of_two(low))

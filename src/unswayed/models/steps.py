@@ -1,10 +1,7 @@
-"""Steps before the final estimator: which may look at labels, and the features they make.
+"""Steps before the final estimator: which there are, who vouches for them, what they make.
 
-A certificate holds for a pipeline only if no label has a part in its features. That is known of
-scikit-learn's own transformers, by their exact type: a subclass may do anything. Every other step
-is tried: fitted again without labels and with others, it must make the same features, bit by bit.
-A step whose copies stay fitted (`FrozenEstimator`) cannot be tried, so somebody has to vouch for
-it by name.
+Whether a label has a part in what they make is the subject of `label_peeking`. A step whose copies
+stay fitted (`FrozenEstimator`) cannot be tried there, so somebody has to vouch for it by name.
 """
 
 import sys
@@ -13,20 +10,17 @@ from copy import deepcopy
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import shuffle
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_array
 
 from unswayed._typing import Matrix
-from unswayed.exceptions import InputError, LabelPeekError, NotLinearError
+from unswayed.exceptions import InputError, LabelPeekError
 
 NamedSteps: TypeAlias = Sequence[tuple[str, Any]]
 
@@ -43,10 +37,6 @@ _BLIND = frozenset(
     TruncatedSVD VarianceThreshold
     """.split()
 )
-
-# Of the largest feature: training features may differ so much from later ones, by rounding.
-_ROUNDING = 1e-6
-
 
 # --- taking a pipeline apart ----------------------------------------------------------------
 
@@ -113,7 +103,7 @@ def transformers(estimator: Any) -> list[tuple[str, Any]]:
     return list(_leaves(_before_final(estimator)))
 
 
-def _listed(steps: NamedSteps) -> str:
+def listed(steps: NamedSteps) -> str:
     """Names and kinds of steps, for an error."""
     return ", ".join(f"{name!r} ({type(step).__name__})" for name, step in steps)
 
@@ -232,7 +222,7 @@ def may_write(estimator: Any) -> bool:
     )
 
 
-def own_rows(estimator: Any, X: Any) -> Any:
+def copy_if_written(estimator: Any, X: Any) -> Any:
     """X, or a copy of it if a step may write into its rows: they are the caller's."""
     # Functions and unknown steps may do anything with what they are given.
     unknown = any(
@@ -276,7 +266,7 @@ def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
     rows
         Features of X as the final estimator is trained on them.
     """
-    X = own_rows(estimator, X)
+    X = copy_if_written(estimator, X)
     while type(estimator) is Pipeline:
         if len(estimator.steps) > 1:
             before = estimator[:-1]
@@ -293,127 +283,8 @@ def _sliceable(X: Any) -> Any:
 
 def transform_rows(estimator: Any, X: Any) -> Any:
     """Rows as the final step of a fitted pipeline sees them."""
-    X = own_rows(estimator, X)
+    X = copy_if_written(estimator, X)
     while type(estimator) is Pipeline:
         X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
         estimator = estimator.steps[-1][1]
     return _sliceable(X)
-
-
-def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> None:
-    """Raise if features depend on labels, or are others in training than later.
-
-    Parameters
-    ----------
-    estimator : fitted pipeline, or an estimator without steps
-    X : training rows
-    labels : array
-    training : matrix
-        Features that the final estimator was trained on.
-    """
-    steps = transformers(estimator)
-    _check_repeatable(estimator, steps, X, labels, training)
-    unknown = [(name, step) for name, step in steps if not _is_known(step)]
-    two_ways = [(name, step) for name, step in steps if not _transforms_alike(step)]
-    if not (unknown or two_ways):
-        return
-    later = as_matrix(transform_rows(estimator, X))
-    if unknown:
-        _try(estimator, unknown, X, labels, (training, later))
-    gap = _gap(later, training)
-    if not gap <= _ROUNDING:
-        raise NotLinearError(
-            f"step {_listed(two_ways or unknown)} makes other features of the training rows by "
-            f"fit_transform, which the model is trained on, than by transform, which all other "
-            f"rows go through (by {gap:.1e} of the largest): certificates would be about a model "
-            "that is trained on features no row has; drop the step, or let it converge (a smaller "
-            "tol, a larger max_iter)"
-        )
-
-
-def _check_repeatable(
-    estimator: Any, steps: NamedSteps, X: Any, labels: Any, training: Matrix
-) -> None:
-    """Raise if known steps that may be random are: a model that nobody gets again is no model."""
-    may_be = [
-        (name, step)
-        for name, step in steps
-        if is_known_blind(step)
-        and (type(step) is FunctionTransformer or step.get_params().get("random_state", 0) is None)
-    ]
-    if (
-        may_be
-        and not _gap(as_matrix(fit_steps(clone(estimator), X, labels)), training) <= _ROUNDING
-    ):
-        raise NotLinearError(
-            f"step {_listed(may_be)} makes other features every time it is fitted, so that fitting "
-            "again gives another model, whatever the labels are, and the certificate would be "
-            "about one that nobody gets again; set its random_state"
-        )
-
-
-def _is_known(step: Any) -> bool:
-    return is_known_blind(step) or type(step) is FrozenEstimator
-
-
-def _transforms_alike(step: Any) -> bool:
-    """Whether a step is known to make the same features in training as later."""
-    made = getattr(type(step), "fit_transform", None)
-    return made is None or made is TransformerMixin.fit_transform
-
-
-def _gap(found: Matrix, expected: Matrix) -> float:
-    """Largest difference of two matrices, relative to the largest entry."""
-    if found.shape != expected.shape:
-        return np.inf
-    largest = max(float(abs(matrix).max()) for matrix in (found, expected)) or 1.0
-    return float(abs(found - expected).max()) / largest
-
-
-def _try(
-    estimator: Any,
-    unknown: NamedSteps,
-    X: Any,
-    labels: NDArray[Any],
-    expected: tuple[Matrix, Matrix],
-) -> None:
-    """Fit fresh copies of all steps without labels and with others: features must be the same.
-
-    Also those of the training rows in another order. This is a test and no proof: what reacts to
-    other changes of the labels only would pass.
-    """
-    training, later = expected
-    mixed = as_matrix(transform_rows(estimator, shuffle(X, random_state=0)))
-    for others in _other_labels(labels):
-        fresh = clone(estimator)
-        try:
-            found = as_matrix(fit_steps(fresh, X, others))
-            again = as_matrix(transform_rows(fresh, X))
-            moved = as_matrix(transform_rows(fresh, shuffle(X, random_state=0)))
-        except Exception as error:  # a transformer of the user's own may raise anything
-            raise LabelPeekError(
-                f"step {_listed(unknown)} cannot be fitted without labels or with others "
-                f"({error}), so it may look at them and the certificate could be false; drop the "
-                "step, or fit it on data outside the training set"
-            ) from error
-        if _gap(found, training) or _gap(again, later) or _gap(moved, mixed):
-            raise LabelPeekError(
-                f"step {_listed(unknown)} gives other features when fitted without labels or with "
-                "others, so it looks at them (or is random: then set its random_state) and the "
-                "certificate would be false; drop the step, or fit it on data outside the "
-                "training set"
-            )
-
-
-def _other_labels(labels: NDArray[Any]) -> Iterator[NDArray[Any] | None]:
-    """No labels, and labels that differ in order, or in how many there are of each."""
-    yield None
-    yield labels[::-1]
-    yield shuffle(labels, random_state=1)
-    ranked, half = np.sort(labels), np.arange(len(labels)) % 2 == 0
-    yield np.where(half, ranked[0], labels)
-    yield np.where(half, ranked[-1], labels)
-    rng = np.random.default_rng(0)
-    for share in (0.02, 0.1, 0.2):  # near the given ones: a threshold may be close
-        few = rng.random(len(labels)) < max(share, 1.5 / len(labels))
-        yield np.where(few, ranked[::-1][np.searchsorted(ranked, labels)], labels)

@@ -10,7 +10,7 @@ import numpy as np
 from unswayed._typing import IntArray
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.report.findings import Findings
-from unswayed.words import labels, show
+from unswayed.words import as_text, labels
 
 _ROWS = 500
 _CELLS = 10  # columns shown beside a row
@@ -44,7 +44,7 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
     least = findings.proven_budget
     cells = findings.test.cells(at, names, _CELL_LENGTH)
     return {
-        "columns": [show(name, _CELL_LENGTH) for name in names],
+        "columns": [as_text(name, _CELL_LENGTH) for name in names],
         "total": findings.n_test,
         "rows": [
             {
@@ -86,7 +86,7 @@ def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any
     cells = findings.train.cells(np.array(top, dtype=int), names, _CELL_LENGTH)
     shown = names if cells and cells[0] else []
     return {
-        "columns": [show(name, _CELL_LENGTH) for name in shown],
+        "columns": [as_text(name, _CELL_LENGTH) for name in shown],
         "witnesses": len(witnesses),
         "rows": [
             {

@@ -7,9 +7,10 @@ from scipy import sparse
 
 from unswayed._core.rounding import norm
 from unswayed._typing import FloatArray, Matrix
+from unswayed.doubles import dense
 from unswayed.models.learner import LinearLearner, Solution
 from unswayed.models.ridge.exact import RidgeSpecification
-from unswayed.models.ridge.scaling import ScaledWeights, dense, rescaled, weighted_mean
+from unswayed.models.ridge.scaling import ScaledWeights, rescaled, weighted_mean
 
 
 class CentredRidge(LinearLearner):
@@ -89,7 +90,7 @@ class CentredRidge(LinearLearner):
         self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
         self._shift_size = norm(self._shift)
 
-    def inputs(self, rows: Matrix) -> Matrix:
+    def represent(self, rows: Matrix) -> Matrix:
         """Feature rows themselves."""
         return rows
 

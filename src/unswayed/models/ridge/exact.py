@@ -13,7 +13,7 @@ import numpy as np
 from unswayed._core.compression import distinct_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.models.ridge.scaling import dense
+from unswayed.doubles import dense
 from unswayed.models.specification import ExactInfluence, InfluenceRow, Specification
 from unswayed.models.whole_matrix import (
     column_of,
@@ -141,10 +141,10 @@ class RidgeInfluence(ExactInfluence):
         self._matrix_exponent = low
         self._design = design
 
-    def rows(self, inputs: Matrix) -> Iterator[InfluenceRow]:
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
         """Influence on the scores of feature rows."""
-        for start in range(0, inputs.shape[0], _BLOCK):
-            block = Dyadic.of(dense(inputs[start : start + _BLOCK]))
+        for start in range(0, represented.shape[0], _BLOCK):
+            block = Dyadic.of(dense(represented[start : start + _BLOCK]))
             yield from self._solve(block.scaled(-self._exponent), centred=self._fit_intercept)
 
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from unswayed._core.rounding import gamma
 from unswayed._typing import FloatArray, Matrix
-from unswayed.models.ridge.scaling import dense
+from unswayed.doubles import dense
 
 _BLOCK = 1024
 

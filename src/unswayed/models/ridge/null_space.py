@@ -15,7 +15,7 @@ import numpy as np
 
 from unswayed._core.compression import distinct_rows
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.models.ridge.scaling import dense
+from unswayed.doubles import dense
 
 _FLAT = 1e-11  # eigenvalues below this share of the largest suggest a dependency
 _DENOMINATORS = range(1, 13)

@@ -5,16 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unswayed._core.rounding import NEGLIGIBLE, SAFETY, binade
+from unswayed._core.rounding import LEAST_SIZE, SAFETY, binade
 from unswayed._typing import FloatArray, Matrix
+from unswayed.doubles import dense
 
 _SMALLEST = 2.0**-1074
 _LARGEST_EXPONENT = 1023  # of a power of two that is a double
-
-
-def dense(matrix: Matrix) -> FloatArray:
-    """Return a matrix as an array."""
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
 def row_norms(matrix: Matrix) -> FloatArray:
@@ -26,7 +22,7 @@ def row_norms(matrix: Matrix) -> FloatArray:
         else:
             squares = np.einsum("ij,ij->i", matrix, matrix)
         norms = np.sqrt(squares) * SAFETY
-    small = np.flatnonzero(squares < NEGLIGIBLE)
+    small = np.flatnonzero(squares < LEAST_SIZE)
     if len(small):  # squares that underflow: all entries are at most the largest one
         largest = np.abs(dense(matrix[small])).max(axis=1, initial=0.0)
         norms[small] = np.maximum(norms[small], largest * math.sqrt(matrix.shape[1]) * SAFETY)
@@ -53,7 +49,7 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
 
 def padded(sizes: FloatArray) -> FloatArray:
     """Sizes of rows that are not 0, made large enough for underflow to disappear in them."""
-    return np.where(sizes == 0, 0.0, np.maximum(sizes, NEGLIGIBLE))
+    return np.where(sizes == 0, 0.0, np.maximum(sizes, LEAST_SIZE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,17 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, gamma, norm
+from unswayed._core.rounding import (
+    PRODUCT_UNDERFLOW,
+    SAFETY,
+    SIZE_UNDERFLOW,
+    SQUARES_UNDERFLOW,
+    UNIT,
+    gamma,
+    norm,
+)
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.doubles import dense
 from unswayed.models.learner import ErrorScale, Scores, Solution
 from unswayed.models.ridge.centred import CentredRidge
 from unswayed.models.ridge.gram import moment, summation, weighted_gram
@@ -20,7 +29,6 @@ from unswayed.models.ridge.null_space import null_vectors
 from unswayed.models.ridge.scaling import (
     column_peaks,
     column_scale,
-    dense,
     padded,
     rescaled,
     row_norms,
@@ -85,7 +93,7 @@ class LeastSquares(CentredRidge):
         error = SAFETY * (
             (summation(self.n_rows) + 4 * UNIT) * self._trace
             + gamma(filled.shape[1] + 10) * (added + self._trace)  # null vectors are rounded too
-            + UNDERFLOW
+            + SQUARES_UNDERFLOW
         )
         return VerifiedInverse(matrix, error if self._exact_scaling else math.inf)
 
@@ -107,11 +115,12 @@ class LeastSquares(CentredRidge):
 
     def _error_scale(self) -> ErrorScale:
         solver, norms = self._solver, row_norms(self.design)
-        entry = gamma(self.n_parameters + 8) * (self._weight + UNDERFLOW) * norms + SMALL
+        product = gamma(self.n_parameters + 8) * (self._weight + SQUARES_UNDERFLOW) * norms
+        entry = product + SIZE_UNDERFLOW
         if not solver.proven or not np.isfinite(entry).all():
             return ErrorScale.unknown(self.n_rows)
         error = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
-        return ErrorScale(self._weight, entry, error, SAFETY * solver.norm + SMALL)
+        return ErrorScale(self._weight, entry, error, SAFETY * solver.norm + SIZE_UNDERFLOW)
 
     # --- rows -----------------------------------------------------------------------------
 
@@ -135,11 +144,11 @@ class LeastSquares(CentredRidge):
         constant = 1.0 + 2.0 * self._shift_size if self._fit_intercept else 0.0
         return scaled, padded(row_norms(scaled) + constant)
 
-    def weights(self, inputs: Matrix) -> Weights:
+    def weights(self, represented: Matrix) -> Weights:
         """Weight vectors of feature rows; the constant's comes last."""
         if not self._sparse:
-            return self.direction_weights(self.directions(inputs))
-        scaled, sizes = self._scaled(inputs)
+            return self.direction_weights(self.directions(represented))
+        scaled, sizes = self._scaled(represented)
         raw = np.ones((scaled.shape[0], self.n_parameters))
         raw[:, : self.n_features] = dense(scaled)
         return self._solved(raw, sizes)
@@ -175,7 +184,7 @@ class LeastSquares(CentredRidge):
             residual, size = self._residual_norm(labels, values), norm(values)
         if self._sparse and self._fit_intercept:
             values = np.append(values[:-1], values[-1] + self._shift @ values[:-1])
-        return Solution(values, residual, gamma(self.n_parameters + 12) * size + SMALL)
+        return Solution(values, residual, gamma(self.n_parameters + 12) * size + SIZE_UNDERFLOW)
 
     def _residual_norm(self, labels: FloatArray, values: FloatArray) -> float:
         """At least the norm of the residual of the normal equations."""
@@ -191,15 +200,15 @@ class LeastSquares(CentredRidge):
         )
         # Of products, of the design (times labels) and of the penalties (times parameters).
         largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
-        underflow = TINY * self.n_rows * self.n_parameters * (1.0 + largest + size)
+        underflow = PRODUCT_UNDERFLOW * self.n_rows * self.n_parameters * (1.0 + largest + size)
         return SAFETY * (norm(self._normal_residual(labels, values)) + rounding + underflow)
 
-    def scores(self, inputs: Matrix, solution: Solution) -> Scores:
+    def scores(self, represented: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not self._sparse:
-                return self.direction_scores(self.directions(inputs), solution)
-            scaled, sizes = self._scaled(inputs)
+                return self.direction_scores(self.directions(represented), solution)
+            scaled, sizes = self._scaled(represented)
             found = self._linear_scores(scaled, solution)
             return solution.scores(found, sizes, self._solver.bound * sizes)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import linalg
 
-from unswayed._core.rounding import NEGLIGIBLE, SAFETY, gamma
+from unswayed._core.rounding import LEAST_SIZE, SAFETY, gamma
 from unswayed._typing import FloatArray
 from unswayed.models.ridge.scaling import row_norms
 
@@ -90,7 +90,7 @@ def _norm(matrix: FloatArray) -> float:
     rows = max(float(np.abs(block).sum(axis=1).max(initial=0.0)) for block in blocks)
     frobenius = float(np.linalg.norm(matrix))
     # Of small entries the squares underflow: that norm would then be too small.
-    return (min(frobenius, rows) if frobenius > NEGLIGIBLE else rows) * SAFETY
+    return (min(frobenius, rows) if frobenius > LEAST_SIZE else rows) * SAFETY
 
 
 def _invert(matrix: FloatArray) -> FloatArray:

@@ -10,14 +10,23 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import SAFETY, SMALL, TINY, UNDERFLOW, UNIT, binade, gamma, norm
+from unswayed._core.rounding import (
+    PRODUCT_UNDERFLOW,
+    SAFETY,
+    SIZE_UNDERFLOW,
+    SQUARES_UNDERFLOW,
+    UNIT,
+    binade,
+    gamma,
+    norm,
+)
 from unswayed._typing import FloatArray, Matrix
+from unswayed.doubles import dense
 from unswayed.models.learner import ErrorScale, Scores, Solution
 from unswayed.models.ridge.centred import CentredRidge
 from unswayed.models.ridge.null_space import null_vectors
 from unswayed.models.ridge.scaling import (
     column_peaks,
-    dense,
     padded,
     rescaled,
     row_norms,
@@ -57,7 +66,7 @@ class WideLeastSquares(CentredRidge):
             left = np.asarray(self._share @ self._rows).ravel() - self._shift
             # Of the sum, and of the total that the shares were divided by.
             rounding = gamma(2 * self.n_rows + 8) * self._spread / math.sqrt(self._total)
-            self._mean_error = SAFETY * (norm(left) + rounding + TINY * self.n_rows)
+            self._mean_error = SAFETY * (norm(left) + rounding + PRODUCT_UNDERFLOW * self.n_rows)
 
     def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
         root = self._root
@@ -74,7 +83,7 @@ class WideLeastSquares(CentredRidge):
             * (self._spread**2 + self._penalty * self.n_rows + filled)
             + 2.0 * total * self._mean_error * self._spread
             + (total * self._mean_error) ** 2
-            + SMALL
+            + SIZE_UNDERFLOW
         )
         return VerifiedInverse(matrix, error if proven else math.inf)
 
@@ -101,14 +110,14 @@ class WideLeastSquares(CentredRidge):
         return SAFETY * (
             gamma(self.n_features + 16) * self._spread
             + self._mean_error * (total + self._spread + total * self._mean_error)
-            + SMALL
+            + SIZE_UNDERFLOW
         )
 
     def _error_scale(self) -> ErrorScale:
         solver = self._solver
         if not solver.proven:
             return ErrorScale.unknown(self.n_rows)
-        entry = gamma(self.n_rows + 8) * self._share + SMALL
+        entry = gamma(self.n_rows + 8) * self._share + SIZE_UNDERFLOW
         error = self._dual_error(solver.residual * self._spread, solver.norm * self._spread, 1.0)
         return ErrorScale(self._weight, entry, float(error), 1.0)
 
@@ -117,7 +126,8 @@ class WideLeastSquares(CentredRidge):
     ) -> FloatArray | float:
         """Error of dual solutions, given the residuals of their equations and their norms."""
         right = self._right_error() * sizes
-        return SAFETY * (self._solver.bound * (residual + right) + 8 * UNIT * found) + SMALL * sizes
+        error = SAFETY * (self._solver.bound * (residual + right) + 8 * UNIT * found)
+        return error + SIZE_UNDERFLOW * sizes
 
     # --- rows -----------------------------------------------------------------------------
 
@@ -149,9 +159,9 @@ class WideLeastSquares(CentredRidge):
         constant = 1.0 + self._shift_size + self._mean_error if self._fit_intercept else 0.0
         return padded(row_norms(scaled) + constant)
 
-    def weights(self, inputs: Matrix) -> Weights:
+    def weights(self, represented: Matrix) -> Weights:
         """Whole influence rows."""
-        scaled = self._scaled(inputs)
+        scaled = self._scaled(represented)
         return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
 
     def direction_sizes(self, directions: FloatArray) -> FloatArray:
@@ -183,7 +193,7 @@ class WideLeastSquares(CentredRidge):
             size = norm(root * labels)
             # A share may underflow, and the row's label be huge.
             largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
-            mean = float(self._share @ np.abs(labels)) + largest * self.n_rows * UNDERFLOW
+            mean = float(self._share @ np.abs(labels)) + largest * self.n_rows * SQUARES_UNDERFLOW
             # Of the equations for the labels as they are, not as they were centred and rounded.
             residual = SAFETY * (float(residual) + terms * (size + total * mean))
             return Solution(values, residual, self._rounding(residual, dual, slope) + terms * mean)
@@ -193,14 +203,14 @@ class WideLeastSquares(CentredRidge):
         total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
         dual_size = norm(dual) + self._solver.bound * residual
         # Of a row that underflows nothing is left, and its dual value may be huge.
-        lost = TINY * self.n_rows
+        lost = PRODUCT_UNDERFLOW * self.n_rows
         error = (terms * self._spread + total * self._mean_error + lost) * dual_size
         slope_size = norm(slope) + (self._spread * terms + lost) * dual_size
-        return SAFETY * (error + (terms + self._mean_error) * slope_size) + SMALL
+        return SAFETY * (error + (terms + self._mean_error) * slope_size) + SIZE_UNDERFLOW
 
-    def scores(self, inputs: Matrix, solution: Solution) -> Scores:
+    def scores(self, represented: Matrix, solution: Solution) -> Scores:
         """Scores of feature rows."""
-        scaled = self._scaled(inputs)
+        scaled = self._scaled(represented)
         with np.errstate(over="ignore", invalid="ignore"):
             found, sizes = self._linear_scores(scaled, solution), self._sizes(scaled)
             norms = self._solution_norms(self._inner(scaled).T, sizes)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Give a file beside `path` to write to; it takes the name only once it is complete."""
     path = path.resolve()
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")

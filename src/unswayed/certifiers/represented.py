@@ -1,4 +1,4 @@
-"""Input rows: feature rows as a learner's definition sees them, each computed in one way only.
+"""Rows as a learner represents them (features, kernel rows, influence rows), in one way only.
 
 A kernel row is data: scores, influence and exact arithmetic must all start from the same doubles.
 But the last bits of a product depend on the rows it is computed beside, and on the threads. So
@@ -15,12 +15,12 @@ from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import IntArray, Matrix
 from unswayed.models.learner import Learner
 
-_BLOCK = 2**22  # numbers in a block: the inputs of all rows may not fit into memory
-_KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
+_BLOCK = 2**22  # numbers in a block: kernel rows of all rows may not fit into memory
+_BLOCKS_KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
 
 
-class InputRows:
-    """Inputs of a set of feature rows, made on demand."""
+class RepresentedRows:
+    """A set of feature rows as a learner represents them, made on demand."""
 
     def __init__(self, learner: Learner, rows: Matrix) -> None:
         self.rows = rows
@@ -37,15 +37,16 @@ class InputRows:
         with self._lock:
             if number not in self._made:
                 start = number * self._step
+                rows = self.rows[start : start + self._step]
                 with one_blas_thread:
-                    self._made[number] = self._learner.inputs(self.rows[start : start + self._step])
+                    self._made[number] = self._learner.represent(rows)
             self._made.move_to_end(number)
-            while len(self._made) > _KEPT:
+            while len(self._made) > _BLOCKS_KEPT:
                 self._made.popitem(last=False)
             return self._made[number]
 
     def take(self, which: IntArray) -> Matrix:
-        """Inputs of some of the rows."""
+        """Some of the rows, as the learner represents them."""
         if self._given or not len(which):
             return self.rows[which] if self._given else np.empty((0, self._learner.n_rows))
         block = which // self._step
@@ -56,7 +57,7 @@ class InputRows:
         return out
 
     def blocks(self) -> Iterator[Matrix]:
-        """All inputs, block by block, in order."""
+        """All represented rows, block by block, in order."""
         if self._given:
             yield self.rows
             return
