@@ -24,7 +24,26 @@ class Column:
 
     @classmethod
     def of(cls, name: str, values: pa.ChunkedArray, *, as_category: bool) -> "Column":
-        """Look at a column of the training rows and decide what it is."""
+        """Decide whether a column of the training rows holds numbers or categories.
+
+        Parameters
+        ----------
+        name : str
+        values : pyarrow.ChunkedArray
+            Its cells in the training rows.
+        as_category : bool
+            Treat numbers as categories, and accept any number of different texts.
+
+        Returns
+        -------
+        Column
+
+        Raises
+        ------
+        InputError
+            If the column is empty, holds neither numbers nor texts, or has so many different texts
+            that it must be an identifier.
+        """
         values = plain(values)
         kind = values.type
         empty = InputError(f"column {shorten(name)!r} is empty; leave it out with --ignore")
@@ -50,7 +69,23 @@ class Column:
         return cls(name, found.take(pc.sort_indices(found)))
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
-        """Numbers as they are (missing: NaN), categories by position (unseen: one past the end)."""
+        """Return cells as floats: numbers themselves, categories by their position.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            Cells of this column, of any file.
+
+        Returns
+        -------
+        (n,) array
+            A missing number is NaN; a category that no training row has is `n_categories`.
+
+        Raises
+        ------
+        pyarrow.ArrowInvalid
+            If the cells are of another kind than in the training rows.
+        """
         if not self._takes(values.type):
             raise pa.ArrowInvalid(f"{values.type} is another kind of values")
         values = plain(values)
@@ -62,23 +97,32 @@ class Column:
         return np.asarray(pc.fill_null(position, len(self.categories)), dtype=np.float64)
 
     def _takes(self, kind: Any) -> bool:
-        """Whether values of another file can be compared: a text is no number, nor is 2 true."""
+        """Return whether values of an Arrow type can be compared with those of the training rows.
+
+        Texts go only with texts, and where the categories are booleans, only booleans do.
+        """
         known = pa.float64() if self.categories is None else self.categories.type
         same = pa.types.is_boolean(kind) or not pa.types.is_boolean(known)
         return pa.types.is_null(kind) or (is_text(kind) == is_text(known) and same)
 
     @property
     def values(self) -> list[Any]:
-        """The categories; none for a number."""
+        """The categories, sorted; an empty list for a column of numbers."""
         return [] if self.categories is None else list(self.categories.to_pylist())
 
     @property
     def n_categories(self) -> int:
-        """How many categories there are."""
+        """Number of categories; 0 for a column of numbers."""
         return 0 if self.categories is None else len(self.categories)
 
     def names(self) -> list[str]:
-        """Names of the features this column becomes."""
+        """Return the names of the features that this column becomes.
+
+        Returns
+        -------
+        list of str
+            The column's name, or one ``name = category`` for every category.
+        """
         name = shorten(self.name)
         if self.categories is None:
             return [name]
@@ -86,7 +130,17 @@ class Column:
 
 
 def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Make equal numbers equal categories: -0 is 0, and NaN is a missing value."""
+    """Return values with one representation per category: -0.0 becomes 0.0, NaN becomes null.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        The same values if they are not floats.
+    """
     if not pa.types.is_floating(values.type):
         return values
     values = pc.add(values, pa.scalar(0, values.type))
@@ -94,7 +148,17 @@ def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values themselves instead of codes for them; doubles for decimals and half floats."""
+    """Return values in an Arrow type that the rest of the package handles.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        Dictionary-encoded values are decoded; decimals and half floats become doubles.
+    """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     rare = pa.types.is_decimal(values.type) or pa.types.is_float16(values.type)
@@ -102,13 +166,31 @@ def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds texts, or codes for them."""
+    """Return whether an Arrow type holds texts, dictionary-encoded or not.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+
+    Returns
+    -------
+    bool
+    """
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_number(kind: Any) -> bool:
-    """Whether an Arrow type holds numbers."""
+    """Return whether an Arrow type holds integers, floats or decimals.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+
+    Returns
+    -------
+    bool
+    """
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
@@ -116,14 +198,33 @@ def is_number(kind: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The features of a file, categories first, as the training rows have them."""
+    """The feature columns of a file, categories first, as the training rows have them."""
 
     categories: tuple[Column, ...]
     numbers: tuple[Column, ...]
 
     @classmethod
     def of(cls, table: pa.Table, names: list[str], categorical: tuple[str, ...]) -> "Columns":
-        """Look at the feature columns `names` of the training rows."""
+        """Recognise the feature columns of the training rows.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The training rows.
+        names : list of str
+            Columns to use as features.
+        categorical : tuple of str
+            Columns whose numbers are categories.
+
+        Returns
+        -------
+        Columns
+
+        Raises
+        ------
+        InputError
+            If `names` is empty, or a column is unsuitable (see `Column.of`).
+        """
         found = [
             Column.of(name, table.column(name), as_category=name in categorical) for name in names
         ]
@@ -138,7 +239,23 @@ class Columns:
         return iter((*self.categories, *self.numbers))
 
     def matrix(self, table: pa.Table) -> FloatArray:
-        """One column of numbers per column of the file."""
+        """Return rows as numbers, one column per feature column of the file.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Rows of any file with these columns.
+
+        Returns
+        -------
+        (n, d) array
+            Categories first, then numbers; the values are those of `Column.encode`.
+
+        Raises
+        ------
+        InputError
+            If a column holds another kind of values than in the training rows.
+        """
         out = np.empty((table.num_rows, len(self.categories) + len(self.numbers)))
         for at, column in enumerate(self):
             values = table.column(column.name)
@@ -153,7 +270,18 @@ class Columns:
         return out
 
     def unseen(self, matrix: FloatArray) -> dict[str, BoolArray]:
-        """Rows of a matrix whose category no training row has, by column."""
+        """Return the rows that have a category which no training row has.
+
+        Parameters
+        ----------
+        matrix : (n, d) array
+            Rows as the method `matrix` returns them.
+
+        Returns
+        -------
+        dict of str to (n,) bool array
+            A mask of rows by the name of the column; only columns with such rows.
+        """
         flags = {
             column.name: np.asarray(matrix[:, at] == column.n_categories)
             for at, column in enumerate(self.categories)
@@ -161,11 +289,29 @@ class Columns:
         return {name: rows for name, rows in flags.items() if rows.any()}
 
     def feature_names(self) -> list[str]:
-        """Names of the model's features, in its order."""
+        """Return the names of the model's features, in the order of its coefficients.
+
+        Returns
+        -------
+        list of str
+        """
         return [name for column in self for name in column.names()]
 
     def transformer(self, missing: Literal["refuse", "drop", "impute"]) -> Any:
-        """One-hot categories and scaled numbers; nothing of it looks at the labels."""
+        """Make the transformer from `matrix` to features: one-hot categories and scaled numbers.
+
+        It uses no labels, so a changed label never changes a feature.
+
+        Parameters
+        ----------
+        missing : {"refuse", "drop", "impute"}
+            With "impute", missing numbers are replaced by the median of their column.
+
+        Returns
+        -------
+        ColumnTransformer
+            Not fitted.
+        """
         from sklearn.compose import ColumnTransformer
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline
@@ -186,7 +332,19 @@ class Columns:
         )
 
     def pipeline(self, final: Any, missing: Literal["refuse", "drop", "impute"]) -> Any:
-        """Put the transformer before a final estimator."""
+        """Make a pipeline of the transformer and a final estimator.
+
+        Parameters
+        ----------
+        final : estimator
+        missing : {"refuse", "drop", "impute"}
+            As for `transformer`.
+
+        Returns
+        -------
+        Pipeline
+            Not fitted; its steps are named "features" and "model".
+        """
         from sklearn.pipeline import Pipeline
 
         return Pipeline([("features", self.transformer(missing)), ("model", final)])

@@ -70,7 +70,23 @@ _ALLOWED = (
 
 
 def select(expression: str, table: pa.Table) -> BoolArray:
-    """Mask of the rows of `table` for which `expression` holds.
+    """Return which rows of a table meet a condition.
+
+    Parameters
+    ----------
+    expression : str
+        The condition, in the language of this module.
+    table : pyarrow.Table
+
+    Returns
+    -------
+    (n,) bool array
+        False where a missing value leaves the condition open.
+
+    Raises
+    ------
+    InputError
+        If the expression cannot be read, or is not a condition on rows.
 
     Examples
     --------
@@ -88,7 +104,7 @@ def select(expression: str, table: pa.Table) -> BoolArray:
 
 
 class _Reader:
-    """Reads one expression over one table."""
+    """Evaluates one expression over one table."""
 
     def __init__(self, expression: str, table: pa.Table) -> None:
         self.expression = expression
@@ -264,7 +280,7 @@ def _kind(value: Any) -> str:
 
 
 def _digits(whole: Any) -> int:
-    """How many digits some whole numbers have at most."""
+    """Return the number of digits of the longest of some whole numbers."""
     some = [whole] if isinstance(whole, pa.Scalar) else pc.min_max(whole).values()
     return max(len(str(abs(int(each.as_py() or 0)))) for each in some)
 

@@ -28,7 +28,16 @@ def read_table(path: Path, texts: Iterable[str] = ()) -> pa.Table:
     ----------
     path : Path
     texts : iterable of str
-        Columns of a CSV file that hold texts, whatever they look like.
+        Columns of a CSV file to read as texts, even if they look like numbers.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no rows, or has two columns of the same name.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a CSV or Parquet file in it")
@@ -50,7 +59,17 @@ def read_table(path: Path, texts: Iterable[str] = ()) -> pa.Table:
 
 
 def sha256(path: Path) -> str:
-    """Fingerprint of a file, so that a report says which data it is about."""
+    """Return the SHA-256 of a file, by which a report says which data it is about.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -14,13 +14,13 @@ from unswayed.report.findings import BudgetRate, Findings
 def findings_of(
     study: Study, *, command: str | None = None, tradeoff: Sequence[Point] | None = None
 ) -> Findings:
-    """Return what was found by a study.
+    """Describe the results of a study in the form that the terminal and the page show.
 
     Parameters
     ----------
     study : Study
     command : str, optional
-        What was typed, for whoever wants to run it again.
+        The command line that was typed; with it, hashes of the input files are included too.
     tradeoff : sequence of Point, optional
         Accuracy and robustness over alpha.
 
@@ -89,7 +89,7 @@ def findings_of(
 
 
 def _model(study: Study) -> str:
-    """The model in words."""
+    """Describe the model in words."""
     words = f"Ridge regression with alpha {study.alpha:g} on one-hot categories and scaled numbers"
     if study.target.classes:
         negative, positive = study.target.class_names

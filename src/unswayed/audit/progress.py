@@ -7,16 +7,44 @@ T = TypeVar("T")
 
 
 class Progress(Protocol):
-    """Told of the steps of long work, one by one."""
+    """Shows how far long work has come."""
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield the steps, telling the reader how many of `total` are done."""
+        """Yield the steps, and show how many of them are done.
+
+        Parameters
+        ----------
+        steps : iterable
+        what : str
+            Name of the work, to show beside the bar.
+        total : int
+            Number of steps.
+
+        Yields
+        ------
+        object
+            The steps, unchanged.
+        """
         ...
 
 
 class Silent:
-    """Tells nobody."""
+    """Progress that is not shown."""
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield the steps."""
+        """Yield the steps.
+
+        Parameters
+        ----------
+        steps : iterable
+        what : str
+            Not used.
+        total : int
+            Not used.
+
+        Yields
+        ------
+        object
+            The steps, unchanged.
+        """
         yield from steps

@@ -13,7 +13,14 @@ from unswayed.certified.certificate_file import pack_rows, write_certificates
 
 
 def save_certificates(study: Study, certificates: Sequence[CertificateSet], path: Path) -> None:
-    """Write certificates of a study to a file that can be checked against the study's own files."""
+    """Write certificates of a study to a file that can be checked against the study's own files.
+
+    Parameters
+    ----------
+    study : Study
+    certificates : sequence of CertificateSet
+    path : Path
+    """
     write_certificates(
         certificates,
         path,
@@ -24,7 +31,18 @@ def save_certificates(study: Study, certificates: Sequence[CertificateSet], path
 
 
 def recipe(study: Study) -> dict[str, Any]:
-    """Return rows, columns and numbers that lead from the files to features and labels."""
+    """Describe how features and labels are computed from the study's files.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict
+        Plain values for JSON: the label column; one entry per feature (a category to compare with,
+        or mean and scale, and the value for missing cells); the training and test rows.
+    """
     return {
         "label": study.target.label,
         "features": [*_categories(study), *_numbers(study)],

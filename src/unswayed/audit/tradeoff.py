@@ -12,7 +12,7 @@ ALPHAS: tuple[float, ...] = (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One penalty: how good the model is and how many predictions are proven robust."""
+    """Accuracy and robustness at one penalty."""
 
     alpha: float
     quality: float | None
@@ -22,7 +22,23 @@ class Point:
 def tradeoff(
     request: Request, progress: Progress, alphas: tuple[float, ...] = ALPHAS
 ) -> tuple[Study, list[Point]]:
-    """Fit and certify once per penalty; returns the last study too, which says what was asked."""
+    """Fit and certify once per penalty.
+
+    Parameters
+    ----------
+    request : Request
+        Its alpha is replaced by each of the penalties.
+    progress : Progress
+    alphas : tuple of float
+        Penalties; they are tried in ascending order, each once.
+
+    Returns
+    -------
+    study : Study
+        The study of the largest penalty, for what all of them have in common.
+    points : list of Point
+        One per penalty, ascending.
+    """
     points: list[Point] = []
     study: Study | None = None
     for alpha in progress.track(sorted(set(alphas)), "over alpha", len(set(alphas))):
