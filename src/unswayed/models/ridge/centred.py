@@ -1,4 +1,4 @@
-"""What ridge has in common, whether it is solved in the space of features or of rows."""
+"""The part of ridge that does not depend on whether features or rows are fewer."""
 
 from abc import abstractmethod
 
@@ -14,9 +14,10 @@ from unswayed.models.ridge.scaling import ScaledWeights, rescaled, weighted_mean
 
 
 class CentredRidge(LinearLearner):
-    """Ridge whose rows are centred, then scaled by powers of two.
+    """Ridge on rows that are centred, then scaled by powers of two.
 
-    Centring would fill sparse rows: there the mean, as `_shift`, is taken off products instead.
+    Sparse rows are not centred, which would fill them with numbers: there the scaled mean
+    (`_shift`) is subtracted from products instead.
 
     Parameters
     ----------
@@ -62,40 +63,41 @@ class CentredRidge(LinearLearner):
 
     @abstractmethod
     def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
-        """Solve for all labels at once, as far as that goes without knowing them.
+        """Do all of the solving that does not need the labels, and set `error_scale`.
 
         Parameters
         ----------
         features : (n, p) matrix
         penalty : float
-            Alpha in the units of the weights.
+            Alpha in the units of the scaled weights.
         exact : bool
-            Whether weights and penalty are the model's own; if not, nothing is to be proven.
+            Whether scaling changed neither weights nor penalty; if it did, no bound may be proven.
         """
 
     @property
     def n_parameters(self) -> int:
-        """Coefficients, and the mean prediction where there is an intercept."""
+        """Number of coefficients, plus one for the mean prediction where there is an intercept."""
         return self.n_features + int(self._fit_intercept)
 
     def _centred(self, rows: Matrix) -> Matrix:
-        """Rows less the mean; sparse ones as they are."""
+        """Return rows minus the mean; sparse rows unchanged."""
         if self._sparse:
             return sparse.csr_array(rows)
         return dense(rows) - self._mean if self._fit_intercept else dense(rows)
 
     def _set_scale(self, scale: FloatArray) -> None:
+        """Set the scale of the features, and the mean of sparse ones in that scale."""
         self._scale = scale
         self.parameter_scale = np.append(scale, 1.0) if self._fit_intercept else scale
         self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
         self._shift_size = norm(self._shift)
 
     def represent(self, rows: Matrix) -> Matrix:
-        """Feature rows themselves."""
+        """Return the feature rows themselves."""
         return rows
 
     def directions(self, rows: Matrix) -> FloatArray:
-        """Rows as the parameters see them: centred, scaled, with a constant after them."""
+        """Return rows centred and scaled, with a constant 1 after them if there is an intercept."""
         found = dense(rows)
         if not self._fit_intercept:
             return dense(rescaled(found, self._scale))
@@ -104,7 +106,7 @@ class CentredRidge(LinearLearner):
         return np.hstack((centred, np.ones((len(found), 1))))
 
     def _linear_scores(self, scaled: Matrix, solution: Solution) -> FloatArray:
-        """Scores of rows that are scaled, and centred unless they are sparse."""
+        """Return the scores of rows that are scaled, and centred unless they are sparse."""
         slope = solution.values[: self.n_features]
         found = np.asarray(scaled @ slope)
         if self._fit_intercept:

@@ -31,7 +31,7 @@ _BLOCK = 16  # rows solved for at once
 class RidgeSpecification(Specification):
     """Minimise Σ s_i (y_i - b - x_i·c)² + alpha ‖c‖² over c (and b with an intercept).
 
-    With alpha 0 the minimiser of least ‖c‖.
+    With alpha 0, take the minimiser of least ‖c‖.
     """
 
     kind = "ridge"
@@ -62,7 +62,7 @@ class RidgeSpecification(Specification):
 
 
 class RidgeInfluence(ExactInfluence):
-    """Least squares and ridge: z(x) = S·(D·v + 1/Σs), v = M⁻¹ t(x), exactly.
+    """Exact influence of least squares and ridge: z(x) = S·(D·v + 1/Σs), v = M⁻¹ t(x).
 
     The slope is sought as P·v. Where the normal equations are regular, P is the identity;
     otherwise (or with fewer rows than features) its columns are independent training rows, in
@@ -98,7 +98,7 @@ class RidgeInfluence(ExactInfluence):
             self._use_rows()
 
     def _use_features(self) -> None:
-        """One unknown per column: regular unless alpha is 0 and columns are dependent."""
+        """Set up one unknown per column: regular unless alpha is 0 and columns are dependent."""
         top = int(self._exponent.max())
         squares = [1 << 2 * (top - int(e)) for e in self._exponent]
         self._basis: Any = None
@@ -106,7 +106,7 @@ class RidgeInfluence(ExactInfluence):
         self._assemble(self._features, penalty, self._alpha * power_of_two(-2 * top))
 
     def _use_rows(self) -> None:
-        """One unknown per independent row: always regular."""
+        """Set up one unknown per independent row: always regular."""
         flint, rows = self._flint, self._features
         if self._fit_intercept:  # centred rows and differences to one row have the same span
             ones = flint.fmpz_mat(rows.nrows(), 1, [1] * rows.nrows())
@@ -142,13 +142,13 @@ class RidgeInfluence(ExactInfluence):
         self._design = design
 
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
-        """Influence on the scores of feature rows."""
+        """Yield the influence on the scores of feature rows."""
         for start in range(0, represented.shape[0], _BLOCK):
             block = Dyadic.of(dense(represented[start : start + _BLOCK]))
             yield from self._solve(block.scaled(-self._exponent), centred=self._fit_intercept)
 
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
-        """Influence on coefficients."""
+        """Yield the influence on coefficients."""
         which = np.arange(self.n_features) if which is None else which
         for start in range(0, len(which), _BLOCK):
             columns = which[start : start + _BLOCK]
@@ -157,6 +157,7 @@ class RidgeInfluence(ExactInfluence):
             yield from self._solve(Dyadic.of(units).scaled(-self._exponent), centred=False)
 
     def _solve(self, directions: Dyadic, *, centred: bool) -> Iterator[InfluenceRow]:
+        """Yield one influence row per direction; `centred` ones are rows and include the mean."""
         flint, n_rows = self._flint, len(directions.odd)
         lows = [min(0, directions[row].least()) for row in range(n_rows)]
         whole = directions.over(np.array(lows, dtype=np.int64)[:, None])

@@ -1,4 +1,4 @@
-"""Weighted Gram matrices in blocks: short sums round less than long ones."""
+"""Weighted Gram matrices, summed in blocks because short sums round less than long ones."""
 
 from collections.abc import Iterator
 
@@ -17,12 +17,35 @@ def _blocks(n_rows: int) -> Iterator[slice]:
 
 
 def summation(n_rows: int) -> float:
-    """Relative error of the sums below: within a block, over the blocks, and of three factors."""
+    """Return the relative error of the sums that `weighted_gram` and `moment` compute.
+
+    It covers sums within a block and over the blocks, and products of three factors.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows that are summed over.
+
+    Returns
+    -------
+    float
+    """
     return gamma(min(n_rows, _BLOCK) + -(-n_rows // _BLOCK) + 4)
 
 
 def weighted_gram(design: Matrix, weight: FloatArray | None) -> FloatArray:
-    """Σ weight_i d_i d_iᵀ over the rows of `design`."""
+    """Return Σ weight_i d_i d_iᵀ over the rows d_i of `design`.
+
+    Parameters
+    ----------
+    design : (n, m) matrix
+    weight : (n,) array or None
+        All 1 if None.
+
+    Returns
+    -------
+    (m, m) array
+    """
     total = np.zeros((design.shape[1], design.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         for here in _blocks(design.shape[0]):
@@ -37,7 +60,17 @@ def weighted_gram(design: Matrix, weight: FloatArray | None) -> FloatArray:
 
 
 def moment(design: Matrix, values: FloatArray) -> FloatArray:
-    """Σ values_i d_i over the rows of `design`."""
+    """Return Σ values_i d_i over the rows d_i of `design`.
+
+    Parameters
+    ----------
+    design : (n, m) matrix
+    values : (n,) array
+
+    Returns
+    -------
+    (m,) array
+    """
     total = np.zeros(design.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for here in _blocks(design.shape[0]):

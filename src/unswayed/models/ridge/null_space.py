@@ -1,12 +1,12 @@
 """Columns that depend on one another exactly: one-hot blocks, duplicates, sums.
 
-Least squares of minimum norm has no error bound while its matrix is singular. If vectors are known
-that the training rows annihilate exactly, the singular directions can be filled in, and what is
-left is a regular problem with the same solution. Floats suggest whole-number vectors, exact sums
+Least squares of minimum norm has no error bound while its matrix is singular. If vectors are
+known that the training rows take to exactly 0, these directions can be filled in, which gives a
+regular problem with the same solution. Eigenvectors suggest vectors of whole numbers, exact sums
 confirm them; what is not confirmed is not used.
 
-A column of two values is a 0/1 column in other units, whatever a scaler made of it: dependencies
-are looked for in those units too, where they are whole numbers.
+A column of two values is a 0/1 column in other units, whatever a scaler made of it. Dependencies
+are searched for in those units too, where they are whole numbers.
 """
 
 import math
@@ -29,18 +29,24 @@ _LEAST_UNIT = 2.0**-400  # smaller units, and their inverses, might underflow
 def null_vectors(
     features: Matrix, gram: FloatArray, scale: FloatArray, *, up_to_constant: bool
 ) -> FloatArray:
-    """Vectors, one per column, that every row takes to exactly 0 (or all rows to one constant).
+    """Return vectors that every row takes to exactly 0, or all rows to one constant.
 
-    None, if one that floats suggest is not confirmed. Entries are off by two roundings at most.
+    Their entries are off by two roundings at most.
 
     Parameters
     ----------
     features : (n, p) matrix
     gram : (m, m) array
-        Of the scaled columns; a constant column may come after them.
+        Gram matrix of the scaled columns, and of a constant column after them if there is one.
     scale : (p,) array
         What each column was multiplied by.
     up_to_constant : bool
+        Whether a constant will do instead of 0.
+
+    Returns
+    -------
+    (p, k) array
+        One vector per column; none if any that the eigenvectors suggest is not confirmed.
     """
     nothing = np.empty((len(scale), 0))
     values, vectors = np.linalg.eigh(gram)
@@ -63,9 +69,10 @@ def null_vectors(
 
 
 class _Units:
-    """Of the columns to look at, those of two values as 0 and 1; other columns as they are.
+    """Features in units where columns of two values are 0 and 1, for the columns to look at.
 
-    Without a constant to make up for it, only where one of the two values is 0.
+    Other columns stay as they are. So do columns of two values other than 0 if no constant can make
+    up for the shift.
     """
 
     def __init__(self, features: Matrix, columns: IntArray, *, up_to_constant: bool) -> None:
@@ -84,12 +91,12 @@ class _Units:
                 self.size[at], self._zero[at] = size, low
 
     def null_vector(self, suggested: FloatArray) -> FloatArray | None:
-        """The vector that is suggested, if it is one of whole numbers in these units."""
+        """Return the null vector of whole numbers, in these units, that is suggested; else None."""
         whole = _whole(suggested * self.size)
         return None if whole is None or not self._is_flat(whole) else whole / self.size
 
     def _is_flat(self, vector: FloatArray) -> bool:
-        """Whether the sum of columns, times whole numbers, is exactly 0 (or one constant)."""
+        """Return whether columns times these whole numbers sum to exactly 0, or to one constant."""
         used = np.flatnonzero(vector)
         if self._features.shape[0] * len(used) > _MOST_TERMS:
             return False
@@ -108,7 +115,7 @@ class _Units:
 
 
 def _whole(vector: FloatArray) -> FloatArray | None:
-    """The vector times a small number, if that makes it whole."""
+    """Return a multiple of the vector that is whole numbers up to noise, rounded, or None."""
     if not vector.any():
         return None
     vector = vector / np.abs(vector).max()
@@ -122,7 +129,7 @@ def _whole(vector: FloatArray) -> FloatArray | None:
 
 
 def _reduced(vectors: FloatArray) -> FloatArray:
-    """Combine columns so that each has a 1 where the others have 0."""
+    """Return combinations of the columns such that each has a 1 where the others have 0."""
     vectors = vectors.copy()
     free = np.ones(len(vectors), dtype=bool)
     for at in range(vectors.shape[1]):

@@ -1,4 +1,4 @@
-"""Centring and scaling that lose nothing: shifts by a double, factors that are powers of two."""
+"""Centring, and scaling by powers of two, which does not round."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,16 @@ _LARGEST_EXPONENT = 1023  # of a power of two that is a double
 
 
 def row_norms(matrix: Matrix) -> FloatArray:
-    """Euclidean norm of every row, rounded up; 0 for zero rows only."""
+    """Return the Euclidean norm of every row, rounded up; only rows of zeros have norm 0.
+
+    Parameters
+    ----------
+    matrix : (m, p) matrix
+
+    Returns
+    -------
+    (m,) array
+    """
     is_sparse = hasattr(matrix, "indptr")
     with np.errstate(over="ignore", under="ignore"):
         if is_sparse:
@@ -30,10 +39,21 @@ def row_norms(matrix: Matrix) -> FloatArray:
 
 
 def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
-    """Rows · scale, powers of two or roots of weights; 0 only where a factor is 0.
+    """Return rows times factors, without underflow to 0.
 
-    What would underflow to 0 becomes the smallest double instead: a row whose size is 0 has no
-    error, so it must be 0 in truth.
+    What would underflow to 0 becomes the smallest double instead: a row whose size is 0 is taken to
+    have no error, so it must truly be 0.
+
+    Parameters
+    ----------
+    rows : (m, p) matrix
+    scale : float or (p,) array
+        Powers of two, or roots of weights.
+
+    Returns
+    -------
+    (m, p) matrix
+        An entry is 0 only where the row's entry or the factor is 0.
     """
     if hasattr(rows, "indptr"):
         factors = np.broadcast_to(scale, rows.shape[1])[rows.indices]
@@ -48,7 +68,18 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
 
 
 def padded(sizes: FloatArray) -> FloatArray:
-    """Sizes of rows that are not 0, made large enough for underflow to disappear in them."""
+    """Return sizes of rows, raised to `LEAST_SIZE` unless they are 0.
+
+    Bounds that are relative to the size then cover underflow too.
+
+    Parameters
+    ----------
+    sizes : (m,) array
+
+    Returns
+    -------
+    (m,) array
+    """
     return np.where(sizes == 0, 0.0, np.maximum(sizes, LEAST_SIZE))
 
 
@@ -56,9 +87,17 @@ def padded(sizes: FloatArray) -> FloatArray:
 class ScaledWeights:
     """Sample weights of at most 1, and the power of two they were divided by.
 
-    Only a weight of 0 becomes 0: a row without weight counts for nothing, and every other one
-    for something. `exact` tells whether all of them are what they were, times that power; if not
-    (they are too far apart, or too large) nothing can be proven with them.
+    A positive weight stays positive: it is never rounded to 0, which would leave its row out.
+
+    Attributes
+    ----------
+    values : (n,) array
+        The scaled weights.
+    factor : float
+        The power of two.
+    exact : bool
+        Whether `values` times `factor` are the weights. They are not if the weights are too far
+        apart or too large, and nothing can be proven then.
     """
 
     values: FloatArray
@@ -67,7 +106,18 @@ class ScaledWeights:
 
     @classmethod
     def of(cls, sample_weight: FloatArray | None, n_rows: int) -> "ScaledWeights":
-        """Scale the weights of `n_rows` rows; None are all 1."""
+        """Scale the weights of training rows.
+
+        Parameters
+        ----------
+        sample_weight : (n,) array or None
+            All 1 if None.
+        n_rows : int
+
+        Returns
+        -------
+        ScaledWeights
+        """
         if sample_weight is None:
             return cls(np.ones(n_rows), 1.0, exact=True)
         exponent = min(math.frexp(float(sample_weight.max()))[1], _LARGEST_EXPONENT)
@@ -80,9 +130,19 @@ class ScaledWeights:
 
 
 def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
-    """Weighted mean of each column, and exactly its value where a column is constant.
+    """Return the weighted mean of each column; of a constant dense column, exactly its value.
 
-    Any shift near the mean will do: the intercept takes it back.
+    It need not be exact otherwise: the intercept makes up for any shift of the features.
+
+    Parameters
+    ----------
+    features : (n, p) matrix
+    share : (n,) array
+        Weights that add up to 1.
+
+    Returns
+    -------
+    (p,) array
     """
     if hasattr(features, "indptr"):
         found: FloatArray = np.asarray(features.T @ share).ravel()
@@ -94,12 +154,34 @@ def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
 
 
 def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
-    """Powers of two that make the largest entry of each column, or its penalty, about 1."""
+    """Return powers of two that scale each column to a largest entry of about 1.
+
+    Columns smaller than the root of the penalty are scaled by that root instead.
+
+    Parameters
+    ----------
+    columns : (p,) array
+        Largest absolute entry of each column.
+    penalty : float
+
+    Returns
+    -------
+    (p,) array
+    """
     return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
 
 
 def column_peaks(features: Matrix) -> FloatArray:
-    """Largest absolute entry of each column."""
+    """Return the largest absolute entry of each column.
+
+    Parameters
+    ----------
+    features : (n, p) matrix
+
+    Returns
+    -------
+    (p,) array
+    """
     if hasattr(features, "indptr"):
         return np.asarray(abs(features).max(axis=0).toarray(), dtype=np.float64).ravel()
     return np.asarray(np.maximum(-features.min(axis=0), features.max(axis=0)))

@@ -55,7 +55,7 @@ class LeastSquares(CentredRidge):
     # --- fitting --------------------------------------------------------------------------
 
     def _build_design(self, features: Matrix, penalty: float) -> None:
-        """Centred and scaled rows; sparse ones are not centred, which would fill them."""
+        """Set `design`: rows centred and scaled; sparse ones only scaled, to stay sparse."""
         rows = self._centred(features)
         scale = column_scale(column_peaks(rows), penalty)
         self._set_scale(scale)
@@ -71,6 +71,7 @@ class LeastSquares(CentredRidge):
         self.design = rows
 
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
+        """Invert M, with dependent columns filled in if the first inverse is poor."""
         gram = weighted_gram(self.design, self.row_scale)
         # By Cauchy-Schwarz the entries' errors add up to a share of the trace.
         self._trace = float(np.trace(gram)) * SAFETY
@@ -86,6 +87,7 @@ class LeastSquares(CentredRidge):
         self.error_scale = self._error_scale()
 
     def _inverted(self, gram: FloatArray) -> VerifiedInverse:
+        """Return the inverse of M, to which the directions in `_filled` are added."""
         filled, penalties = self._filled, self._penalties
         matrix = gram + filled @ filled.T
         matrix[np.diag_indices_from(matrix)] += penalties
@@ -98,10 +100,10 @@ class LeastSquares(CentredRidge):
         return VerifiedInverse(matrix, error if self._exact_scaling else math.inf)
 
     def _filling(self, features: Matrix, gram: FloatArray) -> FloatArray:
-        """Directions to penalise where columns depend on one another exactly.
+        """Return directions to penalise where columns depend on one another exactly, as columns.
 
-        They do not change how well a solution fits. One of minimum norm, or with a ridge penalty,
-        has nothing of them, so that it stays the solution.
+        The solution (of minimum norm, or with a ridge penalty) is orthogonal to them, so penalising
+        them makes M regular and does not change it.
         """
         nothing = np.zeros((len(gram), 0))
         if not np.isfinite(gram).all():
@@ -125,27 +127,27 @@ class LeastSquares(CentredRidge):
     # --- rows -----------------------------------------------------------------------------
 
     def training_directions(self, which: IntArray | slice) -> FloatArray:
-        """Training rows as directions."""
+        """Return training rows as directions."""
         rows = dense(self.design[which])
         if self._sparse and self._fit_intercept:
             rows[:, : self.n_features] -= self._shift
         return rows
 
     def direction_sizes(self, directions: FloatArray) -> FloatArray:
-        """Norms, those of the shift included where weights are made from uncentred rows."""
+        """Return norms; with a sparse design they include the shift that is added to directions."""
         sizes = row_norms(directions)
         if self._sparse and self._fit_intercept:
             sizes = sizes + 2.0 * np.abs(directions[:, -1]) * self._shift_size
         return padded(sizes)
 
     def _scaled(self, rows: Matrix) -> tuple[Matrix, FloatArray]:
-        """Sparse rows in the units of the design, and their sizes."""
+        """Return sparse rows in the units of the design, and their sizes."""
         scaled = rescaled(sparse.csr_array(rows), self._scale)
         constant = 1.0 + 2.0 * self._shift_size if self._fit_intercept else 0.0
         return scaled, padded(row_norms(scaled) + constant)
 
     def weights(self, represented: Matrix) -> Weights:
-        """Weight vectors of feature rows; the constant's comes last."""
+        """Return the weight vectors of feature rows; that of the constant comes last."""
         if not self._sparse:
             return self.direction_weights(self.directions(represented))
         scaled, sizes = self._scaled(represented)
@@ -154,7 +156,7 @@ class LeastSquares(CentredRidge):
         return self._solved(raw, sizes)
 
     def direction_weights(self, directions: FloatArray) -> Weights:
-        """Weight vectors of directions in parameter space."""
+        """Return the weight vectors of directions in parameter space."""
         sizes = self.direction_sizes(directions)
         if self._sparse and self._fit_intercept:
             directions = directions.copy()
@@ -162,6 +164,7 @@ class LeastSquares(CentredRidge):
         return self._solved(directions, sizes)
 
     def _solved(self, raw: FloatArray, sizes: FloatArray) -> Weights:
+        """Return the weights M⁻¹ φ of rows φ, with error bounds."""
         found, residual = self._solver.solve(raw, sizes)
         # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r the residual.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -171,12 +174,12 @@ class LeastSquares(CentredRidge):
     # --- labels ---------------------------------------------------------------------------
 
     def _normal_residual(self, labels: FloatArray, solution: FloatArray) -> FloatArray:
-        """DᵀS(y - Dθ) less the penalties: the residual of the normal equations."""
+        """Return DᵀS(y - Dθ) minus the penalties: the residual of the normal equations."""
         gradient = moment(self.design, self._weight * (labels - self.design @ solution))
         return gradient - self._penalties * solution - self._filled @ (self._filled.T @ solution)
 
     def solve(self, labels: FloatArray) -> Solution:
-        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        """Return the coefficients, and the mean prediction after them, when trained on `labels`."""
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._solver.inverse @ moment(self.design, self._weight * labels)
             # Once more for the residual: the first solution is as good as the inverse is.
@@ -187,7 +190,7 @@ class LeastSquares(CentredRidge):
         return Solution(values, residual, gamma(self.n_parameters + 12) * size + SIZE_UNDERFLOW)
 
     def _residual_norm(self, labels: FloatArray, values: FloatArray) -> float:
-        """At least the norm of the residual of the normal equations."""
+        """Return an upper bound on the norm of the residual of the normal equations."""
         if not self._solver.proven:
             return math.inf
         root, size = math.sqrt(self._trace), norm(values)
@@ -204,7 +207,7 @@ class LeastSquares(CentredRidge):
         return SAFETY * (norm(self._normal_residual(labels, values)) + rounding + underflow)
 
     def scores(self, represented: Matrix, solution: Solution) -> Scores:
-        """Scores of feature rows."""
+        """Return the scores of feature rows."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not self._sparse:
                 return self.direction_scores(self.directions(represented), solution)
@@ -213,7 +216,7 @@ class LeastSquares(CentredRidge):
             return solution.scores(found, sizes, self._solver.bound * sizes)
 
     def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
-        """Scores of directions in parameter space."""
+        """Return the scores of directions in parameter space."""
         sizes = self.direction_sizes(directions)
         with np.errstate(over="ignore", invalid="ignore"):
             found = directions @ solution.values

@@ -1,4 +1,4 @@
-"""An inverse that comes with a proof of how good it is."""
+"""Approximate inverses with a proven error bound."""
 
 import math
 
@@ -18,24 +18,26 @@ _SHARP = 1e-8  # with larger ones, solutions are refined and measured above this
 class VerifiedInverse:
     """Approximate inverse G of a symmetric matrix M that is known up to an error.
 
-    If ‖I - M G‖ <= defect < 1, then M is regular and ‖M⁻¹‖ <= ‖G‖ / (1 - defect): no assumption
-    on how G was found.
+    If ‖I - M G‖ <= defect < 1, then M is regular and ‖M⁻¹‖ <= ‖G‖ / (1 - defect), however G was
+    computed.
 
     Parameters
     ----------
     matrix : (m, m) array
         M as computed.
     error : float
-        Bound on the norm of what M as computed is off by.
+        Bound on the norm of the error of `matrix`.
 
     Attributes
     ----------
     inverse : (m, m) array
-        G: by Cholesky, or the pseudo-inverse where that fails (and proves nothing).
+        G: by Cholesky, or the pseudo-inverse where that fails.
+    proven : bool
+        Whether the defect is small enough to prove `bound` and `residual`, else infinite.
     norm, bound : float
-        At least ‖G‖ and ‖M⁻¹‖; the latter is infinite where nothing is proven.
+        Upper bounds on ‖G‖ and on ‖M⁻¹‖.
     residual : float
-        At least ‖b - M x‖ / ‖b‖ for every b and the computed product x = G b.
+        Upper bound on ‖b - M x‖ / ‖b‖ for every b and the computed product x = G b.
     """
 
     def __init__(self, matrix: FloatArray, error: float) -> None:
@@ -57,7 +59,18 @@ class VerifiedInverse:
         self._residual_rounding = SAFETY * (gamma(size + 4) * spread + error)
 
     def solution_norms(self, right: FloatArray, sizes: FloatArray) -> FloatArray:
-        """At least ‖M⁻¹ b‖ of every row b of `right`; sizes are at least their norms."""
+        """Return upper bounds on ‖M⁻¹ b‖ for every row b of `right`.
+
+        Parameters
+        ----------
+        right : (k, m) array
+        sizes : (k,) array
+            Upper bounds on the norms of the rows.
+
+        Returns
+        -------
+        (k,) array
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             if self._matrix is None:
                 return self.bound * sizes
@@ -65,9 +78,19 @@ class VerifiedInverse:
             return SAFETY * (row_norms(found) + self.bound * residual)
 
     def solve(self, right: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solve for every row of `right`; returns at least ‖b - M x‖ of each row too.
+        """Solve M x = b approximately for every row b of `right`.
 
-        `sizes` are at least the norms of the rows.
+        Parameters
+        ----------
+        right : (k, m) array
+        sizes : (k,) array
+            Upper bounds on the norms of the rows.
+
+        Returns
+        -------
+        solutions : (k, m) array
+        residuals : (k,) array
+            Upper bounds on ‖b - M x‖.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             found = right @ self.inverse
@@ -84,7 +107,7 @@ class VerifiedInverse:
 
 
 def _norm(matrix: FloatArray) -> float:
-    """At least the Euclidean norm of a symmetric matrix, and that of its absolute values."""
+    """Return an upper bound on the spectral norms of a symmetric matrix and its absolute value."""
     # In blocks: a second matrix of that size would cost more than the sums.
     blocks = np.array_split(matrix, 1 + matrix.size // _BLOCK)
     rows = max(float(np.abs(block).sum(axis=1).max(initial=0.0)) for block in blocks)
@@ -94,6 +117,7 @@ def _norm(matrix: FloatArray) -> float:
 
 
 def _invert(matrix: FloatArray) -> FloatArray:
+    """Return an approximate inverse of a symmetric matrix; zeros if the matrix is not finite."""
     size = len(matrix)
     if not np.isfinite(matrix).all():
         return np.zeros_like(matrix)  # proves nothing, and says so

@@ -49,7 +49,7 @@ class WideLeastSquares(CentredRidge):
     # --- fitting --------------------------------------------------------------------------
 
     def _scale_rows(self, features: Matrix, penalty: float) -> float:
-        """Scale all rows by one power of two, which is returned."""
+        """Set the training rows, scaled by one power of two; return that power."""
         rows = self._centred(features)
         largest = max(float(column_peaks(rows).max(initial=0.0)), math.sqrt(penalty))
         scale = float(1.0 / binade(largest))
@@ -60,7 +60,7 @@ class WideLeastSquares(CentredRidge):
         return scale
 
     def _measure_centring(self) -> None:
-        """How far the rows' own mean may be from 0: rounding of the mean that was taken off."""
+        """Bound how far the mean of the centred rows is from 0, because the mean was rounded."""
         self._mean_error = 0.0
         if self._fit_intercept:
             left = np.asarray(self._share @ self._rows).ravel() - self._shift
@@ -69,6 +69,7 @@ class WideLeastSquares(CentredRidge):
             self._mean_error = SAFETY * (norm(left) + rounding + PRODUCT_UNDERFLOW * self.n_rows)
 
     def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
+        """Return the inverse of N, with null directions filled in where there is no penalty."""
         root = self._root
         matrix = self._inner(self._rows) * np.outer(root, root)
         matrix[np.diag_indices_from(matrix)] += self._penalty
@@ -88,7 +89,11 @@ class WideLeastSquares(CentredRidge):
         return VerifiedInverse(matrix, error if proven else math.inf)
 
     def _filling(self, features: Matrix, matrix: FloatArray) -> FloatArray:
-        """Directions that no row's influence has, where training rows depend on one another."""
+        """Return directions in the null space of N, as columns, where training rows are dependent.
+
+        Right sides √S C c(x) are orthogonal to them, so filling them in makes N regular and does
+        not change the solution of minimum norm.
+        """
         root, size = self._root, self._spread / math.sqrt(self.n_rows) or 1.0
         still = np.eye(self.n_rows)[:, root == 0] * size
         ones = np.zeros((self.n_rows, 0))
@@ -105,7 +110,7 @@ class WideLeastSquares(CentredRidge):
         return np.hstack((known, found * (size / np.linalg.norm(found, axis=0))))
 
     def _right_error(self) -> float:
-        """How far √S C c(x) may be off, per unit of a row's size."""
+        """Return a bound on the error of √S C c(x), per unit of a row's size."""
         total = math.sqrt(self._total)
         return SAFETY * (
             gamma(self.n_features + 16) * self._spread
@@ -124,7 +129,7 @@ class WideLeastSquares(CentredRidge):
     def _dual_error(
         self, residual: FloatArray | float, found: FloatArray | float, sizes: FloatArray | float
     ) -> FloatArray | float:
-        """Error of dual solutions, given the residuals of their equations and their norms."""
+        """Return the errors of dual solutions, given their residuals, their norms and row sizes."""
         right = self._right_error() * sizes
         error = SAFETY * (self._solver.bound * (residual + right) + 8 * UNIT * found)
         return error + SIZE_UNDERFLOW * sizes
@@ -135,7 +140,7 @@ class WideLeastSquares(CentredRidge):
         return rescaled(self._centred(rows), self._scale)
 
     def _inner(self, scaled: Matrix) -> FloatArray:
-        """Inner products of centred training rows with centred rows, one column per row."""
+        """Return inner products of centred training rows with centred rows, one column per row."""
         raw = dense(self._rows @ scaled.T)
         if not self._sparse:
             return raw
@@ -147,7 +152,7 @@ class WideLeastSquares(CentredRidge):
         )
 
     def _influence(self, inner: FloatArray, sizes: FloatArray, constant: FloatArray) -> Weights:
-        """Influence rows, given inner products, one row each."""
+        """Return influence rows, given the inner products of each row with the training rows."""
         found, residual = self._solver.solve(inner * self._root, self._spread * sizes)
         with np.errstate(over="ignore", invalid="ignore"):
             error = np.asarray(self._dual_error(residual, row_norms(found), sizes))
@@ -155,24 +160,24 @@ class WideLeastSquares(CentredRidge):
         return Weights(np.ascontiguousarray(found), error, sizes)
 
     def _sizes(self, scaled: Matrix) -> FloatArray:
-        """Norms of centred rows, and 1 for the constant."""
+        """Return norms of centred rows, plus 1 for the constant."""
         constant = 1.0 + self._shift_size + self._mean_error if self._fit_intercept else 0.0
         return padded(row_norms(scaled) + constant)
 
     def weights(self, represented: Matrix) -> Weights:
-        """Whole influence rows."""
+        """Return the influence rows themselves: there is no design."""
         scaled = self._scaled(represented)
         return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
 
     def direction_sizes(self, directions: FloatArray) -> FloatArray:
-        """Norms of directions, and their constants."""
+        """Return norms of directions, plus the sizes of their constants."""
         norms = row_norms(directions[:, : self.n_features])
         if self._fit_intercept:
             norms = norms + np.abs(directions[:, -1]) * (1.0 + self._mean_error)
         return padded(norms)
 
     def direction_weights(self, directions: FloatArray) -> Weights:
-        """Influence rows of directions in parameter space."""
+        """Return influence rows of directions in parameter space."""
         linear = directions[:, : self.n_features]
         inner = np.asarray(self._rows @ linear.T).T - (linear @ self._shift)[:, None]
         return self._influence(inner, self.direction_sizes(directions), directions[:, -1:])
@@ -180,7 +185,7 @@ class WideLeastSquares(CentredRidge):
     # --- labels ---------------------------------------------------------------------------
 
     def solve(self, labels: FloatArray) -> Solution:
-        """Coefficients, and the mean prediction after them, when trained on `labels`."""
+        """Return the coefficients, and the mean prediction after them, when trained on `labels`."""
         solver, root = self._solver, self._root
         with np.errstate(over="ignore", invalid="ignore"):
             centre = float(self._share @ labels)
@@ -199,7 +204,7 @@ class WideLeastSquares(CentredRidge):
             return Solution(values, residual, self._rounding(residual, dual, slope) + terms * mean)
 
     def _rounding(self, residual: float, dual: FloatArray, slope: FloatArray) -> float:
-        """Error of scores beside that of the dual solution: of the slope, and of centring."""
+        """Return the error of scores that comes from computing the slope and from centring."""
         total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
         dual_size = norm(dual) + self._solver.bound * residual
         # Of a row that underflows nothing is left, and its dual value may be huge.
@@ -209,7 +214,7 @@ class WideLeastSquares(CentredRidge):
         return SAFETY * (error + (terms + self._mean_error) * slope_size) + SIZE_UNDERFLOW
 
     def scores(self, represented: Matrix, solution: Solution) -> Scores:
-        """Scores of feature rows."""
+        """Return the scores of feature rows."""
         scaled = self._scaled(represented)
         with np.errstate(over="ignore", invalid="ignore"):
             found, sizes = self._linear_scores(scaled, solution), self._sizes(scaled)
@@ -217,13 +222,13 @@ class WideLeastSquares(CentredRidge):
             return solution.scores(found, sizes, norms)
 
     def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
-        """Scores of directions in parameter space."""
+        """Return the scores of directions in parameter space."""
         sizes = self.direction_sizes(directions)
         with np.errstate(over="ignore", invalid="ignore"):
             found = directions @ solution.values
             return solution.scores(found, sizes, self._solver.bound * self._spread * sizes)
 
     def _solution_norms(self, inner: FloatArray, sizes: FloatArray) -> FloatArray:
-        """At least the norms of the rows' dual solutions."""
+        """Return upper bounds on the norms of the rows' dual solutions."""
         found = self._solver.solution_norms(inner * self._root, self._spread * sizes)
         return found + self._solver.bound * self._right_error() * sizes
