@@ -1,4 +1,4 @@
-"""The families that come with the package: whoever imports from here has them registered."""
+"""The families that come with the package; importing this module registers them."""
 
 import unswayed.models.kernel
 import unswayed.models.ridge.family

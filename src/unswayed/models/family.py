@@ -24,22 +24,22 @@ from unswayed.models.steps import final_estimator, may_write, transformers
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models of one kind.
+    """A kind of model: its estimators, and how a fitted one becomes a learner.
 
     Attributes
     ----------
     estimators : tuple of types
-        Exactly these: a subclass may do anything.
+        Exactly these types; a subclass does not count, because it may do anything in `fit`.
     learner : callable of (fitted estimator, training features, sample weights or None)
         Returns its `Learner`.
     check : callable of an estimator
         Raises for parameters that cannot be certified.
     keeps_rows : callable of an estimator
-        Whether it keeps the rows it is fitted on: it then gets a copy.
+        Whether it keeps the rows it is fitted on; it is then given a copy of them.
     codes : pair of float
         Numbers that stand for two classes; the decision is halfway between them.
     score : str
-        The estimator's method that returns scores.
+        Name of the estimator's method that returns scores.
     """
 
     estimators: tuple[type, ...]
@@ -54,7 +54,7 @@ _FAMILIES: dict[type, Family] = {}
 
 
 def register(family: Family) -> None:
-    """Make a family known: its estimators can be certified from now on.
+    """Register a family, so that its estimators can be certified.
 
     Parameters
     ----------
@@ -73,6 +73,11 @@ def family_of(estimator: Any) -> Family:
     Returns
     -------
     Family
+
+    Raises
+    ------
+    NotLinearError
+        If no family is registered for the type of the estimator.
     """
     final = final_estimator(estimator)
     found = _FAMILIES.get(type(final))
@@ -82,11 +87,20 @@ def family_of(estimator: Any) -> Family:
 
 
 def check_certifiable(estimator: Any) -> None:
-    """Raise, before anything is fitted, for what cannot be certified.
+    """Raise if an estimator cannot be certified, before anything is fitted.
 
     Parameters
     ----------
     estimator : estimator or pipeline
+
+    Raises
+    ------
+    InputError
+        If it is a class, or has a parameter that its family does not take.
+    NotLinearError
+        If it is not linear in its labels.
+    LabelPeekError
+        If a step is known to look at the labels, or the estimator uses them to choose itself.
     """
     if isinstance(estimator, type):
         raise InputError(
@@ -105,19 +119,20 @@ def check_certifiable(estimator: Any) -> None:
 
 
 def feature_names(estimator: Any, names: Any, n_features: int) -> tuple[str, ...]:
-    """Names of the final estimator's features.
+    """Return the names of the final estimator's features.
 
     Parameters
     ----------
     estimator : fitted estimator or pipeline
     names : sequence of str, or None
-        Of its input columns, where they have names.
+        Names of its input columns, if they have any.
     n_features : int
         How many features the final estimator has.
 
     Returns
     -------
     tuple of str
+        ``x0``, ``x1``, ... where there are no names.
     """
     while type(estimator) is Pipeline:
         if len(estimator.steps) > 1:
@@ -132,14 +147,20 @@ def feature_names(estimator: Any, names: Any, n_features: int) -> tuple[str, ...
 
 
 def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None) -> None:
-    """Fit a final estimator on features that stay as they are.
+    """Fit a final estimator; it is given a copy of the features if it may change or keep them.
 
     Parameters
     ----------
     final : estimator
     features : rows, as the steps before it make them
-    labels : array
-    weight : (n,) array, optional
+    labels : (n,) array
+    weight : (n,) array or None
+        Sample weights.
+
+    Raises
+    ------
+    InputError
+        If there are weights and the estimator does not take any.
     """
     if weight is not None and not has_fit_parameter(final, "sample_weight"):
         raise InputError(
@@ -161,6 +182,11 @@ def one_alpha(final: Any) -> float:
     Returns
     -------
     float
+
+    Raises
+    ------
+    InputError
+        If alpha holds several values, or one that is negative or not finite.
     """
     alpha = as_doubles(final.alpha, "alpha").reshape(-1)
     if alpha.size != 1:

@@ -1,4 +1,8 @@
-"""Kernel ridge: z(x) = √S N⁻¹ √S k(x) with N = √S K √S + αI, K and k(x) as computed."""
+"""Kernel ridge: z(x) = √S N⁻¹ √S k(x) with N = √S K √S + αI.
+
+K is the kernel matrix of the training rows and k(x) the kernel of a row x with them, both as
+computed in doubles; S are the sample weights.
+"""
 
 import math
 from collections.abc import Iterator
@@ -42,7 +46,10 @@ def _kernel(model: Any, rows: Matrix, others: Matrix | None) -> FloatArray:
 
 
 def _symmetric(gram: FloatArray) -> FloatArray:
-    """Return the lower half of a kernel matrix, twice: its products may round differently."""
+    """Return a symmetric matrix made of the lower triangle of a kernel matrix.
+
+    The two triangles may differ by rounding; raise if they differ by more.
+    """
     lower = np.tril(gram)
     lower += np.tril(gram, -1).T
     # No more matrices at a time than needed: they are the largest there are.
@@ -76,9 +83,10 @@ class KernelSpecification(Specification):
 
 
 class KernelInfluence(ExactInfluence):
-    """Kernel ridge: z(x) = S·q, (KᵀS + alpha·I) q = k(x), over rows of positive weight.
+    """Exact influence of kernel ridge: z(x) = S·q with (KᵀS + alpha·I) q = k(x).
 
-    Where that is singular, z(x) = √S (√S Kᵀ √S + alpha·I)⁺ √S k(x), whose roots cancel.
+    Only rows of positive weight take part. Where the equations are singular, z(x) is
+    √S (√S Kᵀ √S + alpha·I)⁺ √S k(x), which has a form without square roots.
     """
 
     def __init__(self, specification: KernelSpecification, n_rows: int) -> None:
@@ -105,7 +113,7 @@ class KernelInfluence(ExactInfluence):
             self._pseudo_inverse = self._invert(whole)
 
     def _invert(self, weight: list[int]) -> Any:
-        """Return the matrix of q = S⁻¹ z in terms of k, where the equations are singular.
+        """Return the matrix that takes k to q = S⁻¹ z, where the equations are singular.
 
         With Q = K + alpha·S⁻¹, C independent columns and P independent rows of it,
         q = Q_C (Q_CᵀSQ_C)⁻¹ Q_PCᵀ (Q_P S Q_Pᵀ)⁻¹ Q_P S k.
@@ -125,12 +133,13 @@ class KernelInfluence(ExactInfluence):
         return left * core.transpose() * right
 
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
-        """Influence on the scores of rows given by their kernel with the training rows."""
+        """Yield the influence on the scores of rows, given their kernel with the training rows."""
         for start in range(0, represented.shape[0], _BLOCK):
             block = Dyadic.of(dense(represented[start : start + _BLOCK])[:, self._kept])
             yield from self._solve(block)
 
     def _solve(self, kernel: Dyadic) -> Iterator[InfluenceRow]:
+        """Yield one influence row for each row of kernel values."""
         n_rows = len(kernel.odd)
         lows = [kernel[row].least() for row in range(n_rows)]
         whole = kernel.over(np.array(lows, dtype=np.int64)[:, None])
@@ -149,14 +158,14 @@ class KernelInfluence(ExactInfluence):
 
 
 class KernelLearner(Learner):
-    """A fitted scikit-learn KernelRidge as the engine sees it.
+    """The learner of a fitted scikit-learn KernelRidge.
 
-    The kernel as computed is its data: kernels do not look at labels.
+    Certificates are about the kernel values as computed: they do not depend on labels.
 
     Parameters
     ----------
     model : KernelRidge
-        Fitted: it knows its kernel and its training rows.
+        Fitted, so that it has its kernel and its training rows.
     alpha : float
     sample_weight : (n,) array, optional
     """
@@ -190,7 +199,7 @@ class KernelLearner(Learner):
         return ErrorScale(self._weight, entry, error + SIZE_UNDERFLOW, 1.0)
 
     def represent(self, rows: Matrix) -> FloatArray:
-        """Kernel rows."""
+        """Return the kernel of rows with the training rows; raise if it is not finite."""
         found = _kernel(self._model, rows, self._model.X_fit_)
         if not np.isfinite(found).all():
             raise InputError(
@@ -200,11 +209,12 @@ class KernelLearner(Learner):
         return found
 
     def _weighted(self, kernel: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return kernel rows, scaled and times the roots of the weights, and their sizes."""
         weighted = np.asarray(rescaled(rescaled(kernel, self._scale), self._root))
         return weighted, padded(row_norms(weighted))
 
     def weights(self, represented: FloatArray) -> Weights:
-        """Whole influence rows."""
+        """Return the influence rows themselves: there is no design."""
         right, sizes = self._weighted(represented)
         found, residual = self._solver.solve(right, sizes)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -213,7 +223,7 @@ class KernelLearner(Learner):
         return Weights(np.ascontiguousarray(found), SAFETY * error + SIZE_UNDERFLOW * sizes, sizes)
 
     def solve(self, labels: FloatArray) -> Solution:
-        """Dual coefficients, in the scale of the weighted kernel."""
+        """Return the dual coefficients, in the scale of the weighted kernel."""
         solver, right = self._solver, self._root * labels
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = row_norms(right[None])
@@ -223,7 +233,7 @@ class KernelLearner(Learner):
             return Solution(dual, residual if solver.proven else math.inf, rounding)
 
     def scores(self, represented: FloatArray, solution: Solution) -> Scores:
-        """Scores of kernel rows, given the dual coefficients."""
+        """Return the scores of kernel rows, given the dual coefficients."""
         weighted, sizes = self._weighted(represented)
         norms = self._solver.solution_norms(weighted, sizes)
         norms = norms + self._solver.bound * 8 * UNIT * sizes  # of the weighted row

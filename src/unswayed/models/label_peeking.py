@@ -1,8 +1,9 @@
-"""Whether features depend on labels: what is tried with steps before the final estimator.
+"""Check that the features a pipeline makes do not depend on the labels.
 
-A certificate holds for a pipeline only if no label has a part in its features. That is known of
-scikit-learn's own transformers, by their exact type: a subclass may do anything. Every other step
-is tried: fitted again without labels and with others, it must make the same features, bit by bit.
+A certificate holds for a pipeline only if changing a label changes none of its features. That is
+known of scikit-learn's own transformers, by their exact type; a subclass may do anything. Every
+other step is tested: fitted again without labels, and with other labels, it must make the same
+features, bit by bit.
 """
 
 from collections.abc import Iterator
@@ -32,15 +33,23 @@ _ROUNDING = 1e-6
 
 
 def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> None:
-    """Raise if features depend on labels, or are others in training than later.
+    """Raise if features depend on labels, or if rows get other features in training than later.
 
     Parameters
     ----------
     estimator : fitted pipeline, or an estimator without steps
     X : training rows
-    labels : array
-    training : matrix
+    labels : (n,) array
+    training : (n, p) matrix
         Features that the final estimator was trained on.
+
+    Raises
+    ------
+    LabelPeekError
+        If a step makes other features when it is fitted without labels, or with other labels.
+    NotLinearError
+        If a step makes other features when it is fitted again, or other features of the training
+        rows by `transform` than by `fit_transform`.
     """
     steps = transformers(estimator)
     _check_repeatable(estimator, steps, X, labels, training)
@@ -65,7 +74,7 @@ def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> Non
 def _check_repeatable(
     estimator: Any, steps: NamedSteps, X: Any, labels: Any, training: Matrix
 ) -> None:
-    """Raise if known steps that may be random are: a model that nobody gets again is no model."""
+    """Raise if known steps that may be random make other features when fitted again."""
     may_be = [
         (name, step)
         for name, step in steps
@@ -84,17 +93,18 @@ def _check_repeatable(
 
 
 def _is_known(step: Any) -> bool:
+    """Whether a step need not be tested: it never looks at labels, or cannot be fitted again."""
     return is_known_blind(step) or type(step) is FrozenEstimator
 
 
 def _transforms_alike(step: Any) -> bool:
-    """Whether a step is known to make the same features in training as later."""
+    """Whether a step is known to make the same features by `fit_transform` as by `transform`."""
     made = getattr(type(step), "fit_transform", None)
     return made is None or made is TransformerMixin.fit_transform
 
 
 def _gap(found: Matrix, expected: Matrix) -> float:
-    """Largest difference of two matrices, relative to the largest entry."""
+    """Return the largest difference of two matrices, relative to their largest entry."""
     if found.shape != expected.shape:
         return np.inf
     largest = max(float(abs(matrix).max()) for matrix in (found, expected)) or 1.0
@@ -108,10 +118,11 @@ def _refit_with_other_labels(
     labels: NDArray[Any],
     expected: tuple[Matrix, Matrix],
 ) -> None:
-    """Fit fresh copies of all steps without labels and with others: features must be the same.
+    """Raise if steps make other features when fitted without labels, or with other labels.
 
-    Also those of the training rows in another order. This is a test and no proof: what reacts to
-    other changes of the labels only would pass.
+    Features are compared as made in training, by `transform`, and by `transform` of the training
+    rows in another order. This is a test, not a proof: a step passes if it reacts only to label
+    changes that are not tried here.
     """
     training, later = expected
     mixed = as_matrix(transform_rows(estimator, shuffle(X, random_state=0)))
@@ -137,7 +148,7 @@ def _refit_with_other_labels(
 
 
 def _other_labels(labels: NDArray[Any]) -> Iterator[NDArray[Any] | None]:
-    """No labels, and labels that differ in order, or in how many there are of each."""
+    """Yield None, then the labels in other orders and with some of them replaced."""
     yield None
     yield labels[::-1]
     yield shuffle(labels, random_state=1)

@@ -1,25 +1,31 @@
-"""Learner: what certifiers need of a model that is linear in its labels, and how exact it is."""
+"""Learner: what certifiers need of a model that is linear in its labels, with error bounds."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.exceptions import InputError
 from unswayed.models.specification import Specification
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorScale:
-    """What the errors of influence rows are relative to, label by label; see `Weights`.
+    """How the error of influence rows is spread over the labels; see `Weights`.
 
-    For any direction of parameters or row, `error` and `size` of its weights are at most
-    `most_error` and `most_size` times its own size. Infinite where nothing is proven.
+    Attributes
+    ----------
+    weight, entry : (n,) arrays
+        For each label, the two factors that occur in the error bound of `Weights`.
+    most_error, most_size : float
+        For any row or direction of parameters, `error` and `size` of its `Weights` are at most this
+        times its own size. Infinite where nothing is proven.
     """
 
     weight: FloatArray
@@ -29,12 +35,22 @@ class ErrorScale:
 
     @property
     def proven(self) -> bool:
-        """Whether anything is proven at all."""
+        """Whether there is a finite error bound."""
         return math.isfinite(self.most_error)
 
     @classmethod
     def unknown(cls, n_rows: int) -> "ErrorScale":
-        """Return that of `n_rows` labels where nothing is proven."""
+        """Return the scale of a learner that has no proven error bound.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training labels.
+
+        Returns
+        -------
+        ErrorScale
+        """
         return cls(np.ones(n_rows), np.zeros(n_rows), math.inf, math.inf)
 
 
@@ -47,7 +63,16 @@ class Scores:
 
     @classmethod
     def concatenate(cls, parts: "Sequence[Scores]") -> "Scores":
-        """Return the scores of several sets of rows, one after the other."""
+        """Return the scores of several sets of rows, one after the other.
+
+        Parameters
+        ----------
+        parts : sequence of Scores
+
+        Returns
+        -------
+        Scores
+        """
         return cls(
             np.concatenate([part.value for part in parts]),
             np.concatenate([part.error for part in parts]),
@@ -56,10 +81,10 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """What training on labels leaves to remember, and how exact it is.
+    """A model trained on labels, with bounds on its error.
 
-    The equations M x = b it solves are met up to a residual of norm `residual`. The score of a
-    row of size s whose own weights have norm w then errs by at most w · residual + s · `rounding`.
+    `values` solve linear equations M x = b up to a residual of norm `residual`. The score of a row
+    of size s whose own weights have norm w then errs by at most w · `residual` + s · `rounding`.
     """
 
     values: FloatArray
@@ -67,7 +92,22 @@ class Solution:
     rounding: float
 
     def scores(self, value: FloatArray, sizes: FloatArray, weights: FloatArray) -> Scores:
-        """Return computed scores of rows with these sizes and (at least) norms of weights."""
+        """Return computed scores together with their error bounds.
+
+        Parameters
+        ----------
+        value : (m,) array
+            Scores as computed.
+        sizes : (m,) array
+            Sizes of the rows.
+        weights : (m,) array
+            Upper bounds on the norms of the rows' weights.
+
+        Returns
+        -------
+        Scores
+            Rows of size 0 have no error; the error of a score that is not finite is infinite.
+        """
         with np.errstate(invalid="ignore", over="ignore"):
             error = SAFETY * (sizes * self.rounding + weights * self.residual)
         error = np.where(sizes == 0, 0.0, np.where(np.isnan(error), np.inf, error))
@@ -75,11 +115,11 @@ class Solution:
 
 
 class Learner(ABC):
-    """A model trained on features; its labels come later, because only the score needs them.
+    """A model that is fitted to features; labels are given to `solve` later.
 
     The influence of the n training labels on the score at a row x is
-    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None: as
-    computed, which `error_scale` compares with the specification.
+    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None. It is
+    computed in doubles: `error_scale` bounds how far it is from the model in `specification`.
 
     Attributes
     ----------
@@ -108,25 +148,68 @@ class Learner(ABC):
 
     @abstractmethod
     def weights(self, represented: Matrix) -> Weights:
-        """Return weight vectors of rows, as `represent` gives them."""
+        """Return the weight vectors of rows.
+
+        Parameters
+        ----------
+        represented : matrix
+            Rows as `represent` returns them.
+
+        Returns
+        -------
+        Weights
+            One vector per row.
+        """
 
     @abstractmethod
     def represent(self, rows: Matrix) -> Matrix:
-        """Return feature rows as the specification sees them."""
+        """Return feature rows in the form the specification takes: features, kernel or influence.
+
+        Parameters
+        ----------
+        rows : (m, p) matrix
+            Features.
+
+        Returns
+        -------
+        matrix
+            One row per row.
+        """
 
     @abstractmethod
     def solve(self, labels: FloatArray) -> Solution:
-        """Train on `labels`; linear in them."""
+        """Train on labels; the solution is linear in them.
+
+        Parameters
+        ----------
+        labels : (n,) array
+
+        Returns
+        -------
+        Solution
+        """
 
     @abstractmethod
     def scores(self, represented: Matrix, solution: Solution) -> Scores:
-        """Return scores of rows, as `represent` gives them, given what `solve` returned."""
+        """Return the scores of rows.
+
+        Parameters
+        ----------
+        represented : matrix
+            Rows as `represent` returns them.
+        solution : Solution
+            What `solve` returned.
+
+        Returns
+        -------
+        Scores
+        """
 
 
 class LinearLearner(Learner):
     """A learner whose score is also linear in the features: score = parameters · direction(x).
 
-    Parameters are what `solve` returns: the coefficients, and with an intercept the mean
+    Parameters are what `solve` returns: the coefficients and, with an intercept, the mean
     prediction after them. They are scaled by powers of two, so that features of any unit are
     treated alike: parameter j counts in units of ``parameter_scale[j]``.
     """
@@ -140,27 +223,102 @@ class LinearLearner(Learner):
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """How many parameters there are."""
+        """Number of parameters."""
 
     @abstractmethod
     def directions(self, rows: Matrix) -> FloatArray:
-        """Return feature rows as directions in parameter space, one row each.
+        """Return feature rows as directions in parameter space.
 
         Every entry has a relative error of one rounding at most.
+
+        Parameters
+        ----------
+        rows : (m, p) matrix
+            Features.
+
+        Returns
+        -------
+        (m, n_parameters) array
         """
 
     @abstractmethod
     def direction_sizes(self, directions: FloatArray) -> FloatArray:
-        """Return sizes of directions, rounded up."""
+        """Return the sizes of directions, rounded up.
+
+        Parameters
+        ----------
+        directions : (m, n_parameters) array
+
+        Returns
+        -------
+        (m,) array
+        """
 
     @abstractmethod
     def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
-        """Return scores of directions: what parameters make of them."""
+        """Return the scores of directions: their products with the parameters.
+
+        Parameters
+        ----------
+        directions : (m, n_parameters) array
+        solution : Solution
+            What `solve` returned.
+
+        Returns
+        -------
+        Scores
+        """
 
     @abstractmethod
     def direction_weights(self, directions: FloatArray) -> Weights:
-        """Return weight vectors of directions: linear in them, up to rounding."""
+        """Return the weight vectors of directions; they are linear in these, up to rounding.
+
+        Parameters
+        ----------
+        directions : (m, n_parameters) array
+
+        Returns
+        -------
+        Weights
+            One vector per direction.
+        """
 
     def training_directions(self, which: IntArray | slice) -> FloatArray:
-        """Return training rows as directions, for learners that can make "anchors"."""
+        """Return training rows as directions, for learners with the capability "anchors".
+
+        Parameters
+        ----------
+        which : array of int, or slice
+            Numbers of training rows.
+
+        Returns
+        -------
+        (m, n_parameters) array
+
+        Raises
+        ------
+        NotImplementedError
+            If the learner does not have that capability.
+        """
         raise NotImplementedError
+
+
+def with_coefficients(learner: Learner, name: str = "this model") -> LinearLearner:
+    """Return a learner that has "coefficients" as what it is; raise if it has none.
+
+    Parameters
+    ----------
+    learner : Learner
+    name : str
+        What the error calls it.
+
+    Returns
+    -------
+    LinearLearner
+    """
+    if "coefficients" not in learner.capabilities:
+        raise InputError(
+            f"{name} has no coefficients; certify its predictions with method='auto' or 'exact' "
+            "instead"
+        )
+    return cast(LinearLearner, learner)

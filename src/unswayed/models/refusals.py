@@ -1,4 +1,4 @@
-"""What cannot be certified, refused by name and with the reason."""
+"""Checks that refuse what cannot be certified, with the reason."""
 
 from typing import Any
 
@@ -31,18 +31,32 @@ _PEEKING_REASONS = {
 
 
 def _is_selector(step: Any) -> bool:
+    """Whether a step is one of scikit-learn's feature selectors that look at labels."""
     # Their tags say that some can do without labels; given labels, they all look at them.
     package = "sklearn.feature_selection."
     return type(step).__module__.startswith(package) and not is_known_blind(step)
 
 
 def _is_search(estimator: Any) -> bool:
+    """Whether an estimator searches its parameters by cross-validation."""
     name = type(estimator).__name__
     return name.endswith(("CV", "Search")) or hasattr(estimator, "best_estimator_")
 
 
 def check_final(estimator: Any, *, name: str | None = None) -> None:
-    """Raise if a final estimator looks at the labels to choose itself."""
+    """Raise if a final estimator is known to use the labels for more than fitting its coefficients.
+
+    Parameters
+    ----------
+    estimator : estimator
+    name : str, optional
+        Name of the step, for the error message.
+
+    Raises
+    ------
+    LabelPeekError
+        If it chooses parameters, directions or a threshold by the labels, or transforms them.
+    """
     kind = type(estimator).__name__
     reason = _PEEKING_REASONS.get(kind)
     if reason is None and _is_search(estimator):
@@ -58,7 +72,17 @@ def check_final(estimator: Any, *, name: str | None = None) -> None:
 
 
 def refuse_nonlinear(estimator: Any) -> NotLinearError:
-    """Make the error for an estimator whose score is not linear in its labels."""
+    """Return the error for an estimator that is not known to be linear in its labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    NotLinearError
+        To be raised by the caller.
+    """
     kind = type(estimator).__name__
     return NotLinearError(
         f"{kind} is not known to be linear in its labels, so its predictions cannot be certified "
@@ -68,7 +92,17 @@ def refuse_nonlinear(estimator: Any) -> NotLinearError:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise for a parameter that makes a linear estimator depend on its labels otherwise."""
+    """Raise for parameters with which a linear estimator is no longer linear in its labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Raises
+    ------
+    NotLinearError
+        If it has positive=True or a class_weight.
+    """
     kind = type(estimator).__name__
     if getattr(estimator, "positive", False):
         raise NotLinearError(
@@ -86,17 +120,23 @@ def check_parameters(estimator: Any) -> None:
 
 
 def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) -> None:
-    """Raise if sample weights look as if they were made from the labels.
+    """Raise if sample weights look as if they were computed from the labels.
 
-    They do if a label tells the weight, if a weight tells the label (weights that make groups
-    and labels independent do), if all of one class are heavier than all of the other, or if they
-    are in the order of the labels. Made of labels and of something else, they are not seen.
+    Of the rows with positive weight, that is so if rows of equal label have equal weights, if rows
+    of equal weight have equal labels (as with weights that make groups and labels independent), if
+    all rows of one class are heavier than all of the other, or if weights are in the order of the
+    labels; also if no row of a class has positive weight. Weights computed from labels and from
+    something else can pass.
 
     Parameters
     ----------
     labels, weight : (n,) arrays
     classes : bool
         Whether labels are classes.
+
+    Raises
+    ------
+    LabelPeekError
     """
     what = "class" if classes else "label"
     counts = weight > 0  # rows without weight are out of it
@@ -125,7 +165,7 @@ def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) ->
 
 
 def _extremes(group: IntArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest value of each group."""
+    """Return the smallest and the largest value of each group."""
     low, high = np.full(group.max() + 1, np.inf), np.full(group.max() + 1, -np.inf)
     np.minimum.at(low, group, value)
     np.maximum.at(high, group, value)
@@ -133,12 +173,14 @@ def _extremes(group: IntArray, value: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _tells(label: IntArray, weight: FloatArray) -> bool:
+    """Whether rows of equal label have equal weights, and not all weights are equal."""
     low, high = _extremes(label, weight)
     near = 1.0 - _ROUNDED
     return bool((low >= near * high).all() and low.min() < near * high.max())
 
 
 def _tells_label(weight: FloatArray, label: IntArray) -> bool:
+    """Whether rows of equal weight have equal labels, for 2 to n/2 distinct weights."""
     ranked = np.sort(weight)
     starts = np.flatnonzero(np.diff(ranked, prepend=-1.0) > _ROUNDED * ranked)
     group = np.searchsorted(ranked[starts], weight, side="right") - 1
@@ -155,12 +197,24 @@ def _follows(weight: FloatArray, labels: FloatArray) -> bool:
 
 
 def _separates(weight: FloatArray, label: IntArray) -> bool:
+    """Whether all weights of one class are larger than all of the other."""
     low, high = _extremes(label, weight)
     return bool(low[0] > high[1] or low[1] > high[0])
 
 
 def check_step(name: str, step: Any) -> None:
-    """Raise if a transformer is known to look at the labels."""
+    """Raise if a transformer is known to look at the labels.
+
+    Parameters
+    ----------
+    name : str
+        Name of the step, for the error message.
+    step : transformer
+
+    Raises
+    ------
+    LabelPeekError
+    """
     kind = type(step).__name__
     needs_labels = (
         kind in _PEEKING_REASONS

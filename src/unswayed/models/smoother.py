@@ -1,4 +1,4 @@
-"""An explicit influence matrix, for every linear model that is not wrapped by name."""
+"""Models given by an explicit influence matrix, for linear models without a family of their own."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -51,7 +51,20 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         self.influence = influence
 
     def fit(self, X: Any, y: Any) -> "LinearSmoother":
-        """Keep the training rows and labels."""
+        """Keep the training rows and labels.
+
+        Parameters
+        ----------
+        X : (n, p) array or sparse matrix
+            Training rows; with influence="precomputed", n columns whose values are not used.
+        y : (n,) array
+            Labels.
+
+        Returns
+        -------
+        LinearSmoother
+            The estimator itself.
+        """
         X, y = validate_data(self, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
         if not (callable(self.influence) or self.influence == "precomputed"):
             raise InputError(
@@ -73,7 +86,22 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         return tags
 
     def influence_rows(self, rows: Matrix) -> FloatArray:
-        """Influence of each training label on the prediction at each row."""
+        """Return the influence of each training label on the prediction at each row.
+
+        Parameters
+        ----------
+        rows : (m, p) matrix
+            Feature rows, or influence rows with influence="precomputed".
+
+        Returns
+        -------
+        (m, n) array
+
+        Raises
+        ------
+        InputError
+            If the influence has another shape.
+        """
         if callable(self.influence):
             # Copies either way: it may write into its rows, or hand out an array it uses again.
             found = deepcopy(self.influence(deepcopy(self.X_fit_), deepcopy(rows)))
@@ -89,16 +117,27 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         return np.ascontiguousarray(found)
 
     def predict(self, X: Any) -> FloatArray:
-        """Influence times labels."""
+        """Return the predictions at rows: influence times labels.
+
+        Parameters
+        ----------
+        X : (m, p) array or sparse matrix
+            Feature rows, or influence rows with influence="precomputed".
+
+        Returns
+        -------
+        (m,) array
+        """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.influence_rows(rows) @ self.y_fit_
 
 
 class GivenInfluence(Learner):
-    """Influence that is given: nothing is solved, and nothing rounds but products and sums.
+    """A learner whose influence rows are given by a function.
 
-    A family whose influence can be computed needs no more than this.
+    Nothing is solved, so only products with labels and their sums round. A family whose influence
+    can be computed needs no more than this.
 
     Parameters
     ----------
@@ -119,7 +158,7 @@ class GivenInfluence(Learner):
         return self._influence(rows)
 
     def weights(self, represented: FloatArray) -> Weights:
-        """Return influence rows: given, so that they are what they are."""
+        """Return the influence rows themselves, which count as exact."""
         sizes = np.abs(represented).max(axis=1, initial=0.0)
         return Weights(represented, np.zeros(len(represented)), sizes)
 
@@ -128,7 +167,7 @@ class GivenInfluence(Learner):
         return Solution(labels, 0.0, 0.0)
 
     def scores(self, represented: FloatArray, solution: Solution) -> Scores:
-        """Return scores of influence rows, given the labels; exact where no sum rounds."""
+        """Return the scores of influence rows, with error 0 where no product or sum rounds."""
         size = np.abs(represented) @ np.abs(solution.values)
         rounding = gamma(self.n_rows + 2) * size + self.n_rows * PRODUCT_UNDERFLOW
         exact = exact_dots(represented, solution.values)

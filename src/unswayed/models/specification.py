@@ -1,4 +1,4 @@
-"""Specification: a model in full, as numbers, for exact arithmetic and for checkers."""
+"""Specification: the numbers that define a model, for exact arithmetic and certificate files."""
 
 import zlib
 from abc import ABC, abstractmethod
@@ -19,8 +19,7 @@ from unswayed.exceptions import InputError
 class InfluenceRow:
     """Influence of the labels on one score: ``z_i = scale · s_i · numerators[group_i]``.
 
-    Whole numbers, one per group of equal training rows, and one positive rational; s_i is the
-    sample weight of training row i.
+    Training row i is in group `group_i` of equal training rows and has sample weight s_i.
     """
 
     numerators: list[int]
@@ -28,28 +27,53 @@ class InfluenceRow:
 
 
 class ExactInfluence(ABC):
-    """Influence rows in rational arithmetic."""
+    """Influence of the labels on scores, in rational arithmetic."""
 
     group: IntArray  # of each training row; rows of weight 0 may be in any
     n_groups: int
 
     @abstractmethod
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
-        """Return influence on the score of each row, as the learner's `represent` returns it."""
+        """Yield the influence on the score of each row.
+
+        Parameters
+        ----------
+        represented : matrix
+            Rows as the learner's `represent` returns them.
+
+        Yields
+        ------
+        InfluenceRow
+        """
 
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
-        """Return influence on some coefficients, by number; by default on all."""
+        """Yield the influence on each of some coefficients.
+
+        Parameters
+        ----------
+        which : array of int, optional
+            Numbers of the coefficients; by default all.
+
+        Yields
+        ------
+        InfluenceRow
+
+        Raises
+        ------
+        InputError
+            If the model has no coefficients.
+        """
         raise InputError("this model has no coefficients; ask about rows instead")
 
 
 class GivenInfluenceRows(ExactInfluence):
-    """Influence rows that are given."""
+    """Exact form of influence rows that are given as doubles."""
 
     def __init__(self, n_rows: int) -> None:
         self.group, self.n_groups = np.arange(n_rows), n_rows
 
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
-        """Return influence rows as whole numbers."""
+        """Yield each influence row as whole numbers times a power of two."""
         for values in dense(represented):
             row = Dyadic.of(values)
             low = row.least()
@@ -64,7 +88,7 @@ def _checksum(matrix: Matrix) -> int:
 
 
 class Specification(ABC):
-    """Which model it is, and the doubles that define it.
+    """The kind of a model and the doubles that define it.
 
     Parameters
     ----------
@@ -90,7 +114,7 @@ class Specification(ABC):
 
     @property
     def matrix(self) -> Matrix | None:
-        """What the model is trained on; None if there is no such thing."""
+        """What the model is trained on, or None; raises InputError if it was changed since."""
         if self._matrix is not None and _checksum(self._matrix) != self._sum:
             raise InputError(
                 "the training features were changed in place after fit, so that nothing exact "
@@ -99,23 +123,49 @@ class Specification(ABC):
         return self._matrix
 
     def weights(self, n_rows: int) -> FloatArray:
-        """Return the sample weights, 1 where none were given."""
+        """Return the sample weights, 1 where none were given.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training rows.
+
+        Returns
+        -------
+        (n_rows,) array
+        """
         return np.ones(n_rows) if self.sample_weight is None else self.sample_weight
 
     @abstractmethod
     def exact(self, n_rows: int) -> ExactInfluence:
-        """Return the model in rational arithmetic, trained on `n_rows` labels."""
+        """Return the model in rational arithmetic.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training labels.
+
+        Returns
+        -------
+        ExactInfluence
+        """
 
     def document(self) -> dict[str, Any]:
-        """Return what a certificate file says of the model, beside its weights."""
+        """Return what a certificate file says of the model, apart from its weights.
+
+        Returns
+        -------
+        dict
+            Values that JSON can hold, by field name.
+        """
         return {"kind": self.kind}
 
 
 class SmootherSpecification(Specification):
-    """Score z·y for the influence z as it is given: that of every model without its own form."""
+    """Score z·y for given influence z: the form of every model without one of its own."""
 
     kind = "smoother"
 
     def exact(self, n_rows: int) -> GivenInfluenceRows:
-        """Return influence rows as they are given."""
+        """Return the given influence rows in rational arithmetic."""
         return GivenInfluenceRows(n_rows)

@@ -1,7 +1,7 @@
-"""Steps before the final estimator: which there are, who vouches for them, what they make.
+"""Steps before the final estimator of a pipeline: which there are, and the features they make.
 
-Whether a label has a part in what they make is the subject of `label_peeking`. A step whose copies
-stay fitted (`FrozenEstimator`) cannot be tried there, so somebody has to vouch for it by name.
+`label_peeking` tests whether these features depend on labels. A step that stays fitted when it is
+cloned (`FrozenEstimator`) cannot be tested there, so users must name it in `trust`.
 """
 
 import sys
@@ -45,6 +45,14 @@ def final_estimator(estimator: Any) -> Any:
     """Return the last step of a pipeline, however nested, or the estimator itself.
 
     A subclass of Pipeline counts as an estimator of its own: it may do anything in `fit`.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+
+    Returns
+    -------
+    estimator
     """
     while type(estimator) is Pipeline:
         estimator = estimator.steps[-1][1]
@@ -52,7 +60,16 @@ def final_estimator(estimator: Any) -> Any:
 
 
 def is_from_sklearn(estimator: Any) -> bool:
-    """Whether an object's class is scikit-learn's own: the very class, not one of its name."""
+    """Return whether an object's class is scikit-learn's own, and not just one of the same name.
+
+    Parameters
+    ----------
+    estimator : object
+
+    Returns
+    -------
+    bool
+    """
     kind = type(estimator)
     if kind.__module__.split(".")[0] != "sklearn":
         return False
@@ -60,12 +77,21 @@ def is_from_sklearn(estimator: Any) -> bool:
 
 
 def is_known_blind(step: Any) -> bool:
-    """Whether a transformer is known never to look at the labels."""
+    """Return whether a transformer is known never to look at the labels.
+
+    Parameters
+    ----------
+    step : transformer
+
+    Returns
+    -------
+    bool
+    """
     return is_from_sklearn(step) and type(step).__name__ in _BLIND
 
 
 def _before_final(estimator: Any, path: str = "") -> list[tuple[str, Any]]:
-    """Steps before the final one, with their names as `get_params` writes them."""
+    """Return the steps before the final one, with their names as `get_params` writes them."""
     steps: list[tuple[str, Any]] = []
     while type(estimator) is Pipeline:
         steps += [(f"{path}{name}", step) for name, step in estimator.steps[:-1]]
@@ -75,7 +101,7 @@ def _before_final(estimator: Any, path: str = "") -> list[tuple[str, Any]]:
 
 
 def _inside(step: Any) -> NamedSteps | None:
-    """Parts of a container whose own behaviour is known, by its exact type; None for others."""
+    """Return the parts of scikit-learn's own containers, by exact type; None for other steps."""
     if type(step) is Pipeline:
         return list(step.steps)
     if type(step) is FeatureUnion:
@@ -87,7 +113,7 @@ def _inside(step: Any) -> NamedSteps | None:
 
 
 def _leaves(steps: NamedSteps) -> Iterator[tuple[str, Any]]:
-    """Every transformer inside known containers; other containers as one step each."""
+    """Yield every transformer inside known containers; other containers as one step each."""
     for name, step in steps:
         if step is None or isinstance(step, str):  # "passthrough", "drop"
             continue
@@ -99,12 +125,31 @@ def _leaves(steps: NamedSteps) -> Iterator[tuple[str, Any]]:
 
 
 def transformers(estimator: Any) -> list[tuple[str, Any]]:
-    """Every transformer before the final estimator, with its name."""
+    """Return every transformer before the final estimator, with its name.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+
+    Returns
+    -------
+    list of (str, transformer)
+        Names as `get_params` writes them; parts of containers instead of the containers.
+    """
     return list(_leaves(_before_final(estimator)))
 
 
 def listed(steps: NamedSteps) -> str:
-    """Names and kinds of steps, for an error."""
+    """Return names and types of steps, for an error message.
+
+    Parameters
+    ----------
+    steps : sequence of (str, transformer)
+
+    Returns
+    -------
+    str
+    """
     return ", ".join(f"{name!r} ({type(step).__name__})" for name, step in steps)
 
 
@@ -112,7 +157,7 @@ def listed(steps: NamedSteps) -> str:
 
 
 def as_trust(trust: Any) -> tuple[str, ...]:
-    """Return names that are vouched for as a tuple.
+    """Return the names in `trust` as a tuple, each of them once.
 
     Parameters
     ----------
@@ -121,6 +166,11 @@ def as_trust(trust: Any) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+
+    Raises
+    ------
+    InputError
+        If it is neither.
     """
     names = (trust,) if isinstance(trust, str) else trust
     if not isinstance(names, tuple | list | set | frozenset) or not all(
@@ -134,18 +184,25 @@ def as_trust(trust: Any) -> tuple[str, ...]:
 
 
 def check_trust(estimator: Any, trust: tuple[str, ...]) -> tuple[str, ...]:
-    """Raise unless every step that stays fitted when copied is vouched for.
+    """Raise unless every step that stays fitted when cloned is named in `trust`.
 
     Parameters
     ----------
     estimator : estimator or pipeline
     trust : tuple of str
-        Names that are vouched for.
+        Names of steps, or "sample_weight".
 
     Returns
     -------
     tuple of str
-        Those of the names that are needed.
+        The steps among these names.
+
+    Raises
+    ------
+    InputError
+        If a name is not that of such a step.
+    LabelPeekError
+        If such a step is not named.
     """
     frozen = dict(_fitted_elsewhere(estimator))
     for name in trust:
@@ -167,7 +224,7 @@ def check_trust(estimator: Any, trust: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _fitted_elsewhere(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """Steps, and parameters of unknown steps, that stay fitted when they are copied."""
+    """Yield steps, and parameters of unknown steps, that stay fitted when they are cloned."""
     for name, step in transformers(estimator):
         if _stays_fitted(step):
             # Whatever is inside: a scaler of the positive rows alone knows the labels too.
@@ -180,7 +237,7 @@ def _fitted_elsewhere(estimator: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _flattened(value: Any) -> Iterator[Any]:
-    """A value, or everything inside it if it is a list, tuple, set or dict."""
+    """Yield a value, or everything inside it if it is a list, tuple, set or dict."""
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, list | tuple | set | frozenset):
@@ -200,7 +257,21 @@ def _stays_fitted(value: Any) -> bool:
 
 
 def as_matrix(X: Any) -> Matrix:
-    """Rows as float64, dense in C order or canonical CSR: equal rows then have equal bits."""
+    """Return rows as float64, dense in C order or canonical CSR: equal rows then have equal bits.
+
+    Parameters
+    ----------
+    X : (n, p) array, data frame or sparse matrix
+
+    Returns
+    -------
+    (n, p) matrix
+
+    Raises
+    ------
+    InputError
+        If a number is too large for a double.
+    """
     try:
         found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
     except OverflowError:
@@ -213,7 +284,16 @@ def as_matrix(X: Any) -> Matrix:
 
 
 def may_write(estimator: Any) -> bool:
-    """Whether an estimator, or a part of it, is told to work in the rows it is given."""
+    """Return whether an estimator, or a part of it, may overwrite its input (``copy=False``).
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+
+    Returns
+    -------
+    bool
+    """
     return any(
         isinstance(value, bool | np.bool_ | int | float)
         and not value
@@ -223,7 +303,17 @@ def may_write(estimator: Any) -> bool:
 
 
 def copy_if_written(estimator: Any, X: Any) -> Any:
-    """X, or a copy of it if a step may write into its rows: they are the caller's."""
+    """Return rows, or a copy of them if a step may write into them: they belong to the caller.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+    X : rows
+
+    Returns
+    -------
+    rows
+    """
     # Functions and unknown steps may do anything with what they are given.
     unknown = any(
         isinstance(step, FunctionTransformer) or not is_known_blind(step)
@@ -233,12 +323,16 @@ def copy_if_written(estimator: Any, X: Any) -> Any:
 
 
 def check_routing(estimator: Any) -> None:
-    """Raise if a step asks for sample weights, which only the final estimator gets.
+    """Raise if a step requests sample weights, which only the final estimator is given.
 
     Parameters
     ----------
     estimator : estimator or pipeline
         To be fitted with sample weights.
+
+    Raises
+    ------
+    InputError
     """
     if not get_config()["enable_metadata_routing"]:
         return
@@ -259,7 +353,7 @@ def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
     estimator : estimator or pipeline
         Its steps are fitted in place; its final estimator is left alone.
     X : rows
-    labels : array
+    labels : (n,) array or None
 
     Returns
     -------
@@ -277,12 +371,22 @@ def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
 
 
 def _sliceable(X: Any) -> Any:
-    """Rows that can be cut: not every sparse format can."""
+    """Return rows in a format that can be sliced, which not every sparse format can."""
     return X.tocsr() if sparse.issparse(X) else X
 
 
 def transform_rows(estimator: Any, X: Any) -> Any:
-    """Rows as the final step of a fitted pipeline sees them."""
+    """Return the features of rows, as the final step of a fitted pipeline sees them.
+
+    Parameters
+    ----------
+    estimator : fitted estimator or pipeline
+    X : rows
+
+    Returns
+    -------
+    rows
+    """
     X = copy_if_written(estimator, X)
     while type(estimator) is Pipeline:
         X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X

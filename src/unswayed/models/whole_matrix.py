@@ -1,4 +1,4 @@
-"""Matrices of whole numbers (python-flint): what the exact engine needs beyond their products."""
+"""Operations on python-flint's integer matrices that exact arithmetic needs."""
 
 import importlib
 from collections.abc import Sequence
@@ -8,7 +8,17 @@ _PRIMES = (2**61 - 1, 2**62 - 57, 2**63 - 25, 2**64 - 59)
 
 
 def exact_arithmetic() -> Any:
-    """Return the module `flint`, or say how to install it."""
+    """Return the module `flint`.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If python-flint is not installed; the message says how to install it.
+    """
     try:
         return importlib.import_module("flint")
     except ModuleNotFoundError as error:
@@ -20,12 +30,31 @@ def exact_arithmetic() -> Any:
 
 
 def column_of(matrix: Any, column: int) -> list[int]:
-    """Return one column as Python's integers."""
+    """Return one column of a matrix as Python integers.
+
+    Parameters
+    ----------
+    matrix : fmpz_mat
+    column : int
+
+    Returns
+    -------
+    list of int
+    """
     return [int(matrix[row, column]) for row in range(matrix.nrows())]
 
 
 def diagonal(values: Sequence[int]) -> Any:
-    """Return a matrix with these values on its diagonal."""
+    """Return a square matrix with these values on its diagonal.
+
+    Parameters
+    ----------
+    values : sequence of int
+
+    Returns
+    -------
+    fmpz_mat
+    """
     matrix = exact_arithmetic().fmpz_mat(len(values), len(values))
     for at, value in enumerate(values):
         matrix[at, at] = value
@@ -33,7 +62,19 @@ def diagonal(values: Sequence[int]) -> Any:
 
 
 def scale_rows(matrix: Any, factors: Sequence[int]) -> Any:
-    """Return a matrix with each row times its factor."""
+    """Return a matrix with each row multiplied by its factor.
+
+    Parameters
+    ----------
+    matrix : fmpz_mat
+    factors : sequence of int
+        One per row.
+
+    Returns
+    -------
+    fmpz_mat
+        The matrix itself if all factors are 1.
+    """
     if all(factor == 1 for factor in factors):
         return matrix
     width = matrix.ncols()
@@ -43,13 +84,23 @@ def scale_rows(matrix: Any, factors: Sequence[int]) -> Any:
 
 
 def take(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
-    """Return some rows and columns of a matrix."""
+    """Return some rows and columns of a matrix.
+
+    Parameters
+    ----------
+    matrix : fmpz_mat or fmpq_mat
+    rows, columns : sequences of int
+
+    Returns
+    -------
+    fmpz_mat or fmpq_mat
+    """
     chosen = [matrix[row, column] for row in rows for column in columns]
     return type(matrix)(len(rows), len(columns), chosen)
 
 
 def _pivots(matrix: Any, prime: int) -> list[int]:
-    """Columns that are independent modulo a prime, and therefore over the rationals."""
+    """Return columns that are independent modulo a prime, and therefore over the rationals."""
     reduced, rank = exact_arithmetic().nmod_mat(matrix, prime).rref()
     found: list[int] = []
     for row in range(rank):
@@ -61,12 +112,23 @@ def _pivots(matrix: Any, prime: int) -> list[int]:
 
 
 def is_surely_regular(matrix: Any) -> bool:
-    """Whether a matrix is regular; rarely, modulo the prime tried, one that is does not show."""
+    """Return whether a square matrix is regular modulo a large prime, and therefore regular.
+
+    A regular matrix fails this test if the prime divides its determinant, which is rare.
+
+    Parameters
+    ----------
+    matrix : fmpz_mat
+
+    Returns
+    -------
+    bool
+    """
     return bool(exact_arithmetic().nmod_mat(matrix, _PRIMES[0]).det() != 0)
 
 
 def _is_spanned(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> bool:
-    """Whether all rows of a matrix are combinations of some, which are regular on `columns`."""
+    """Return whether some rows span all rows; their part in `columns` must be regular."""
     other_columns = sorted(set(range(matrix.ncols())) - set(columns))
     other_rows = sorted(set(range(matrix.nrows())) - set(rows))
     if len(other_rows) < len(other_columns):  # the same question of the transpose is cheaper
@@ -82,7 +144,21 @@ def _is_spanned(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> boo
 
 
 def independent_rows(matrix: Any) -> list[int]:
-    """Row numbers of a basis of a matrix's row space, over the rationals."""
+    """Return the numbers of rows that are a basis of a matrix's row space, over the rationals.
+
+    Parameters
+    ----------
+    matrix : fmpz_mat
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    ArithmeticError
+        If none of four large primes leads to a basis.
+    """
     for prime in _PRIMES:
         rows = _pivots(matrix.transpose(), prime)
         chosen = take(matrix, rows, range(matrix.ncols()))
