@@ -43,14 +43,29 @@ Exit codes: 0 fine, 1 a rate below --fail-under or a false certificate, 2 bad in
 
 
 def overview() -> str:
-    """Return the page that ``unswayed --help`` shows."""
+    """Return the page that ``unswayed --help`` shows.
+
+    Returns
+    -------
+    str
+    """
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return _OVERVIEW.format(summary=SUMMARY, commands=commands)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code."""
+    """Run the program and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; by default that of this process.
+
+    Returns
+    -------
+    int
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given in ([], ["--help"], ["-h"]):
         sys.stdout.write(overview())

@@ -56,12 +56,19 @@ def certify(
 
     Parameters
     ----------
+    train : Path
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    output : OutputOptions, optional
     radius
         How far a predicted number may move and still count as the same.
     groups
         Columns to compare groups by. COL,COL,… or repeated.
     out
         Table of the test rows: FILE.csv, .parquet or .json.
+    escape_formulas : bool
     report
         Page with charts for people: FILE.html, readable offline.
     certificates
@@ -70,6 +77,11 @@ def certify(
         Put accuracy against robustness into the report.
     fail_under
         Exit with 1 if the rate at the main budget is below this share, such as 80%.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius, groups=groups)
@@ -104,7 +116,7 @@ def certify(
 
 
 def _empty_budgets(study: Study) -> list[str]:
-    """Say which budgets are no label at all, so that their rate says nothing."""
+    """Return a note for every budget that is less than one label: its rate proves nothing."""
     return [
         f"--budget {budget.text} of {study.n_train:,} training rows is less than one label, so "
         "nothing is put to the test; write a larger share, or a count such as 1"
@@ -122,7 +134,16 @@ def _page(study: Study, points: list[Point] | None) -> str:
 
 
 def answer_table(study: Study) -> dict[str, Any]:
-    """Columns of ``--out``: one row per test row."""
+    """Return the columns of ``--out``, with one entry per test row.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict of str to sequence
+    """
     answers, numbers = study.answers, study.test.numbers
     columns: dict[str, Any] = {
         "row": numbers,
@@ -142,7 +163,15 @@ def answer_table(study: Study) -> dict[str, Any]:
 
 
 def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
-    """Say what the answer is about."""
+    """Print what was asked: label, model, rows and bias.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    study : Study
+    facts : dict
+        Its headline; an alpha of None is not printed.
+    """
     what = facts["task"]
     if facts["classes"]:
         what += f", positive: {facts['classes'][1]}"

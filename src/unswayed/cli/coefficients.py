@@ -44,10 +44,21 @@ def coefficients(
 
     Parameters
     ----------
+    train : Path
+    data : DataOptions
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    output : OutputOptions, optional
     out
         Table of all coefficients: FILE.csv, .parquet or .json.
+    escape_formulas : bool
     certificates
         Claims that anyone can check with unswayed verify: FILE.json.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model)

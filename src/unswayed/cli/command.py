@@ -9,7 +9,16 @@ given: ContextVar[list[str]] = ContextVar("given")
 
 
 def command_line(arguments: Iterable[str] | None = None) -> str:
-    """Return a command line, by default that of this run, quoted for a shell.
+    """Return a command line, quoted for a shell.
+
+    Parameters
+    ----------
+    arguments : iterable of str, optional
+        What follows the program's name; by default the arguments of this run.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -20,5 +29,9 @@ def command_line(arguments: Iterable[str] | None = None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Double quotes around single ones, where no shell looks inside: easier to read."""
+    """Quote an argument for a shell.
+
+    One with single quotes gets double ones, which are easier to read, unless it holds a sign
+    that shells interpret inside them.
+    """
     return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!%') else shlex.quote(text)

@@ -30,10 +30,16 @@ def demo(
 
     Parameters
     ----------
+    output : OutputOptions, optional
     folder
         Where to write.
     no_report
         Only print.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     from unswayed.cli.program import run
 

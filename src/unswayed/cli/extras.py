@@ -17,7 +17,22 @@ _EXTRAS = {
 
 
 def complain(error: ModuleNotFoundError) -> int:
-    """Say which extra to install and return exit code 2; any other missing module is a bug."""
+    """Tell the user which extra to install for a missing module.
+
+    Parameters
+    ----------
+    error : ModuleNotFoundError
+
+    Returns
+    -------
+    int
+        Exit code 2.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The same error, if the module belongs to no extra: that is a bug.
+    """
     missing = (error.name or "").split(".")[0]
     if missing not in _EXTRAS:
         raise error

@@ -13,12 +13,17 @@ GAVE_UP = 70
 
 
 def guard() -> None:
-    """From now on, whoever ends the process without a result ends it with `GAVE_UP`."""
+    """Make `GAVE_UP` the exit code of the process unless `settle` is called before it ends."""
     _at_exit(GAVE_UP)
 
 
 def settle(code: int) -> None:
-    """Make a result the exit code of the process, whenever it ends."""
+    """Make a result the exit code of the process, whenever it ends.
+
+    Parameters
+    ----------
+    code : int
+    """
     _at_exit(code)
 
 

@@ -39,7 +39,7 @@ Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a P
 @Parameter(name="*", group=_DATA)
 @dataclass(frozen=True, kw_only=True)
 class DataOptions:
-    """What is learned from what."""
+    """Options about the training rows and their columns."""
 
     label: str
     """Column to predict: two classes, or numbers."""
@@ -56,7 +56,7 @@ class DataOptions:
 @Parameter(name="*", group=_DATA)
 @dataclass(frozen=True, kw_only=True)
 class RowOptions:
-    """What is tested."""
+    """Options about the test rows."""
 
     test: Path | None = None
     """Rows to certify, with the same columns; without, some training rows are held out."""
@@ -71,7 +71,7 @@ class RowOptions:
 @Parameter(name="*", group=_BIAS)
 @dataclass(frozen=True, kw_only=True)
 class BiasOptions:
-    """The bias model."""
+    """Options about which labels may be wrong."""
 
     budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
     """How many labels at once: a count, or a share such as 1% (the default). May be repeated;
@@ -87,7 +87,7 @@ class BiasOptions:
 @Parameter(name="*", group=_MODEL)
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """Ridge regression and how it is certified."""
+    """Options about the model and how it is certified."""
 
     alpha: str | None = None
     """Ridge penalty: a number (by default 1), or auto to choose it on rows that are no training
@@ -107,7 +107,7 @@ class ModelOptions:
 @Parameter(name="*", group=_OUTPUT)
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What is shown where."""
+    """Options about what is printed."""
 
     quiet: Flag = False
     """Print nothing but errors."""
@@ -120,7 +120,17 @@ _NO_MODEL = ModelOptions()
 
 
 def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Column names from ``a,b`` or repeated options; quotes keep a comma inside a name.
+    """Return column names from ``a,b`` or repeated options; quotes keep a comma inside a name.
+
+    Parameters
+    ----------
+    texts : tuple of str
+        Values of the option, one per time it was given.
+
+    Returns
+    -------
+    tuple of str
+        Each name once.
 
     Examples
     --------
@@ -142,7 +152,28 @@ def make_request(
     radius: float | None = None,
     groups: tuple[str, ...] = (),
 ) -> Request:
-    """Put the options of a command together."""
+    """Make a request of the options of a command.
+
+    Parameters
+    ----------
+    train : Path
+    data : DataOptions
+    bias : BiasOptions or None
+    model : ModelOptions or None
+    test : RowOptions, optional
+    radius : float, optional
+    groups : tuple of str
+        As typed; names may be joined by commas.
+
+    Returns
+    -------
+    Request
+
+    Raises
+    ------
+    InputError
+        If a value cannot be read, or two options contradict each other.
+    """
     bias, model, test = bias or BiasOptions(), model or _NO_MODEL, test or _ANY_ROWS
     alpha = parse_alpha(model.alpha or ("1" if model.give_up is None else "auto"))
     if model.give_up is not None and not model.give_up >= 0:

@@ -19,7 +19,12 @@ from unswayed.exceptions import UnswayedError
 
 
 def build() -> App:
-    """Make the parser; commands are imported when they are called."""
+    """Make the parser; a command's module is imported when the command is called.
+
+    Returns
+    -------
+    App
+    """
     app = App(
         name="unswayed",
         help=SUMMARY,
@@ -60,14 +65,34 @@ def _stoppable() -> Iterator[None]:
 
 
 def fail(message: object) -> int:
-    """Write one line to stderr; exit code 2."""
+    """Write an error to stderr, as one line.
+
+    Parameters
+    ----------
+    message : object
+
+    Returns
+    -------
+    int
+        Exit code 2.
+    """
     line = " ".join(str(message).split())
     sys.stderr.write(f"unswayed: error: {line}\n")
     return 2
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit code."""
+    """Run a command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : list of str
+        What follows the program's name.
+
+    Returns
+    -------
+    int
+    """
     app = build()
     given.set(arguments)
     try:
@@ -91,7 +116,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    """Say what the system, or a mistake of this program, did to the command."""
+    """Report an error that no command raises on purpose, and return its exit code."""
     if _starved(error):
         sys.stderr.write(
             "unswayed: error: not enough memory; certify fewer rows or columns at a time\n"
@@ -110,7 +135,7 @@ def _unexpected(error: Exception) -> int:
 
 
 def _starved(error: BaseException | None) -> bool:
-    """Whether an error, or one that it came from, is a lack of memory."""
+    """Return whether an error, or one of its causes, is a lack of memory."""
     while error is not None:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True

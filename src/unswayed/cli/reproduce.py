@@ -26,12 +26,19 @@ def reproduce(
 
     Parameters
     ----------
+    *names : str
     data
         Folder with the data sets; by default the one UNSWAYED_DATA names, or else downloads.
     out
         Folder for tables, figures and figures as numbers.
     page
         Write the whole page to this file as well.
+    output : OutputOptions, optional
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     terminal = Terminal(output)
     found = run_experiments(names or None, data, out, page=page)

@@ -1,4 +1,4 @@
-"""Terminal: tables for people, one JSON object for programs, progress for the patient."""
+"""Terminal: tables for people, one JSON object for programs, and progress bars."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ _PATIENCE = 1.0  # seconds before a progress bar appears
 
 
 class Terminal:
-    """Where a command speaks. Notes and progress go to stderr, answers to stdout."""
+    """Prints the output of a command: answers to stdout, notes and progress to stderr."""
 
     def __init__(self, options: OutputOptions | None) -> None:
         options = options or OutputOptions()
@@ -29,23 +29,50 @@ class Terminal:
         self.error = Console(stderr=True, highlight=False)
 
     def say(self, text: str = "", style: str | None = None) -> None:
-        """Print a line for people. Text from files goes through here unharmed."""
+        """Print a line for people, unless the output is quiet or JSON.
+
+        Markup in the text is not interpreted, and control characters are shown as escapes.
+
+        Parameters
+        ----------
+        text : str
+        style : str, optional
+            A style of rich, such as "bold".
+        """
         self.out.print(escape(_printable(text, "\n")), style=style, soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """Print a remark that is not an answer."""
+        """Print a remark to stderr, unless the output is quiet.
+
+        Parameters
+        ----------
+        text : str
+        """
         if not self.quiet:
             self.error.print(f"[dim]note:[/dim] {escape(_printable(text))}", soft_wrap=True)
 
     def answer(self, value: Any) -> None:
-        """Print the one JSON object, where it was asked for."""
+        """Print the result as one JSON object, if JSON was asked for.
+
+        Parameters
+        ----------
+        value : dict
+        """
         if self.json and not self.quiet:
             sys.stdout.write(to_json(value) + "\n")
 
     def table(
         self, heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (0,)
     ) -> None:
-        """Print a table; columns `left` hold texts, the others numbers."""
+        """Print a table for people, unless the output is quiet or JSON.
+
+        Parameters
+        ----------
+        heads : sequence of str
+        rows : iterable of sequence of str
+        left : sequence of int
+            Columns that are aligned to the left; the others to the right.
+        """
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for at, head in enumerate(heads):
             table.add_column(
@@ -56,7 +83,21 @@ class Terminal:
         self.out.print(table)
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield steps; on a terminal, show a bar once they take longer than a second."""
+        """Yield steps; on a terminal, show a bar once they take longer than a second.
+
+        Parameters
+        ----------
+        steps : iterable
+        what : str
+            Name of the work, to show beside the bar.
+        total : int
+            Number of steps.
+
+        Yields
+        ------
+        object
+            The steps, unchanged.
+        """
         if self.quiet or not self.error.is_terminal:
             yield from steps
             return
@@ -76,7 +117,10 @@ class Terminal:
 
 
 def _printable(text: str, kept: str = "") -> str:
-    """Name the signs that would move the cursor, colour the screen or turn the text around."""
+    """Return a text with its unprintable signs, but for those in `kept`, as escapes.
+
+    They could move the cursor, colour the screen or reverse the text.
+    """
     if text.isprintable():
         return text
     return "".join(

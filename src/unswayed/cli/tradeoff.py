@@ -48,14 +48,25 @@ def tradeoff(
 
     Parameters
     ----------
+    train : Path
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    output : OutputOptions, optional
     radius
         How far a predicted number may move and still count as the same.
     alphas
         Penalties to try, such as 1,10,100; by default ten from 0.1 to 30,000.
     out
         The table: FILE.csv, .parquet or .json.
+    escape_formulas : bool
     chart
         The chart: FILE.html, .svg or .png.
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, None, test, radius=radius)

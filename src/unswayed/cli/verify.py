@@ -39,6 +39,7 @@ def verify(
 
     Parameters
     ----------
+    certificates : Path, optional
     train
         Training rows: the CSV or Parquet file that was certified, or one of bare numbers.
     test
@@ -49,6 +50,12 @@ def verify(
         Label column of a file of bare numbers.
     schema
         Print the JSON schema of certificate files and do nothing else.
+    output : OutputOptions, optional
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     if schema:
         sys.stdout.write(schema_text())

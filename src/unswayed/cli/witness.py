@@ -49,6 +49,12 @@ def witness(
 
     Parameters
     ----------
+    train : Path
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    output : OutputOptions, optional
     row
         Number of the test row in its file, counted from 1 below the header, as certify --out
         has it.
@@ -56,6 +62,12 @@ def witness(
         How far a predicted number may move and still count as the same.
     out
         Table of the labels to change: FILE.csv, .parquet or .json.
+    escape_formulas : bool
+
+    Returns
+    -------
+    int
+        Exit code.
     """
     terminal = Terminal(output)
     request = make_request(train, data, bias, model, test, radius=radius)
@@ -97,7 +109,7 @@ def _position(study: Study, row: int) -> int:
 
 
 def _refitted(study: Study, at: int, found: Witness) -> float:
-    """Train anew on the changed labels: the proof that anyone can repeat."""
+    """Return the score of a test row by a model that is trained anew on the changed labels."""
     from sklearn.base import clone
 
     changed = np.array(study.train.labels)
@@ -124,7 +136,7 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
 
 
 def _columns(study: Study, found: Witness) -> dict[str, Any]:
-    """Training rows of a witness: number, label, new label, features."""
+    """Return the training rows of a witness as columns: number, label, new label, features."""
     names = study.feature_columns
     cells = study.train.cells(found.indices, names)
     old = np.asarray(study.train.labels)[found.indices]

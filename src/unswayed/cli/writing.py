@@ -19,7 +19,23 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 def check_output(
     path: Path | None, option: str, suffixes: tuple[str, ...], *read: Path | None
 ) -> None:
-    """Raise, before any work is done, if `path` cannot become an output file."""
+    """Raise, before any work is done, if `path` cannot become an output file.
+
+    Parameters
+    ----------
+    path : Path or None
+        None is always fine.
+    option : str
+        Name of the option, for the error.
+    suffixes : tuple of str
+        Endings that the name may have.
+    *read : Path or None
+        Other files of the same command, which must not be overwritten.
+
+    Raises
+    ------
+    InputError
+    """
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
@@ -36,13 +52,31 @@ def check_output(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+    """
     with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 def to_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON that every reader accepts: infinity and NaN become null."""
+    """Return a value as JSON that every reader accepts: infinity and NaN become null.
+
+    Parameters
+    ----------
+    value : dict, list, array, str or number
+        Nested at will.
+    indent : int or None
+        None puts everything on one line.
+
+    Returns
+    -------
+    str
+    """
     return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -59,12 +93,31 @@ def _plain(value: Any) -> Any:
 
 
 def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Turn columns into one dict per row."""
+    """Return columns as one dict per row.
+
+    Parameters
+    ----------
+    columns : dict of str to sequence
+        All of the same length.
+
+    Returns
+    -------
+    list of dict
+    """
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def escaped(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run; a number is none.
+    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        Numbers, signed ones too, stay as they are.
 
     Examples
     --------
@@ -80,7 +133,7 @@ def write_table(path: Path, columns: dict[str, Any], *, escape: bool = True) -> 
     Parameters
     ----------
     path : Path
-    columns : dict
+    columns : dict of str to sequence
         Values by the name of their column.
     escape : bool
         In CSV, put an apostrophe before texts, names of columns too, that a spreadsheet would run.
@@ -103,7 +156,7 @@ def write_table(path: Path, columns: dict[str, Any], *, escape: bool = True) -> 
 
 
 def _without_formulas(table: Any) -> Any:
-    """Escape the texts of a table and the names of its columns."""
+    """Return a table with its texts and the names of its columns escaped."""
     import pyarrow as pa
 
     columns = [
