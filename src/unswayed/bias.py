@@ -95,16 +95,20 @@ class LabelBias:
     def flips(
         cls, *, budget: float | Budget, where: Where = None, direction: Direction = None
     ) -> "LabelBias":
-        """Binary labels, each of which may be the other one.
+        """Return a bias of binary labels, each of which may be the other one.
 
         Parameters
         ----------
         budget : int, float or Budget
             How many at once: a count, or a share of the training rows in (0, 1).
-        where : mask, or callable of (X, y) that returns one, optional
+        where : (n,) array of bool, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
             "up": only negative labels may be wrong; "down": only positive ones.
+
+        Returns
+        -------
+        LabelBias
         """
         return cls("flips", budget, where=where, direction=direction)
 
@@ -117,7 +121,7 @@ class LabelBias:
         where: Where = None,
         direction: Direction = None,
     ) -> "LabelBias":
-        """Every label may be off by the same amount.
+        """Return a bias in which every label may be off by the same amount.
 
         Parameters
         ----------
@@ -127,6 +131,10 @@ class LabelBias:
             As for `flips`.
         direction : {"up", "down"}, optional
             "up" leaves only the upward half of the interval, "down" the downward one.
+
+        Returns
+        -------
+        LabelBias
         """
         wanted = (
             f"shifts takes a number or a pair (lower, upper), got {shown(amount)}; "
@@ -150,7 +158,18 @@ class LabelBias:
         where: Where = None,
         direction: Direction = None,
     ) -> "LabelBias":
-        """One interval of offsets per label, each with lower <= 0 <= upper.
+        """Return a bias with one interval of offsets per label.
+
+        Parameters
+        ----------
+        lower, upper : (n,) array-like, or float
+            Ends of the intervals, relative to the labels, lower <= 0 <= upper; a number is for all.
+        budget, where, direction
+            As for `shifts`.
+
+        Returns
+        -------
+        LabelBias
 
         Examples
         --------
@@ -170,7 +189,16 @@ class LabelBias:
         return cls("intervals", budget, ends[0], ends[1], where, direction)
 
     def with_budget(self, budget: float | Budget) -> "LabelBias":
-        """Return the same bias with another budget."""
+        """Return the same bias with another budget.
+
+        Parameters
+        ----------
+        budget : int, float or Budget
+
+        Returns
+        -------
+        LabelBias
+        """
         return replace(self, budget=budget)
 
     def resolve(
@@ -181,15 +209,19 @@ class LabelBias:
         labels: Any = None,
         flip_between: tuple[float, float] | None = None,
     ) -> ResolvedBias:
-        """Offsets and count for the labels `y`.
+        """Return the offsets of the labels `y`, and the budget.
 
         Parameters
         ----------
-        y : array-like of numbers
+        y : (n,) array-like of numbers
         X, labels : optional
-            What a callable `where` is given: the features and the labels as the user has them.
+            What a callable `where` is given: the features, and the labels as the user has them.
         flip_between : (negative, positive), optional
             The numbers that stand for the two classes; by default read off `y`.
+
+        Returns
+        -------
+        ResolvedBias
         """
         y = np.asarray(y, dtype=np.float64)
         n_rows = len(y)

@@ -1,9 +1,9 @@
 """Budgets: how much may be wrong at once, and what that can do to a score.
 
 A bias says by how much each label may be off, its budget how much of that may happen at once.
-Everything else asks a budget three questions: how far it can move a score (`reach`), by which
-labels (`argmax`, `choose`), and what is the least of its kind that crosses a margin (`least`). It
-answers in doubles, over the entries of influence rows, and exactly, over whole numbers.
+A budget tells how far it can move a score (`reach`), by which labels (`argmax`, `choose`), and
+what is the least of its kind that crosses a margin (`least`): in doubles, over the entries of
+influence rows, and exactly, over whole numbers.
 
 `Count` is the budget of the paper: at most k labels. A new kind is a subclass of `Budget`, in a
 file of its own; a bias takes it in place of a number.
@@ -44,26 +44,30 @@ Members: TypeAlias = Callable[[Move], list[int]]
 
 
 class Budget(ABC):
-    """How much may be wrong at once."""
+    """How much may be wrong at once: the base class of all budgets."""
 
     @property
     @abstractmethod
     def amount(self) -> float:
-        """How much that is, in the unit of its kind."""
+        """Size of the budget in the unit of its kind: for a `Count`, labels."""
 
     @abstractmethod
     def sized(self, amount: float) -> "Budget":
-        """Return a budget of the same kind, of so much in its unit."""
+        """Return a budget of the same kind and of another size.
+
+        Parameters
+        ----------
+        amount : float, in the unit of its kind
+        """
 
     def read(self, written: Amount, n_rows: int) -> "Budget":
-        """Return a budget of the same kind, as a caller writes it.
+        """Return a budget of the same kind from a number that a user wrote.
 
         Parameters
         ----------
         written : number
             By default in its unit; a count may be a share of the training rows.
-        n_rows : int
-            Number of training rows.
+        n_rows : int, the number of training rows
 
         Returns
         -------
@@ -73,11 +77,11 @@ class Budget(ABC):
 
     @property
     def most_labels(self) -> float:
-        """At most so many labels are wrong at once."""
+        """Largest number of labels that can be wrong at once."""
         return math.inf
 
     def apart(self, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
-        """Return what keeps training rows apart that are equal but for it; None if nothing does.
+        """Return numbers that keep training rows from being merged; None if nothing does.
 
         Equal training rows are merged. A budget that treats some of them differently (groups with
         counts of their own, say) returns one number per row, equal where they may be merged.
@@ -94,9 +98,17 @@ class Budget(ABC):
         return None
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how many labels amounts of this kind move at most, and what is less than them.
+        """Return how many labels each amount can move at most, and how many any smaller amount can.
 
-        Errors of reaches are in proportion to it. By default nothing is known: all labels.
+        Bounds on rounding errors grow with both. By default they are infinite: all labels.
+
+        Parameters
+        ----------
+        amount : array, in the unit of its kind
+
+        Returns
+        -------
+        most, fewer : arrays
         """
         every = np.full_like(amount, np.inf)
         return every, every
@@ -121,17 +133,37 @@ class Budget(ABC):
 
     @abstractmethod
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
-        """Return how far scores can rise (`sign` 1) or fall (-1), and the changes that do it."""
+        """Return how far scores can rise or fall, and the label changes that do it.
+
+        Parameters
+        ----------
+        z, entries : as for `reach`
+        sign : float, 1 to rise or -1 to fall
+
+        Returns
+        -------
+        Extremes
+        """
 
     @abstractmethod
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
-        """Return the least amount of this kind whose reach exceeds a row's margins."""
+        """Return the least amounts of this kind whose reach exceeds the margins of each row.
+
+        Parameters
+        ----------
+        z, entries : as for `reach`
+        up, down : (rows,) arrays, the margins
+
+        Returns
+        -------
+        Crossings
+        """
 
     @abstractmethod
     def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the labels that together do most, given what each can do alone.
+        """Return the labels that together move a score furthest, given what each can do alone.
 
         Parameters
         ----------
@@ -150,15 +182,36 @@ class Budget(ABC):
 
     @abstractmethod
     def reach_exactly(self, moves: Sequence[Move]) -> int:
-        """Return how far a score can move, given all moves, strongest first."""
+        """Return how far a score can move, as an int in the unit of the moves.
+
+        Parameters
+        ----------
+        moves : sequence of Move, all in one direction, strongest first
+        """
 
     @abstractmethod
     def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
-        """Return the least amount of this kind that moves a score by `goal`; inf if none does."""
+        """Return the least amount of this kind that moves a score by `goal`; inf if none does.
+
+        Parameters
+        ----------
+        moves : as for `reach_exactly`
+        goal : int, in the unit of the moves
+        """
 
     @abstractmethod
     def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
-        """Return the training rows whose labels move a score furthest, and shares as `choose`."""
+        """Return the labels that together move a score furthest.
+
+        Parameters
+        ----------
+        moves : as for `reach_exactly`
+        members : callable, from a move to its training rows
+
+        Returns
+        -------
+        list of (int, Fraction), training rows and shares as for `choose`
+        """
 
     # --- for people and files -----------------------------------------------------------------
 
@@ -167,7 +220,12 @@ class Budget(ABC):
         """Say what may be wrong, to follow "if"."""
 
     def document(self, n_rows: int) -> Any:
-        """Return the budget as a certificate file writes it."""
+        """Return the budget as a certificate file writes it; by default raise `BiasError`.
+
+        Parameters
+        ----------
+        n_rows : int, the number of training rows
+        """
         raise BiasError(
             f"there is no way to write a budget of kind {type(self).__name__} to a certificate "
             "file; files take counts of labels"
@@ -176,7 +234,7 @@ class Budget(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Count(Budget):
-    """At most so many labels are wrong: the reach is the sum of the largest effects."""
+    """At most so many labels are wrong, so that the reach is the sum of the largest effects."""
 
     labels: int
 
@@ -193,20 +251,20 @@ class Count(Budget):
 
     @property
     def amount(self) -> int:
-        """How many labels."""
+        """Number of labels."""
         return self.labels
 
     def sized(self, amount: float) -> "Count":
-        """Return another count."""
+        """Return a count of `amount` labels."""
         return Count(_MANY if amount > _MANY else int(amount))
 
     def read(self, written: Amount, n_rows: int) -> "Count":
-        """Return another count: shares of `n_rows` are rounded down."""
+        """Return the count that was written; shares of `n_rows` are rounded down."""
         return Count(count_budget(written, n_rows))
 
     @property
     def most_labels(self) -> int:
-        """The count itself."""
+        """Number of labels."""
         return self.labels
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -218,7 +276,7 @@ class Count(Budget):
         return selection.reach(z, entries, self.labels)
 
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
-        """Return such a sum, and the entries it is made of."""
+        """Return the sum of the largest rises or falls, and the entries it is made of."""
         return selection.extremes(z, entries, self.labels, sign)
 
     def least(
@@ -272,7 +330,7 @@ class Count(Budget):
         return [(row, Fraction(1)) for row in sorted(chosen)]
 
     def document(self, n_rows: int) -> int:
-        """Return the count; more than all labels cannot be wrong."""
+        """Return the count, or the number of training rows if that is smaller."""
         return min(self.labels, n_rows)
 
     def __str__(self) -> str:
@@ -280,14 +338,13 @@ class Count(Budget):
 
 
 def count_budget(budget: Amount, n_rows: int) -> int:
-    """Turn a number into a count of labels: shares of `n_rows` are rounded down.
+    """Return a number as a count of labels: shares of `n_rows` are rounded down.
 
     Parameters
     ----------
     budget : int, float, Fraction or Decimal
         A count, or a share in (0, 1).
-    n_rows : int
-        Number of training rows.
+    n_rows : int, the number of training rows
 
     Returns
     -------

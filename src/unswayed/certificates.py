@@ -47,7 +47,7 @@ class Witness:
 class MinimumBudgets:
     """Least number of labels that overturns each row: at least `low`, at most `high`.
 
-    The two are equal but where rounding hides which it is; NaN where nothing is known.
+    The two differ only where rounding leaves the number open; both are NaN where nothing is known.
     """
 
     low: FloatArray
@@ -55,7 +55,7 @@ class MinimumBudgets:
 
     @property
     def proven(self) -> BoolArray:
-        """Where one value is left."""
+        """True where `low` equals `high`."""
         return np.asarray(self.low == self.high)
 
     def __getitem__(self, rows: IntArray | slice) -> "MinimumBudgets":
@@ -66,28 +66,53 @@ _VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dt
 
 
 class CertificateSource(Protocol):
-    """The model behind certificates, for what is only computed when asked for."""
+    """The model behind a `CertificateSet`, which computes some of its answers on demand."""
 
     def minimum_budgets(self) -> MinimumBudgets:
-        """Least number of wrong labels that overturns each row."""
+        """Return the least number of wrong labels that overturns each row."""
         ...
 
     def witness(self, row: int, amount: float) -> Witness:
-        """Smallest set of label changes, `amount` at most, that overturns a row."""
+        """Return the smallest set of label changes, `amount` at most, that overturns a row.
+
+        Parameters
+        ----------
+        row : int
+        amount : float, in the unit of the bias's budget
+        """
         ...
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Build a frame of the library the rows came in."""
+        """Return columns as a frame of the library the rows came in.
+
+        Parameters
+        ----------
+        columns : dict of str to array-like
+        """
         ...
 
     def save(self, certificates: "CertificateSet", path: Path, data: Path | None) -> None:
-        """Write a certificate file, and the data it is about."""
+        """Write a certificate file, and the data it is about.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+        path : Path
+        data : Path or None, for no data
+        """
         ...
 
     def report(
         self, certificates: "CertificateSet", path: Path, table: Any, groups: Sequence[str]
     ) -> None:
-        """Write a page about certificates."""
+        """Write a page about certificates.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+        path : Path
+        table, groups : as for `CertificateSet.report`
+        """
         ...
 
 
@@ -95,9 +120,9 @@ class CertificateSource(Protocol):
 class CertificateSet:
     """Certificates of a set of test rows (or of coefficients), one entry each.
 
-    Plain arrays, but for witnesses: those are asked of the fitted model behind them, which lives
-    as long as they do. It does not travel: certificates that were pickled have no witnesses to
-    give (minimum budgets are computed before they go).
+    Minimum budgets and witnesses are computed on demand by the fitted model behind them (`source`),
+    which is kept as long as they are. It is not pickled: certificates that were pickled keep their
+    minimum budgets, which are computed before, but have no witnesses.
 
     Attributes
     ----------
@@ -168,7 +193,7 @@ class CertificateSet:
 
     @cached_property
     def minimum_budgets(self) -> MinimumBudgets:
-        """Least number of wrong labels that overturns each row, from and to."""
+        """Proven bounds on the least number of wrong labels that overturns each row."""
         return self._model().minimum_budgets()
 
     @property
@@ -182,24 +207,37 @@ class CertificateSet:
 
     @property
     def minimum_budget_proven(self) -> BoolArray:
-        """Where the minimum budget is proven to be what it says."""
+        """True where the minimum budget is proven to be exactly that."""
         return self.minimum_budgets.proven
 
     def by_group(self, groups: ArrayLike) -> GroupRates:
-        """Robustness rate and count per group, in sorted order of the groups.
+        """Return robustness rate and count per group, in sorted order of the groups.
 
         Parameters
         ----------
         groups : array-like of shape (n_rows,)
             The group of each test row. Missing values form a group of their own.
+
+        Returns
+        -------
+        GroupRates
         """
         return group_rates(self.robust, groups)
 
     def witness(self, row: int) -> Witness | None:
-        """Return the smallest set of label changes that overturns a row; None if it is robust.
+        """Return the smallest set of label changes that overturns a row.
 
         Where rounding hides whether fewer labels would do (`minimum_budget_proven`), it has as
         many as are proven to be enough; after ``resolve="exact"`` it is always the smallest.
+
+        Parameters
+        ----------
+        row : int
+            Negative numbers count from the end.
+
+        Returns
+        -------
+        Witness, or None unless the verdict is NOT_ROBUST
         """
         row = operator.index(row)
         if not -len(self) <= row < len(self):
@@ -210,7 +248,12 @@ class CertificateSet:
         return self._model().witness(row, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns by name: names (of coefficients), ranges, verdicts, minimum budgets."""
+        """Return the certificates as columns by name, minimum budgets included.
+
+        Returns
+        -------
+        dict of str to array or list
+        """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         return columns | {
             "prediction": self.prediction,
@@ -331,7 +374,19 @@ class CertificateSet:
 
 
 def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:
-    """Return verdicts from flags: broken is NOT_ROBUST, undecided wins over both."""
+    """Return verdicts made of flags.
+
+    Parameters
+    ----------
+    broken : (n,) array of bool
+        NOT_ROBUST where True, else ROBUST.
+    undecided : (n,) array of bool, optional
+        UNDECIDED where True, whatever `broken` says.
+
+    Returns
+    -------
+    (n,) array of Verdict
+    """
     code = np.where(broken, 0, 1)
     if undecided is not None:
         code = np.where(undecided, 2, code)

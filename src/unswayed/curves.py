@@ -29,14 +29,24 @@ class RobustnessCurve:
     rate: FloatArray
 
     def __call__(self, budget: float) -> float:
-        """Rate at a budget."""
+        """Return the rate at a budget."""
         if not budget >= 0:
             raise InputError(f"a budget is a count of labels, 0 or more; got {budget!r}")
         return float(self.rate[np.searchsorted(self.budgets, budget, side="right") - 1])
 
 
 def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
-    """Rates at every budget where they change: ``rate(k) = mean(minimum_budget > k)``."""
+    """Return the rates at every budget where they change: ``rate(k) = mean(minimum_budget > k)``.
+
+    Parameters
+    ----------
+    minimum_budget : (n,) array-like
+        Least number of wrong labels that overturns each row; inf where none does.
+
+    Returns
+    -------
+    RobustnessCurve
+    """
     least = as_doubles(minimum_budget, "minimum_budget")
     if least.ndim != 1 or not least.size:
         raise InputError("minimum_budget must hold one number per row, for at least one row")
