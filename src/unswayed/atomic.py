@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing: a file appears whole or not at all."""
 
 import contextlib
 import os
@@ -9,7 +9,19 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Give a file beside `path` to write to; it takes the name only once it is complete."""
+    """Yield a temporary file name beside `path`, and rename that file to `path` at the end.
+
+    After an error `path` is as it was before, and the temporary file is deleted.
+
+    Parameters
+    ----------
+    path : Path
+
+    Yields
+    ------
+    Path
+        The name to write to.
+    """
     path = path.resolve()
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
     try:

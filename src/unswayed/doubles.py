@@ -1,4 +1,4 @@
-"""Values from outside: as they were given, or as doubles; what is neither is refused in words."""
+"""Conversion of users' values to arrays, with errors that name what was passed."""
 
 from typing import Any
 
@@ -10,20 +10,29 @@ from unswayed.exceptions import InputError, UnswayedError
 
 
 def dense(matrix: Matrix) -> FloatArray:
-    """Return a matrix as an array."""
+    """Return a matrix as a dense array.
+
+    Parameters
+    ----------
+    matrix : (n, d) array or sparse matrix
+
+    Returns
+    -------
+    (n, d) array
+    """
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
 def refuse_masked(values: Any, name: str, error: type[UnswayedError] = InputError) -> None:
-    """Raise for a masked array: NumPy would take what lies behind the mask for values.
+    """Raise for a masked array, whose masked values NumPy would take for values.
 
     Parameters
     ----------
     values : anything
     name : str
-        What the caller calls it.
+        What the message calls it.
     error : type
-        What to raise.
+        The exception to raise.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise error(
@@ -39,9 +48,9 @@ def as_doubles(values: Any, name: str, error: type[UnswayedError] = InputError) 
     ----------
     values : array-like of real numbers
     name : str
-        What the caller calls it.
+        What messages call it.
     error : type
-        What to raise if they are none.
+        The exception to raise if they are not numbers.
 
     Returns
     -------
@@ -59,7 +68,18 @@ def as_doubles(values: Any, name: str, error: type[UnswayedError] = InputError) 
 
 
 def is_missing(value: object) -> bool:
-    """None, every kind of NaN (it does not equal itself), and pandas' NA (it will not say)."""
+    """Return whether a value is missing: None, NaN of any kind, or pandas' NA.
+
+    NaN is what does not equal itself; NA raises when a comparison with it is taken for a bool.
+
+    Parameters
+    ----------
+    value : anything
+
+    Returns
+    -------
+    bool
+    """
     try:
         return value is None or bool(value != value)  # noqa: PLR0124
     except TypeError:
@@ -67,9 +87,17 @@ def is_missing(value: object) -> bool:
 
 
 def as_values(values: Any) -> NDArray[Any]:
-    """Values as an array, each as it was given.
+    """Return values as an array, each as it was given.
 
-    NumPy alone turns the list ["a", nan] into ["a", "nan"], which hides the gap.
+    NumPy alone turns the list ["a", nan] into ["a", "nan"], which hides the missing value.
+
+    Parameters
+    ----------
+    values : array-like
+
+    Returns
+    -------
+    array
     """
     found = np.asarray(values)
     if found.dtype.kind == "U" and isinstance(values, list | tuple):

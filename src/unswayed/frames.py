@@ -8,7 +8,21 @@ from unswayed.exceptions import InputError
 
 
 def eager_frame(X: Any) -> Any:
-    """Return X as a narwhals frame, or None for arrays and sparse matrices."""
+    """Return X as a narwhals frame, or None for arrays and sparse matrices.
+
+    Parameters
+    ----------
+    X : frame, array or sparse matrix
+
+    Returns
+    -------
+    narwhals.DataFrame or None
+
+    Raises
+    ------
+    InputError
+        For a lazy frame.
+    """
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
@@ -16,13 +30,35 @@ def eager_frame(X: Any) -> Any:
 
 
 def rows_of_kind(X: Any) -> Any:
-    """No rows of X's frame library, or None: what `frame_like` needs to remember of it."""
+    """Return an empty frame of X's library, which is all that `frame_like` needs to know of it.
+
+    Parameters
+    ----------
+    X : frame, array or sparse matrix
+
+    Returns
+    -------
+    frame, or None if X is none
+    """
     frame = eager_frame(X)
     return None if frame is None else frame.head(0).to_native()
 
 
 def frame_like(X: Any, columns: dict[str, Any]) -> Any:
-    """Build a frame of X's library; for arrays, of the first of pandas, polars, pyarrow."""
+    """Return columns as a frame of X's library; for arrays, of the first that is installed.
+
+    Those are pandas, polars and pyarrow, in this order. A pandas frame gets the index of X if it
+    has as many rows.
+
+    Parameters
+    ----------
+    X : frame, array, sparse matrix or None
+    columns : dict of str to array-like
+
+    Returns
+    -------
+    frame
+    """
     frame = eager_frame(X)
     if frame is not None:
         made = nw.from_dict(columns, backend=frame.implementation).to_native()

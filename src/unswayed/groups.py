@@ -39,7 +39,13 @@ class GroupRates:
         return float(self.rate[self.groups.index(group)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, for JSON or a frame of any library."""
+        """Return plain Python values, for JSON or a frame of any library.
+
+        Returns
+        -------
+        dict of str to list
+            Columns "group", "rate" and "count".
+        """
         return {
             "group": list(self.groups),
             "rate": self.rate.tolist(),

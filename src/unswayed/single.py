@@ -14,7 +14,7 @@ from unswayed.models.smoother import GivenInfluence
 
 @ordinary_arithmetic()
 def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tuple[float, float]:
-    """Range of ``influence · y'`` over every label vector y' that the bias allows.
+    """Return the range of ``influence · y'`` over every label vector y' that the bias allows.
 
     Rounded outwards: the true range is never wider than what is returned.
 
@@ -25,6 +25,10 @@ def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tup
     y : (n,) array
         Labels.
     bias : LabelBias
+
+    Returns
+    -------
+    low, high : float
 
     Examples
     --------

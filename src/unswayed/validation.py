@@ -24,20 +24,36 @@ def _kind(dtype: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Kinds of the columns a model was fitted on, so that other test rows are refused by name."""
+    """Kinds of the columns a model was fitted on, to refuse test rows of other kinds."""
 
     kinds: dict[str, str]
 
     @classmethod
     def of(cls, X: Any) -> "Schema | None":
-        """Return the schema of a frame; None for arrays, which have no columns to name."""
+        """Return the schema of a frame; None for arrays, which have no columns to name.
+
+        Parameters
+        ----------
+        X : frame, array or sparse matrix
+
+        Returns
+        -------
+        Schema or None
+        """
         frame = eager_frame(X)
         if frame is None:
             return None
         return cls({name: _kind(dtype) for name, dtype in frame.schema.items()})
 
     def check(self, X: Any) -> None:
-        """Raise if a column of X is of another kind than the one fitted on."""
+        """Raise if a column of X is of another kind than the one fitted on.
+
+        Names that are not all text must be the same too; scikit-learn compares those that are.
+
+        Parameters
+        ----------
+        X : frame, array or sparse matrix
+        """
         other = Schema.of(X)
         # Names that are all text are compared by scikit-learn itself.
         unnamed = not all(isinstance(name, str) for name in self.kinds)
@@ -70,7 +86,12 @@ class Schema:
 
 
 def check_numeric_frame(X: Any) -> None:
-    """Raise, naming the column, if a frame for a bare estimator holds anything but numbers."""
+    """Raise, naming the column, if a frame for a bare estimator holds anything but numbers.
+
+    Parameters
+    ----------
+    X : frame, array or sparse matrix
+    """
     schema = Schema.of(X)
     for name, kind in (schema.kinds if schema else {}).items():
         if kind != "numeric":
@@ -81,9 +102,17 @@ def check_numeric_frame(X: Any) -> None:
 
 
 def for_pipeline(X: Any) -> Any:
-    """Rows as a pipeline takes them: in double precision, frames of a library scikit-learn knows.
+    """Return rows as a pipeline takes them: in double precision, pyarrow tables as pandas frames.
 
     Single precision would round the wrapped estimator's scores to seven digits.
+
+    Parameters
+    ----------
+    X : frame, array or sparse matrix
+
+    Returns
+    -------
+    frame, array or sparse matrix
     """
     frame = eager_frame(X)
     if frame is None:
@@ -96,7 +125,17 @@ def for_pipeline(X: Any) -> Any:
 
 
 def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
-    """Labels as a one-dimensional array without missing values."""
+    """Return labels as a one-dimensional array; raise if one is missing or infinite.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, 1)
+    n_rows : int
+
+    Returns
+    -------
+    (n_rows,) array
+    """
     if y is None:
         # The wording is scikit-learn's: its own checks look for it.
         raise InputError("requires y to be passed, but the target y is None")
@@ -128,7 +167,7 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def _of_one_kind(labels: list[Any]) -> NDArray[Any]:
-    """Labels from an array of Python objects, in the dtype that fits them."""
+    """Return Python objects as an array of a dtype that fits them; raise if only some are text."""
     n_texts = sum(isinstance(label, str) for label in labels)
     if 0 < n_texts < len(labels):
         raise InputError(
@@ -139,7 +178,18 @@ def _of_one_kind(labels: list[Any]) -> NDArray[Any]:
 
 
 def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Sample weights as finite nonnegative numbers, one per row."""
+    """Return sample weights as an array; raise unless they are finite, nonnegative and not all 0.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,), float or None
+    n_rows : int
+
+    Returns
+    -------
+    (n_rows,) array or None
+        None if no weights were given.
+    """
     if sample_weight is None:
         return None
     weight = as_doubles(sample_weight, "sample_weight")  # a copy: it is asked for again later

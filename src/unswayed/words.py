@@ -1,4 +1,4 @@
-"""Names, numbers and sentences as people read them."""
+"""Names and numbers as text for people."""
 
 import difflib
 import math
@@ -9,12 +9,31 @@ import numpy as np
 
 
 def shorten(text: str, length: int = 60) -> str:
-    """Cut a text that is too long to show."""
+    """Return a text, cut to at most `length` characters with "…" at the end if it is longer.
+
+    Parameters
+    ----------
+    text : str
+    length : int
+
+    Returns
+    -------
+    str
+    """
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def suggest(name: str, known: list[str]) -> str:
-    """Say which known name is nearest, or which names there are.
+    """Return a hint for an unknown column: the nearest known name, or else some known names.
+
+    Parameters
+    ----------
+    name : str
+    known : list of str
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -30,7 +49,17 @@ def suggest(name: str, known: list[str]) -> str:
 
 
 def as_text(value: Any, length: int = 60) -> str:
-    """Write a cell: whole floats as integers, long texts cut.
+    """Return a cell as text: whole floats as integers, long texts cut.
+
+    Parameters
+    ----------
+    value : anything
+    length : int
+        Most characters of a text; numbers are not cut.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -48,7 +77,19 @@ def as_text(value: Any, length: int = 60) -> str:
 
 
 def points(share: float, step: str = "0.1") -> str:
-    """Write a share in hundredths, ties rounded up as browsers do: page and terminal must agree.
+    """Return a share in hundredths as text.
+
+    Ties are rounded up, as browsers do, so that page and terminal show the same number.
+
+    Parameters
+    ----------
+    share : float
+    step : str
+        What to round to, as a decimal number.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -59,7 +100,15 @@ def points(share: float, step: str = "0.1") -> str:
 
 
 def percent(rate: float) -> str:
-    """Write a share.
+    """Return a share as a percentage with one decimal.
+
+    Parameters
+    ----------
+    rate : float
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -70,7 +119,16 @@ def percent(rate: float) -> str:
 
 
 def labels(count: float) -> str:
-    """Write a number of labels.
+    """Return a number of labels as text.
+
+    Parameters
+    ----------
+    count : float
+        A minimum budget: inf if no number is enough, NaN if it is not known.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
