@@ -73,17 +73,28 @@ class Cascade:
 
     @property
     def fingerprint(self) -> str:
-        """Of the model and bias it answers for."""
+        """Fingerprint of the model and bias it answers for."""
         return self._exact.fingerprint
 
     @property
     def is_able(self) -> bool:
-        """Whether there are bounds for this model."""
+        """Whether this model can have anchors, and its rounding errors are bounded."""
         able = "anchors" in self._exact.learner.capabilities
         return able and self._exact.precision.proven
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the ranges of boxes, and which rows are decided; tight ranges without boxes."""
+        """Return the ranges of boxes, and which rows are decided; without boxes, exact ranges.
+
+        Parameters
+        ----------
+        rows, budget, margins
+            As for `Certifier.bounds`.
+
+        Returns
+        -------
+        Bounds
+            Cut off at the margins of rows that are proven robust.
+        """
         if not self.is_able:
             return self._exact.bounds(rows, budget, margins)
         sandwich = self._built.get(budget) or self._build(budget)
@@ -167,7 +178,7 @@ class Cascade:
         return True
 
     def _with_room(self, margins: Margins, sandwich: Sandwich, directions: FloatArray) -> Margins:
-        """Margins with so much slack that what bounds decide, exact would decide too."""
+        """Return margins with so much slack that whatever bounds decide, exact would decide too."""
         room = 4 * self._exact.precision.most(sandwich.labels_at_once)
         sizes = sandwich.sizes(directions)
         return Margins(margins.up, margins.down, margins.slack + room * sizes)
@@ -186,7 +197,7 @@ class Cascade:
         return np.flatnonzero(~(robust | broken))
 
     def _pays(self, seconds: float, n_rows: int) -> bool:
-        """Whether a chunk took less than exact alone; a short one says nothing."""
+        """Return whether a chunk took less time than exact alone; a short one is taken to have."""
         return n_rows < _TIMED_ROWS or seconds < n_rows * self._row_seconds
 
 

@@ -1,6 +1,6 @@
 """Exact answers by selection over influence rows (paper, section 4), in blocks on all cores.
 
-Exact up to rounding, that is, and every answer says how much that is.
+Exact means up to rounding, and every answer carries a bound on its rounding error.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ class ExactEngine:
     def _errors(
         self, rounded: _Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
     ) -> FloatArray:
-        """Bounds on the errors of reaches of so many labels."""
+        """Return bounds on the errors of reaches of so many labels."""
         error, size, exact = rounded
         if reach.ndim == 2:
             error, size, exact = error[:, None], size[:, None], exact[:, None]
@@ -87,11 +87,33 @@ class ExactEngine:
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the reach of each row, whatever the margins: the certifier "exact"."""
+        """Return the reach of each row, whatever the margins, as the certifier "exact".
+
+        Parameters
+        ----------
+        rows, budget, margins
+            As for `Certifier.bounds`.
+
+        Returns
+        -------
+        Bounds
+            Tight up to rounding.
+        """
         return self.reach(rows, budget)
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """How far a budget can raise and lower the score of each row."""
+        """Return how far a budget can raise and lower the score of each row.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        budget : Budget
+
+        Returns
+        -------
+        Bounds
+            Tight up to rounding.
+        """
         up, down = np.empty((2, len(weights)))
 
         def work(z: FloatArray, here: slice) -> None:
@@ -104,10 +126,19 @@ class ExactEngine:
     def extremes(
         self, weights: WeightRows, budget: Budget
     ) -> tuple[Bounds, FloatArray, FloatArray]:
-        """Reach up and down of each row, and what the labels that attain it do to any score.
+        """Return the reach of each row, and what the labels that attain it do to any score.
 
-        The last two hold one vector per row: its product with another row's weights is how far
-        the same label changes move that row's score.
+        Parameters
+        ----------
+        weights : WeightRows
+        budget : Budget
+
+        Returns
+        -------
+        reach : Bounds
+        moved_up, moved_down : (rows, m) arrays
+            A vector per row: its product with another row's weights is how far the same label
+            changes move that row's score.
         """
         up, down = np.empty((2, len(weights)))
         moved_up = np.empty((len(weights), self.influence.width))
@@ -125,7 +156,7 @@ class ExactEngine:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What bounds were built from: they are refused by a model or bias that differs."""
+        """Hash of learner and bias: bounds that were built from others are refused."""
         digest = hashlib.blake2b(digest_size=16)
         # Uneven: offsets belong to rows, and the same rows in another order are another model.
         probe = np.random.default_rng(0).random((1, self.learner.n_rows))
@@ -147,7 +178,17 @@ class ExactEngine:
     # --- minimum budgets ------------------------------------------------------------------
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
-        """Least budget of the bias's kind that overturns each row; inf if none does."""
+        """Return the least budget of the bias's kind that overturns each row; inf if none does.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        margins : Margins
+
+        Returns
+        -------
+        MinimumBudgets
+        """
         entries, budget = self.influence.entries, self.bias.budget
         crossings = selection.Crossings.blank(len(weights), entries)
 
@@ -166,7 +207,7 @@ class ExactEngine:
         return found
 
     def _sure(self, found: selection.Crossings, rounded: _Rounded, margins: Margins) -> BoolArray:
-        """Rows whose least budget is what it says, whatever was rounded."""
+        """Return rows whose least budget is proven, whatever was rounded."""
         margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
         relative, (labels, fewer) = RELATIVE + found.error, self.bias.budget.labels_of(found.count)
         with np.errstate(invalid="ignore"):
@@ -180,7 +221,7 @@ class ExactEngine:
         return np.asarray(overturned & too_few.all(axis=1) & np.isfinite(margins.slack))
 
     def _between(self, weights: Weights, margins: Margins) -> tuple[float, float]:
-        """Smallest and largest budgets that rounding leaves possible for one row."""
+        """Return the smallest and the largest budget that rounding leaves possible for one row."""
         if not (self.precision.proven and np.isfinite(margins.slack[0])):
             return np.nan, np.nan
         z, entries = self.influence(weights.values), self.influence.entries
@@ -204,11 +245,26 @@ class ExactEngine:
     def changes(
         self, weights: WeightRows, row: int, margins: Margins, budget: Budget, *, smallest: bool
     ) -> tuple[IntArray, FloatArray, float] | None:
-        """Smallest set of label changes within a budget that is proven to overturn a row.
+        """Return the smallest set of label changes within a budget proven to overturn a row.
 
-        Returns the training rows, ascending, what is added to their labels, and how far that
-        moves the score; None if rounding hides it, or with `smallest` if it hides whether fewer
-        labels would do. Of equally strong labels those with the lowest row numbers are taken.
+        Of equally strong labels those with the lowest row numbers are taken.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        row : int
+            The row of `weights` that is asked about.
+        margins : Margins
+            Of all rows of `weights`.
+        budget : Budget
+        smallest : bool
+            Return None if rounding hides whether fewer labels would do; otherwise as many are taken
+            as are proven to be enough.
+
+        Returns
+        -------
+        (rows, added, shift), or None if no such set is proven
+            Training rows, ascending; what is added to their labels; how far that moves the score.
         """
         one, margins = weights.block(row, row + 1), margins[row : row + 1]
         least = self.minimum_budget(MadeRows(one), margins)
@@ -228,7 +284,7 @@ class ExactEngine:
         return None
 
     def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What each single training label can add to the score, and by which offset."""
+        """Return what each single training label can add to the score, and by which offset."""
         entries, bias = self.influence.entries, self.bias
         strength, offset = np.zeros(len(bias.lower)), np.zeros(len(bias.lower))
         for members, count, step, source in (

@@ -41,13 +41,25 @@ class Precision:
 
     @property
     def proven(self) -> bool:
-        """Whether anything is proven at all."""
+        """Whether errors are bounded at all."""
         return self._scale.proven
 
     def errors(self, error: FloatArray, size: FloatArray, labels: FloatArray | float) -> FloatArray:
-        """Bounds on the errors of reaches of so many labels, for rows with such weights.
+        """Return bounds on the errors of reaches, those that depend on rows and number of labels.
 
-        The relative error that every reach has beside these is `RELATIVE`.
+        Every reach has a relative error of `RELATIVE` beside these.
+
+        Parameters
+        ----------
+        error, size : arrays
+            Of the rows' weights: see `Weights`.
+        labels : array or float
+            Number of labels that move.
+
+        Returns
+        -------
+        array
+            Infinite where nothing is proven.
         """
         k = np.minimum(labels, self.n_movable)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -60,18 +72,38 @@ class Precision:
         return np.where(nothing, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def most(self, labels: float) -> float:
-        """At least the error of a reach of so many labels, per unit of a direction's size."""
+        """Return a bound on errors of reaches of so many labels, per unit of a direction's size.
+
+        Parameters
+        ----------
+        labels : float
+
+        Returns
+        -------
+        float
+        """
         error, size = self._scale.most_error, self._scale.most_size
         return float(self.errors(np.array([error]), np.array([size]), labels)[0])
 
     @property
     def most_of_norm(self) -> float:
-        """At least √(Σ (o_i·error_i)²) over all labels, per unit of a direction's size."""
+        """Bound on √(Σ (o_i·error_i)²) over all labels, per unit of a direction's size."""
         error, size = self._scale.most_error, self._scale.most_size
         return SAFETY * self._unit * (error * math.sqrt(self._squares[0]) + size * self._terms[1])
 
     def exact_rows(self, z: FloatArray, entries: Entries) -> BoolArray:
-        """Rows whose reaches are exact: influence is given, and no product or sum rounds."""
+        """Return rows whose reaches have no error: influence is given, no product or sum rounds.
+
+        Parameters
+        ----------
+        z : (rows, entries) array
+            Influence of one label of each entry.
+        entries : Entries
+
+        Returns
+        -------
+        (rows,) array of bool
+        """
         if not self._given:
             return np.zeros(len(z), dtype=bool)
         return exact_dots(z, entries.lower, entries.n_lower) & exact_dots(

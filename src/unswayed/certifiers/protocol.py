@@ -17,7 +17,7 @@ class Certifier(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Of the model and bias it answers for: that of their `ExactEngine`."""
+        """Fingerprint of the model and bias it answers for: that of their `ExactEngine`."""
         ...
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:

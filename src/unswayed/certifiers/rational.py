@@ -81,11 +81,31 @@ class RationalEngine:
         self.entry_group = self.influence.group[self.entries.rows].tolist()
 
     def rows(self, represented: Matrix) -> Iterator["ExactRow"]:
-        """Rows as the learner's `represent` gives them: features, kernel rows or influence rows."""
+        """Return the exact scores of rows, and what label changes can do to them.
+
+        Parameters
+        ----------
+        represented : (rows, m) matrix
+            As the learner's `represent` gives them: features, kernel rows or influence rows.
+
+        Returns
+        -------
+        iterator of ExactRow
+        """
         return (ExactRow(self, each) for each in self.influence.rows(represented))
 
     def coefficients(self, which: IntArray | None = None) -> Iterator["ExactRow"]:
-        """Coefficients of the model, by number; by default all."""
+        """Return the exact coefficients of the model, and what label changes can do to them.
+
+        Parameters
+        ----------
+        which : (k,) array of int, optional
+            Numbers of the coefficients; by default all.
+
+        Returns
+        -------
+        iterator of ExactRow
+        """
         return (ExactRow(self, each) for each in self.influence.coefficients(which))
 
 
@@ -105,7 +125,7 @@ class ExactRow:
         self.score: Fraction = influence.scale * engine.moment_unit * total
 
     def _strengths(self, sign: int) -> list[Move]:
-        """What single labels can do, strongest first; nothing that does nothing."""
+        """Return what single labels can do, strongest first, without those that can do nothing."""
         engine, entries = self._engine, self._engine.entries
         found = []
         for entry, group in enumerate(engine.entry_group):
@@ -123,32 +143,81 @@ class ExactRow:
         return {sign: self._strengths(sign) for sign in (+1, -1)}
 
     def reach(self, budget: Budget) -> tuple[Fraction, Fraction]:
-        """How far a budget can raise and lower the score."""
+        """Return how far a budget can raise and lower the score.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        up, down : Fraction
+        """
         return self._reach(+1, budget), self._reach(-1, budget)
 
     def _reach(self, sign: int, budget: Budget) -> Fraction:
         return budget.reach_exactly(self._ranked[sign]) * self._unit
 
     def _directions(self, limits: ExactLimits) -> list[tuple[float, int]]:
-        """Least budget and direction, the better first; of equal ones, up."""
+        """Return least budget and negated sign per direction, sorted; of equal ones, up first."""
         kind, goals = self._engine.bias.budget, limits.goals(self._unit)
         return sorted(
             (kind.least_exactly(self._ranked[sign], goal), -sign) for sign, goal in goals.items()
         )
 
     def minimum_budget(self, limits: ExactLimits) -> float:
-        """Least budget of the bias's kind that overturns the prediction; inf if none does."""
+        """Return the least budget of the bias's kind that overturns the row; inf if none does.
+
+        Parameters
+        ----------
+        limits : ExactLimits
+            How far the score may move.
+
+        Returns
+        -------
+        float
+        """
         return min((needed for needed, _ in self._directions(limits)), default=math.inf)
 
     def overturned(self, limits: ExactLimits, budget: Budget) -> bool:
-        """Whether a budget overturns the prediction."""
+        """Return whether a budget overturns the prediction.
+
+        Parameters
+        ----------
+        limits : ExactLimits
+            How far the score may move.
+        budget : Budget
+
+        Returns
+        -------
+        bool
+        """
         return self.minimum_budget(limits) <= budget.amount
 
     def changes(self, limits: ExactLimits, budget: Budget) -> tuple[IntArray, FloatArray, Fraction]:
-        """Smallest set of label changes within a budget that overturns the prediction.
+        """Return the smallest set of label changes within a budget that overturns the prediction.
 
-        Returns the training rows, ascending, what is added to their labels, and how far that
-        moves the score. Of equally strong labels those with the lowest row numbers are taken.
+        Of equally strong labels those with the lowest row numbers are taken.
+
+        Parameters
+        ----------
+        limits : ExactLimits
+            How far the score may move.
+        budget : Budget
+
+        Returns
+        -------
+        rows : (k,) array of int
+            Training rows, ascending.
+        added : (k,) array
+            What is added to their labels.
+        shift : Fraction
+            How far that moves the score.
+
+        Raises
+        ------
+        InputError
+            If the budget is not enough.
         """
         needed, against = min(self._directions(limits), default=(math.inf, -1))
         if needed > budget.amount:
@@ -162,7 +231,7 @@ class ExactRow:
         return rows, offsets, sign * self._reach(sign, least)
 
     def _way(self, group: int, sign: int) -> int:
-        """Direction, by its sign, in which labels of a group move the score as wanted."""
+        """Return a number whose sign is the direction in which labels of a group must move."""
         return sign * self._numerators[group]
 
     def _members(self, entry: int, sign: int) -> list[int]:

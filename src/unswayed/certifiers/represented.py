@@ -1,4 +1,4 @@
-"""Rows as a learner represents them (features, kernel rows, influence rows), in one way only.
+"""Rows as a learner represents them (features, kernel rows, influence rows), always the same bits.
 
 A kernel row is data: scores, influence and exact arithmetic must all start from the same doubles.
 But the last bits of a product depend on the rows it is computed beside, and on the threads. So
@@ -46,7 +46,16 @@ class RepresentedRows:
             return self._made[number]
 
     def take(self, which: IntArray) -> Matrix:
-        """Some of the rows, as the learner represents them."""
+        """Return some of the rows as the learner represents them.
+
+        Parameters
+        ----------
+        which : (k,) array of int
+
+        Returns
+        -------
+        (k, m) matrix
+        """
         if self._given or not len(which):
             return self.rows[which] if self._given else np.empty((0, self._learner.n_rows))
         block = which // self._step
@@ -57,7 +66,12 @@ class RepresentedRows:
         return out
 
     def blocks(self) -> Iterator[Matrix]:
-        """All represented rows, block by block, in order."""
+        """Yield all rows as the learner represents them, block by block, in order.
+
+        Yields
+        ------
+        (rows, m) matrix
+        """
         if self._given:
             yield self.rows
             return

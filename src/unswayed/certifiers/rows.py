@@ -13,7 +13,7 @@ from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureRows:
-    """Weights of feature rows: of all rows, or of those that are chosen."""
+    """Weights of feature rows, of all or of the selected ones."""
 
     learner: Learner
     represented: RepresentedRows
@@ -21,27 +21,76 @@ class FeatureRows:
 
     @classmethod
     def of(cls, learner: Learner, rows: Matrix) -> "FeatureRows":
-        """All of the rows."""
+        """Return all of the rows.
+
+        Parameters
+        ----------
+        learner : Learner
+        rows : (n, d) matrix
+
+        Returns
+        -------
+        FeatureRows
+        """
         return cls(learner, RepresentedRows(learner, rows), np.arange(rows.shape[0]))
 
     def __len__(self) -> int:
         return len(self.which)
 
     def block(self, start: int, stop: int) -> Weights:
-        """Weights of rows start to stop."""
+        """Return weights of rows start to stop.
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        Weights
+        """
         return self.learner.weights(self.represented.take(self.which[start:stop]))
 
     def take(self, which: IntArray) -> "FeatureRows":
-        """Some of the rows."""
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        which : (k,) array of int
+            Positions among these rows.
+
+        Returns
+        -------
+        FeatureRows
+        """
         return FeatureRows(self.learner, self.represented, self.which[which])
 
     def directions(self, here: slice) -> FloatArray:
-        """Some of the rows as directions in parameter space."""
+        """Return some of the rows as directions in parameter space.
+
+        Parameters
+        ----------
+        here : slice
+            Positions among these rows.
+
+        Returns
+        -------
+        (k, q) array
+        """
         assert isinstance(self.learner, LinearLearner)  # noqa: S101  (asked before)
         return self.learner.directions(self.represented.take(self.which[here]))
 
     def scores(self, solution: Solution) -> Scores:
-        """Scores of all rows."""
+        """Return scores of all rows, also of those that are not selected.
+
+        Parameters
+        ----------
+        solution : Solution
+            What training left.
+
+        Returns
+        -------
+        Scores
+        """
         with one_blas_thread:  # products of small matrices, as a rule
             parts = [self.learner.scores(block, solution) for block in self.represented.blocks()]
         return Scores.concatenate(parts)
@@ -58,13 +107,22 @@ class DirectionRows:
         return len(self.directions)
 
     def block(self, start: int, stop: int) -> Weights:
-        """Weights of directions start to stop."""
+        """Return weights of directions start to stop.
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        Weights
+        """
         return self.learner.direction_weights(self.directions[start:stop])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitRows:
-    """The first `count` parameters themselves; never a whole identity, which may be huge."""
+    """Weights of the first `count` parameters; made in blocks, for a whole identity may be huge."""
 
     learner: LinearLearner
     count: int
@@ -73,7 +131,17 @@ class UnitRows:
         return self.count
 
     def scores(self, solution: Solution) -> Scores:
-        """Their values, in the user's units."""
+        """Return the values of the parameters, in the user's units.
+
+        Parameters
+        ----------
+        solution : Solution
+            What training left.
+
+        Returns
+        -------
+        Scores
+        """
         blocks = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
         parts = [self.learner.direction_scores(block, solution) for block in blocks]
         return Scores.concatenate(parts)
@@ -86,5 +154,14 @@ class UnitRows:
         return units
 
     def block(self, start: int, stop: int) -> Weights:
-        """Weights of parameters start to stop."""
+        """Return weights of parameters start to stop.
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        Weights
+        """
         return self.learner.direction_weights(self._units(start, stop))

@@ -16,7 +16,20 @@ AUTO, RATIONAL = "auto", "rational"
 
 
 def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
-    """Return rows that are proven robust, and rows that are proven not to be."""
+    """Return which rows are proven robust, and which are proven not to be.
+
+    Parameters
+    ----------
+    bounds : Bounds
+        Of the rows' reach.
+    margins : Margins
+        How far their scores may move.
+
+    Returns
+    -------
+    robust, broken : (rows,) arrays of bool
+        What is neither is undecided.
+    """
     known = np.isfinite(margins.slack)
 
     def within(outer: FloatArray, margin: FloatArray) -> BoolArray:
@@ -40,7 +53,17 @@ class Answer:
 
     @classmethod
     def of(cls, bounds: Bounds, margins: Margins) -> "Answer":
-        """Judge bounds: what they leave open is undecided."""
+        """Return the verdicts that follow from bounds; UNDECIDED where they leave it open.
+
+        Parameters
+        ----------
+        bounds : Bounds
+        margins : Margins
+
+        Returns
+        -------
+        Answer
+        """
         robust, broken = judge(bounds, margins)
         without_anchors = replace(bounds, outer_up=bounds.base_up, outer_down=bounds.base_down)
         boxed, _ = judge(without_anchors, margins)
@@ -50,7 +73,14 @@ class Answer:
         return cls(bounds, verdicts(broken, ~robust & ~broken), method.astype("<U13"))
 
     def put(self, rows: IntArray, other: "Answer") -> None:
-        """Overwrite some rows with a better answer."""
+        """Overwrite some rows with a better answer.
+
+        Parameters
+        ----------
+        rows : (k,) array of int
+        other : Answer
+            Of these rows alone.
+        """
         for each in fields(Bounds):
             getattr(self.bounds, each.name)[rows] = getattr(other.bounds, each.name)
         self.verdict[rows] = other.verdict
