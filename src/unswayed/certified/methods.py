@@ -16,7 +16,12 @@ Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
 
 
 def check_method(method: Method) -> None:
-    """Raise unless `method` is the name of a method, or a certifier."""
+    """Raise unless `method` is the name of a method, or has the fingerprint that bounds carry.
+
+    Parameters
+    ----------
+    method : str, ParameterBox, Sandwich or Certifier
+    """
     known = isinstance(method, str) and method in METHODS
     if not known and (isinstance(method, type | str) or not hasattr(method, "fingerprint")):
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")

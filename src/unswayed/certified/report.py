@@ -1,4 +1,4 @@
-"""Certificates that were made in Python as a page."""
+"""HTML pages about certificates that were made in Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +38,22 @@ class FrameRows:
         self._frame = frame
 
     def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
-        """Return cells of some rows as texts, one list per row."""
+        """Return cells of some rows as texts.
+
+        Parameters
+        ----------
+        at : (k,) array of int
+            Numbers of the rows.
+        names : list of str
+            Columns.
+        length : int
+            Most characters of a cell that holds a text.
+
+        Returns
+        -------
+        list of list of str
+            One list per row, empty where there is no frame.
+        """
         if self._frame is None:
             return [[] for _ in at]
         columns = [self._frame[name].to_list() for name in names]
