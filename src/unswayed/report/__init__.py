@@ -1,6 +1,7 @@
-"""The report: a study becomes a dict, a dict becomes one offline page.
+"""The report: findings become a dict, the dict becomes one offline page.
 
-`summarise`  a study to plain values: rates, groups, curves, provenance
+`findings`   what a page says of certificates, wherever they come from
+`summarise`  findings to plain values: rates, groups, curves, provenance
 `details`    the rows, labels and coefficients worth a closer look
 `charts`     Vega-Lite specifications, made with altair
 `render`     the dict to HTML

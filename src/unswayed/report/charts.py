@@ -21,7 +21,7 @@ def _spec(chart: Any) -> dict[str, Any]:
 
 
 def _drawable(text: str) -> str:
-    """Name the signs that Vega's expressions cannot hold: controls, line and paragraph ends."""
+    """Return a text with unprintable signs, which Vega's expressions cannot hold, as U+ codes."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
 
 
@@ -30,7 +30,24 @@ def _data(values: list[dict[str, Any]]) -> Any:
 
 
 def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[str, Any]:
-    """Robustness over budgets: all rows and the groups of one column, with a movable budget."""
+    """Draw the robustness rate over budgets, of all rows and of the groups of one column.
+
+    A rule marks the budget that the reader picks; it is the parameter "budget" of the chart.
+
+    Parameters
+    ----------
+    curve : dict
+        One of the "curves" of `summarise`.
+    column : str or None
+        The column of the groups; None if there are none.
+    main : int
+        The main budget, in labels: where the rule stands first.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
     budget = alt.param(name="budget", value=main)
     x = alt.X(
         "budget:Q",
@@ -91,7 +108,18 @@ def _records(budgets: list[int], rates: list[float], group: str) -> list[dict[st
 
 
 def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Ranges of the largest coefficients, with the value of each."""
+    """Draw the value and the range of coefficients, coloured by whether the sign is proven.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Some of the "rows" of `details.coefficients`, in the order to draw them.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
     shown = [
         {
             "name": _drawable(row["name"]),
@@ -135,7 +163,23 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def tradeoff_chart(
     points: list[dict[str, Any]], budgets: list[str], quality: str
 ) -> dict[str, Any]:
-    """Accuracy and robustness over alpha (the paper's first figure)."""
+    """Draw accuracy and robustness over alpha (the paper's first figure).
+
+    Parameters
+    ----------
+    points : list of dict
+        "alpha", "quality" (or None) and "rates", one per budget. The scale is logarithmic, so an
+        alpha of 0 is left out.
+    budgets : list of str
+        The budgets as they were written.
+    quality : str
+        "accuracy"; anything else is R².
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
     name = "accuracy" if quality == "accuracy" else "variance explained (R²)"
     names = [name, *(f"robust at {budget}" for budget in budgets)]
     values = [
@@ -165,7 +209,16 @@ def tradeoff_chart(
 
 
 def save(spec: dict[str, Any], path: Path, suffix: str) -> None:
-    """Write a chart on its own, as HTML, SVG or PNG."""
+    """Write a chart to a file of its own.
+
+    Parameters
+    ----------
+    spec : dict
+        A Vega-Lite specification.
+    path : Path
+    suffix : {".html", ".svg", ".png"}
+        The format, whatever `path` is called. Any other suffix means HTML.
+    """
     spec = spec | {
         "width": 560,
         "background": "white",

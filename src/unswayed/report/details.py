@@ -24,12 +24,26 @@ _MOST_WITNESSES = 300
 
 
 def _least(findings: Findings) -> IntArray:
-    """Test rows that the fewest wrong labels overturn, first."""
+    """Return positions of the least robust test rows: fewest wrong labels first."""
     return np.asarray(np.argsort(findings.proven_budget, kind="stable")[:_ROWS])
 
 
 def witnesses_of(findings: Findings) -> dict[int, Witness]:
-    """Witnesses of the least robust test rows, as many as are worth the time."""
+    """Find witnesses of the least robust test rows.
+
+    A witness sorts every training label, so at most 20 to 300 rows are tried, fewer the more
+    training rows there are.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    dict of int to Witness
+        By position of the test row. Rows that cannot be overturned, or for which nothing is
+        proven, have none.
+    """
     rows = _least(findings)
     least = findings.proven_budget[rows]
     rows = rows[np.isfinite(least) & (least > 0)]
@@ -39,7 +53,19 @@ def witnesses_of(findings: Findings) -> dict[int, Witness]:
 
 
 def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
-    """Return the least robust test rows, and the labels that overturn them."""
+    """Return the least robust test rows, and the labels that overturn them.
+
+    Parameters
+    ----------
+    findings : Findings
+    witnesses : dict of int to Witness
+        As `witnesses_of` returns them.
+
+    Returns
+    -------
+    dict
+        "columns" that are shown, "total" number of test rows, and "rows", at most 500.
+    """
     at, names = _least(findings), findings.columns[:_CELLS]
     least = findings.proven_budget
     cells = findings.test.cells(at, names, _CELL_LENGTH)
@@ -62,7 +88,10 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
 
 
 def _listed(findings: Findings, witness: Witness | None) -> list[list[Any]] | None:
-    """Training rows and their new labels, the first few; None where none was looked for."""
+    """Return the first training rows of a witness and their new labels.
+
+    None if the row has no witness.
+    """
     if witness is None:
         return None
     return [
@@ -74,7 +103,19 @@ def _listed(findings: Findings, witness: Witness | None) -> list[list[Any]] | No
 
 
 def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
-    """Return the training labels that appear in the most minimal witnesses."""
+    """Return the training labels that appear in the most witnesses.
+
+    Parameters
+    ----------
+    findings : Findings
+    witnesses : dict of int to Witness
+        As `witnesses_of` returns them.
+
+    Returns
+    -------
+    dict
+        "columns" that are shown, number of "witnesses", and "rows", at most 20.
+    """
     names = findings.columns[:_CELLS]
     count: Counter[int] = Counter()
     becomes: dict[int, Any] = {}
@@ -102,7 +143,20 @@ def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any
 
 
 def all_coefficients(certs: CertificateSet, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Every coefficient: its range and whether its sign is proven, largest first."""
+    """Return every coefficient: its range, and whether its sign is proven to stay.
+
+    Parameters
+    ----------
+    certs : CertificateSet
+        Certificates of the coefficients.
+    names : sequence of str
+        Names of the coefficients, in the same order.
+
+    Returns
+    -------
+    list of dict
+        Largest absolute value first.
+    """
     least = certs.minimum_budget
     order = np.argsort(-np.abs(certs.score), kind="stable")
     return [
@@ -120,7 +174,17 @@ def all_coefficients(certs: CertificateSet, names: Sequence[str]) -> list[dict[s
 
 
 def coefficients(findings: Findings) -> dict[str, Any]:
-    """Return the largest coefficients, and how many there are."""
+    """Return the largest coefficients, and how many there are.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    dict
+        "total" number, number "kept" (sign proven to stay), and "rows", at most 40.
+    """
     made = findings.coefficients()
     found = [] if made is None else all_coefficients(*made)
     return {
@@ -131,7 +195,7 @@ def coefficients(findings: Findings) -> dict[str, Any]:
 
 
 def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
-    """Return a coefficient as the page takes it: ends that are not known are left out."""
+    """Return a coefficient for the page: infinite ends become None, the budget a text."""
     ends = {end: coefficient[end] for end in ("value", "low", "high")}
     known = {end: value if math.isfinite(value) else None for end, value in ends.items()}
     return coefficient | known | {"minimum_budget": labels(coefficient["minimum_budget"])}

@@ -14,21 +14,36 @@ MOST_GROUPS = 40
 
 
 class ShownRows(Protocol):
-    """Rows as people see them."""
+    """Rows whose numbers and cells can be shown."""
 
     @property
     def numbers(self) -> IntArray:
-        """What each row is called."""
+        """Number of each row, as the reader knows it."""
         ...
 
     def cells(self, at: IntArray, names: list[str], length: int) -> list[list[str]]:
-        """Return cells of some rows as texts, one list per row."""
+        """Return cells of some rows as texts.
+
+        Parameters
+        ----------
+        at : int array
+            Positions of the rows.
+        names : list of str
+            Columns, in the order to return them.
+        length : int
+            Longer texts are cut to so many characters.
+
+        Returns
+        -------
+        list of list of str
+            One list per row.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetRate:
-    """A budget that was asked about, and the rows that are robust at it."""
+    """A budget that was asked about, and which test rows are robust at it."""
 
     text: str  # as it was written
     labels: int
@@ -49,7 +64,7 @@ class Findings:
     bias, keeps : str
         Which labels may be wrong, and what a robust row keeps.
     model, rows_in_words, numbering : str
-        The model, which rows were certified, and how rows are numbered.
+        In words: the model, which rows were certified, and how rows are numbered.
     n_train : int
         Number of training rows.
     n_movable : int
@@ -89,6 +104,8 @@ class Findings:
         What makes the page again.
     files : sequence of (name, sha256)
     seed : int, optional
+    tradeoff : sequence of dict, optional
+        "alpha", "quality" and "rates" (one per budget) of every penalty that was tried.
     """
 
     task: str
@@ -136,5 +153,8 @@ class Findings:
 
     @property
     def proven_budget(self) -> FloatArray:
-        """Fewer labels than this are proven not to overturn a row; 0 where nothing is proven."""
+        """A number of labels for every test row: any fewer are proven not to overturn it.
+
+        Infinite where no number of labels does, 0 where nothing is proven.
+        """
         return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)

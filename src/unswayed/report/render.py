@@ -21,7 +21,18 @@ _CHARTED = 24  # coefficients drawn; more become a wall
 
 
 def render(facts: dict[str, Any]) -> str:
-    """Return the page of a summary."""
+    """Return the page of a summary.
+
+    Parameters
+    ----------
+    facts : dict
+        What `summarise` returned.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file and no network.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("unswayed.report"),
         autoescape=True,
@@ -66,7 +77,7 @@ def _inert(script: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that may stand between script tags."""
+    """Return JSON that may stand between script tags."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).translate(
         _ESCAPES
     )
@@ -84,7 +95,7 @@ def _policy(*scripts: str) -> str:
 
 
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
-    """What the page's script works with: no more than it needs."""
+    """Return the part of a summary that the page's script uses, and its charts."""
     columns = [each["column"] for each in facts["groups"]]
     keys = "train_rows test_rows top main small_group minimum_budget group_codes rows".split()
     charts = {

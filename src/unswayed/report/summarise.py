@@ -25,7 +25,17 @@ _CURVE_GROUPS = 8
 
 
 def headline(findings: Findings) -> dict[str, Any]:
-    """Return what was asked and the rates at every budget: the answer in short."""
+    """Return what was asked and the rates at every budget.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    dict
+        Plain values: the terminal prints them, and `summarise` includes them.
+    """
     return {
         "task": findings.task,
         "label": shorten(findings.label),
@@ -63,7 +73,7 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
 
 
 def _order(names: set[str]) -> list[str]:
-    """Numbers by size, texts by letter."""
+    """Return names in order: by size if all of them are numbers, else by letter."""
     try:
         return sorted(names, key=float)
     except ValueError:
@@ -95,7 +105,17 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
 
 
 def summarise(findings: Findings) -> dict[str, Any]:
-    """Return everything the page shows, as plain values."""
+    """Return everything the page shows.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    dict
+        Plain values: those of `headline`, and curves, rows, labels, coefficients and provenance.
+    """
     least, main = findings.proven_budget, findings.budgets[0].labels
     top, facts, witnesses = _top(findings, least), headline(findings), witnesses_of(findings)
     grouped = [_codes(values) for values in findings.groups.values()]
@@ -121,7 +141,7 @@ def summarise(findings: Findings) -> dict[str, Any]:
 
 
 def _kept(rates: GroupRates) -> list[dict[str, Any]]:
-    """Rows of each group that keep their prediction, by exact minimum budgets."""
+    """Return how many rows of each group keep their prediction."""
     counts = dict(zip(rates.groups, rates.count.tolist(), strict=True))
     return [
         {
@@ -135,7 +155,11 @@ def _kept(rates: GroupRates) -> list[dict[str, Any]]:
 
 
 def _top(findings: Findings, least: FloatArray) -> int:
-    """Where the slider ends: where nearly every row that can be overturned is."""
+    """Return the largest budget of the slider, at most the number of training rows.
+
+    Nearly every row that can be overturned is overturned there, and it is twice the largest budget
+    asked about, or more.
+    """
     asked = max(budget.labels for budget in findings.budgets)
     finite = least[np.isfinite(least)]
     reach = float(np.quantile(finite, 0.995)) if finite.size else 0.0
@@ -145,7 +169,10 @@ def _top(findings: Findings, least: FloatArray) -> int:
 def _curves(
     least: FloatArray, top: int, grouped: list[tuple[list[str], Any]]
 ) -> list[dict[str, Any]]:
-    """Rates over a grid of budgets: of all rows, then of the largest groups of each column."""
+    """Return rates over a grid of budgets: of all rows, and of the largest groups of each column.
+
+    There is one entry per column; without groups, one for all rows.
+    """
     grid = np.unique(np.linspace(0, top, _CURVE_POINTS).round())
 
     def rate(values: FloatArray) -> list[float]:
@@ -177,7 +204,17 @@ def _tradeoff(findings: Findings) -> dict[str, Any]:
 
 
 def provenance(findings: Findings) -> dict[str, Any]:
-    """Return what someone needs to make the same report again."""
+    """Return what someone needs to make the same report again.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    dict
+        Command, hashes of the files, seed, versions, and the date (SOURCE_DATE_EPOCH's if set).
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = (
         datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
