@@ -4,8 +4,8 @@ A prediction is overturned when the score can rise by *more* than a margin `up` 
 than `down`. Where touching already counts (a score that falls onto the threshold is no longer
 above it), the margin is the double just below, which makes "more than" mean "at least".
 
-A decision says all there is to say about its kind: margins in doubles with the error they carry,
-limits in rational numbers, the prediction, the words, and what certificate files write.
+A decision gives margins in doubles with the error they carry, limits in rational numbers, the
+prediction, a description in words, and what certificate files write.
 """
 
 import math
@@ -28,7 +28,7 @@ from unswayed.models.learner import Scores
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margins:
-    """How far scores may move, one entry per row; infinity where that way nothing changes.
+    """How far scores may move, one entry per row; infinity in a direction that changes nothing.
 
     The true margins are within `slack` of these; it is infinite where not even the prediction
     itself is known.
@@ -44,7 +44,7 @@ class Margins:
 
 @dataclass(frozen=True, slots=True)
 class ExactLimits:
-    """How far one score may move, exactly. None: that way nothing changes.
+    """How far one score may move, exactly; None in a direction that changes nothing.
 
     `touching`: reaching a limit overturns; otherwise only going beyond it does.
     """
@@ -54,7 +54,18 @@ class ExactLimits:
     touching: bool
 
     def goals(self, unit: Fraction) -> dict[int, int]:
-        """Least whole number of units that overturns, by direction (+1 up, -1 down)."""
+        """Return the least whole number of units that overturns, by direction (+1 up, -1 down).
+
+        Parameters
+        ----------
+        unit : Fraction
+            A positive amount of score.
+
+        Returns
+        -------
+        dict of int to int
+            Without directions that have no limit.
+        """
         limits = {+1: self.up, -1: self.down}
         return {
             sign: math.ceil(limit / unit) if self.touching else math.floor(limit / unit) + 1
@@ -82,26 +93,64 @@ class Decision(ABC):
 
     @abstractmethod
     def limits(self, score: Fraction) -> ExactLimits:
-        """Return how far a score may move, exactly."""
+        """Return how far a score may move, exactly.
+
+        Parameters
+        ----------
+        score : Fraction
+
+        Returns
+        -------
+        ExactLimits
+        """
 
     @abstractmethod
     def predict(self, score: FloatArray) -> NDArray[Any]:
-        """Return the prediction made of each score, in an array of its own."""
+        """Return the prediction made of each score.
+
+        Parameters
+        ----------
+        score : (n,) array
+
+        Returns
+        -------
+        (n,) array
+            Always a new one.
+        """
 
     @abstractmethod
     def predict_exactly(self, score: Fraction) -> Any:
-        """Return the prediction made of an exact score, which may lie between two doubles."""
+        """Return the prediction made of an exact score, which may lie between two doubles.
+
+        Parameters
+        ----------
+        score : Fraction
+
+        Returns
+        -------
+        scalar
+            Class, number or sign.
+        """
 
     @abstractmethod
     def __str__(self) -> str:
         """Say what stays the same, to be followed by "if ..."."""
 
     def claim(self, score: Fraction) -> int | None:
-        """Return the prediction as a certificate file states it; None if it states none."""
+        """Return the prediction as a certificate file states it.
+
+        Parameters
+        ----------
+        score : Fraction
+
+        Returns
+        -------
+        int, or None if it states none
+        """
         return None
 
     def document(self) -> dict[str, Any]:
-        """Return the question as a certificate file writes it."""
+        """Return the question as a certificate file writes it; by default raise `InputError`."""
         raise InputError(
             f"there is no way to write the decision {type(self).__name__} to a certificate file; "
             "files take thresholds, radii and signs"
@@ -143,7 +192,7 @@ class Threshold(Decision):
         object.__setattr__(self, "classes", np.asarray(self.classes))
 
     def margins(self, scores: Scores) -> Margins:
-        """Positive scores may not fall onto the threshold, others may not rise above it."""
+        """Return the distance to the threshold; from above, touching it counts."""
         score = scores.value
         error = wider(scores.error, subtraction_error(score, self.value))
         positive = score > self.value
@@ -192,7 +241,7 @@ class Radius(Decision):
             raise InputError(f"a radius must not be negative, got {self.value!r}")
 
     def margins(self, scores: Scores) -> Margins:
-        """Return the same margins for every score: they are exact."""
+        """Return the radius for every score, without any error."""
         every = np.full(len(scores.value), self.value)
         return Margins(every, every, np.zeros(len(every)))
 
@@ -221,7 +270,7 @@ class Sign(Decision):
     """Coefficients: the sign must stay; a zero must not move."""
 
     def margins(self, scores: Scores) -> Margins:
-        """Return the way to 0, which already counts."""
+        """Return the distance to 0, where touching counts; 0 itself may not move at all."""
         value = scores.value
         away = _touching(np.abs(value))
         return Margins(

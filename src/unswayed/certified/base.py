@@ -142,7 +142,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return fitted
 
     def _show(self, fitted: Fitted) -> None:
-        """Set the attributes that scikit-learn and people look at; no answer is made of them."""
+        """Set what scikit-learn and users read; certificates are made from `fitted_` alone."""
         self.__dict__.pop("feature_names_in_", None)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fitted.door, name):
@@ -152,7 +152,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     # --- questions ------------------------------------------------------------------------
 
     def _current(self) -> Fitted:
-        """Return what the last fit left, to be used throughout one call."""
+        """Return the result of the last fit; a call asks once, as another fit may replace it."""
         check_is_fitted(self)
         return self.fitted_
 
@@ -258,7 +258,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        budget : int or float, optional
+        budget : int, float or Budget, optional
             Instead of the bias's own.
 
         Returns
@@ -279,7 +279,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        budget : int or float, optional
+        budget : int, float or Budget, optional
             Instead of the bias's own.
         max_anchors : int
             Bound on the number of anchors, and so on memory; 0 means boxes only.
@@ -297,7 +297,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def minimum_budget(
         self, X: Any, *, resolve: str | None = None, decision: Decision | None = None
     ) -> FloatArray:
-        """Least number of wrong labels that overturns each row's prediction; inf if none does.
+        """Return the least number of wrong labels that overturns each row; inf if none does.
 
         Fewer are proven not to. Where rounding hides whether as many do, `minimum_budgets` says
         so; NaN where nothing is known.
@@ -312,7 +312,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        array
+        (n,) array
         """
         return self.minimum_budgets(X, resolve=resolve, decision=decision).low
 
@@ -320,7 +320,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def minimum_budgets(
         self, X: Any, *, resolve: str | None = None, decision: Decision | None = None
     ) -> MinimumBudgets:
-        """Minimum budgets from `low` to `high`, which differ only where rounding hides them.
+        """Return bounds `low` and `high` on minimum budgets; equal unless rounding hides which.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        budget : int or float, optional
+        budget : int, float or Budget, optional
             Instead of the bias's own.
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
@@ -362,7 +362,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _coefficients(
         fitted: Fitted, budget: Budget, resolve: str | None
     ) -> tuple[CertificateSet, tuple[str, ...]] | None:
-        """Certificates of the coefficients and their names; None if there are none."""
+        """Return certificates of the coefficients and their names; None if there are none."""
         learner = fitted.learner
         if not isinstance(learner, LinearLearner):
             return None

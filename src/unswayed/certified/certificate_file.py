@@ -69,7 +69,15 @@ def write_certificates(
 
 
 def write_data(question: "Question", path: Path) -> None:
-    """Write training and test rows as the final estimator sees them, and the training labels."""
+    """Write training and test rows as the model's specification sees them, and training labels.
+
+    Parameters
+    ----------
+    question : Question
+        Of coefficients there are no test rows to write.
+    path : Path
+        The file, in NumPy's ``.npz`` format.
+    """
     parts = {"train": question.engine.learner.specification.matrix, "test": _represented(question)}
     arrays: dict[str, Any] = {n: _dense(part) for n, part in parts.items() if part is not None}
     with atomic_write(path) as beside, beside.open("wb") as file:
@@ -77,7 +85,19 @@ def write_data(question: "Question", path: Path) -> None:
 
 
 def pack_rows(rows: IntArray) -> list[int] | str:
-    """Ascending row numbers: a short list as it is, a long one as steps, zlib and base64."""
+    """Return row numbers for a certificate file: as a list if there are few, else packed.
+
+    Packed are the differences of successive numbers, by zlib and base64.
+
+    Parameters
+    ----------
+    rows : (k,) array of int
+        Ascending.
+
+    Returns
+    -------
+    list of int, or str
+    """
     if len(rows) <= _LONGEST_LIST:
         return [int(row) for row in rows]
     return _packed(np.diff(rows, prepend=-1).astype("<u4"))

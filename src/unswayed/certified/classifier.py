@@ -108,7 +108,7 @@ Pipeline that ends in one
 
     @ordinary_arithmetic()
     def decision_function(self, X: Any) -> FloatArray:
-        """Score minus threshold: positive for the second class.
+        """Return score minus threshold of each row: positive for the second class.
 
         Parameters
         ----------
@@ -116,14 +116,14 @@ Pipeline that ends in one
 
         Returns
         -------
-        array
+        (n,) array
         """
         fitted = self._current()
         return fitted.raw(fitted.features(X)) - self._decision(fitted).value
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row, exactly the wrapped estimator's.
+        """Return the class of each row, exactly the wrapped estimator's.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ Pipeline that ends in one
 
         Returns
         -------
-        array
+        (n,) array
         """
         fitted = self._current()
         return self._decision(fitted).predict(fitted.raw(fitted.features(X)))

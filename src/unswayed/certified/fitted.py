@@ -32,18 +32,26 @@ _PRECISION = 1e-9
 _NAMED = 20  # rows that a warning names
 
 CHECKED = 1000
-"""Rows on which that is checked: a thousand show it; all would hold a kernel of every pair."""
+"""Most rows on which that is checked: a kernel of all pairs of rows may not fit into memory."""
 
 
 def validated(door: Any, X: Any, *, reset: bool) -> Any:
-    """Return rows ready for the wrapped estimator: behind a pipeline, its own business.
+    """Return rows ready for the wrapped estimator.
+
+    For a bare estimator they are checked and made doubles. A pipeline's steps check values
+    themselves, and may take texts, so that for one little but the columns is checked here.
 
     Parameters
     ----------
     door : meta-estimator
-        One that nobody else has: it remembers the columns of the training rows (`reset`).
-    X : rows
+        A copy that is used for nothing else: it remembers the columns of the training rows.
+    X : frame, array or sparse matrix
     reset : bool
+        Whether X holds the training rows; otherwise its columns must be those of the training rows.
+
+    Returns
+    -------
+    array, CSR matrix or, for a pipeline, also a frame
     """
     refuse_masked(X, "X")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
@@ -62,7 +70,16 @@ def validated(door: Any, X: Any, *, reset: bool) -> Any:
 
 
 def count_rows(rows: Any) -> int:
-    """Return how many rows there are."""
+    """Return the number of rows.
+
+    Parameters
+    ----------
+    rows : frame, array, sparse matrix or list
+
+    Returns
+    -------
+    int
+    """
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
@@ -77,7 +94,7 @@ class Fitted:
     schema : Schema or None
         Kinds of the columns, where they came in a frame.
     like : frame or None
-        No rows of the training frame's library.
+        An empty frame of the training frame's library.
     estimator : the fitted estimator
     learner : Learner
         The same as certifiers see it.
@@ -120,7 +137,7 @@ class Fitted:
 
     @property
     def linear_learner(self) -> LinearLearner:
-        """The learner, if it has coefficients."""
+        """The learner; raises if it has no coefficients."""
         if not isinstance(self.learner, LinearLearner):
             raise InputError(
                 f"{type(self.final).__name__} has no coefficients; certify its predictions with "
@@ -129,25 +146,54 @@ class Fitted:
         return self.learner
 
     def parameters(self, count: int) -> Scores:
-        """Return the first `count` parameters, in the user's units."""
+        """Return the first `count` parameters as trained, in the user's units.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        Scores
+            Values, with bounds on their errors.
+        """
         return UnitRows(self.linear_learner, count).scores(self.solution)
 
     def features(self, X: Any) -> Any:
-        """Return rows of the user's as the final estimator sees them."""
+        """Return rows as the final estimator sees them, behind all steps of a pipeline.
+
+        Parameters
+        ----------
+        X : frame, array or sparse matrix
+            Of the same columns as the training rows.
+
+        Returns
+        -------
+        array, sparse matrix or frame
+        """
         if self.schema is not None:
             self.schema.check(X)
         rows = transform_rows(self.estimator, validated(self.door, X, reset=False))
         return as_matrix(rows) if family_of(self.final).keeps_rows(self.final) else rows
 
     def raw(self, features: Any) -> FloatArray:
-        """Return what the wrapped estimator itself says of such rows: scores before a threshold."""
+        """Return scores, before any threshold, as the wrapped estimator itself computes them.
+
+        Parameters
+        ----------
+        features : rows, as `features` returns them
+
+        Returns
+        -------
+        (n,) array
+        """
         score = getattr(self.final, family_of(self.final).score)
         return np.asarray(score(features), dtype=np.float64).ravel()
 
     def check_predictions(self, features: Any, decision: Decision, certified: NDArray[Any]) -> None:
-        """Warn, with the rows, if the wrapped estimator predicts others than are certified.
+        """Warn, naming rows, if the wrapped estimator predicts other classes than are certified.
 
-        Only where its scores are known to differ; numbers always do, classes should not.
+        Only after `check_precision` has warned, and only for classes: numbers always differ then.
 
         Parameters
         ----------
@@ -172,7 +218,14 @@ class Fitted:
         )
 
     def check_precision(self, features: Any, score: FloatArray) -> None:
-        """Warn, once per fit, if the wrapped estimator and the certificates do not agree."""
+        """Warn, once per fit, if the estimator's own scores differ, or nothing can be proven.
+
+        Parameters
+        ----------
+        features : rows, as `features` returns them
+        score : (n,) array
+            Their scores as certificates compute them.
+        """
         if self._told:
             return
         score = score[:CHECKED]

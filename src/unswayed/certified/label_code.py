@@ -11,14 +11,23 @@ from unswayed._typing import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelCode:
-    """Numbers for labels; with `classes`, back again unless they were `shifted`."""
+    """How labels are coded as numbers, and how to turn such numbers into labels again."""
 
     classes: NDArray[Any] | None = None  # (negative, positive), as the user writes them
     positive: float = 1.0  # the number that stands for the positive class
     shifted: bool = False  # labels are numbers, however many of them happen to land on a class
 
     def decode(self, targets: FloatArray) -> NDArray[Any]:
-        """Labels as the user writes them; numbers where they are not classes."""
+        """Return labels as the user writes them; numbers that stand for no class stay as they are.
+
+        Parameters
+        ----------
+        targets : (k,) array
+
+        Returns
+        -------
+        (k,) array
+        """
         if self.classes is None or self.shifted:
             return targets
         return np.asarray(self.classes[(targets == self.positive).astype(np.intp)])

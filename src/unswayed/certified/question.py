@@ -29,7 +29,7 @@ from unswayed.models.learner import Scores
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Everything it takes to answer again: the model may be fitted anew in the meantime."""
+    """Rows put to a fitted model, with all that it takes to answer even after another fit."""
 
     engine: ExactEngine
     targets: FloatArray  # training labels as numbers
@@ -48,7 +48,7 @@ class Question:
 
     @cached_property
     def margins(self) -> Margins:
-        """How far the scores may move."""
+        """How far the score of each distinct row may move."""
         return self.decision.margins(self.scores)
 
     # --- rational arithmetic --------------------------------------------------------------
@@ -58,7 +58,7 @@ class Question:
         return RationalEngine(self.engine.learner.specification, self.engine.bias, self.targets)
 
     def _exactly(self, rows: IntArray) -> Iterator[tuple[int, ExactRow]]:
-        """Some of the distinct rows in rational arithmetic, each computed once."""
+        """Return some of the distinct rows in rational arithmetic, each computed once."""
         missing = np.array([row for row in rows.tolist() if row not in self._settled], dtype=int)
         if len(missing):
             if isinstance(self.weights, FeatureRows):
@@ -71,11 +71,32 @@ class Question:
     # --- answers --------------------------------------------------------------------------
 
     def exact(self, budget: Budget) -> Answer:
-        """Answer by selection alone."""
+        """Return the answer by selection alone.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        Answer
+            One entry per distinct row.
+        """
         return Answer.of(self.engine.reach(self.weights, budget), self.margins)
 
     def judged(self, certifier: Certifier, budget: Budget) -> Answer:
-        """Answer by the bounds of a certifier."""
+        """Return the answer that follows from the bounds of a certifier.
+
+        Parameters
+        ----------
+        certifier : Certifier
+        budget : Budget
+
+        Returns
+        -------
+        Answer
+            One entry per distinct row.
+        """
         assert isinstance(self.weights, FeatureRows)  # noqa: S101  (coefficients have no other)
         return Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
 
@@ -93,7 +114,22 @@ class Question:
         budget: Budget,
         names: tuple[str, ...] | None = None,
     ) -> CertificateSet:
-        """Put an answer into the user's terms."""
+        """Return an answer as certificates, after settling it in rational arithmetic if `resolve`.
+
+        Parameters
+        ----------
+        answer : Answer
+            One entry per distinct row; what is settled is overwritten.
+        budget : Budget
+            The one that the answer is about.
+        names : tuple of str, optional
+            Of the coefficients, where these were asked about.
+
+        Returns
+        -------
+        CertificateSet
+            One entry per row.
+        """
         if self.resolve:
             answer = self._sharpened(answer, budget)
         score, error, bounds = self.scores.value.copy(), self.scores.error, answer.bounds
@@ -123,7 +159,7 @@ class Question:
         )
 
     def _settle(self, answer: Answer, budget: Budget, columns: dict[str, FloatArray]) -> None:
-        """Overwrite what is undecided, or unknown, by what rational arithmetic says."""
+        """Overwrite rows that are undecided, or of infinite error, by rational arithmetic."""
         unknown = (answer.verdict == Verdict.UNDECIDED) | ~np.isfinite(columns["error"])
         for at, row in self._exactly(np.flatnonzero(unknown)):
             up, down = row.reach(budget)
@@ -142,7 +178,12 @@ class Question:
 
     @ordinary_arithmetic()
     def minimum_budgets(self) -> MinimumBudgets:
-        """Least number of wrong labels that overturns each row."""
+        """Return the least number of wrong labels that overturns each row.
+
+        Returns
+        -------
+        MinimumBudgets
+        """
         found = self.engine.minimum_budget(self.weights, self.margins)
         if self.resolve:
             for at, row in self._exactly(np.flatnonzero(~found.proven)):
@@ -150,7 +191,16 @@ class Question:
         return found[self.group]
 
     def claim(self, row: int) -> int | None:
-        """Return the prediction of a row as a certificate file states it."""
+        """Return the prediction of a row as a certificate file states it.
+
+        Parameters
+        ----------
+        row : int
+
+        Returns
+        -------
+        int, or None if it states none
+        """
         at = int(self.group[row])
         # A double may round an exact score onto the threshold.
         exact = self._settled.get(at)
@@ -160,9 +210,25 @@ class Question:
 
     @ordinary_arithmetic()
     def changes(self, row: int, budget: Budget) -> tuple[IntArray, FloatArray, float]:
-        """Smallest set of label changes that overturns a row: rows, offsets, the score then.
+        """Return the smallest set of label changes that overturns a row.
 
-        Unless things are resolved, it has as many labels as are proven to be enough.
+        Where rounding hides whether fewer labels would do, it has as many as are proven to be
+        enough; with `resolve` it is always the smallest.
+
+        Parameters
+        ----------
+        row : int
+        budget : Budget
+            It must be enough to overturn the row.
+
+        Returns
+        -------
+        rows : (k,) array of int
+            Training rows, ascending.
+        added : (k,) array
+            What is added to their labels.
+        score : float
+            Of the model trained on the changed labels.
         """
         at = int(self.group[row])
         found = None
@@ -178,12 +244,32 @@ class Question:
         return rows, added, float(self.scores.value[at] + shift)
 
     def witness(self, row: int, amount: float) -> Witness:
-        """Smallest set of label changes, `amount` at most, that overturns a row."""
+        """Return the smallest set of label changes, `amount` at most, that overturns a row.
+
+        Parameters
+        ----------
+        row : int
+        amount : float
+            In the unit of the bias's budget; it must be enough to overturn the row.
+
+        Returns
+        -------
+        Witness
+        """
         rows, added, score = self.changes(row, self.engine.bias.budget.sized(amount))
         return Witness(rows, self.code.decode(self.targets[rows] + added), score)
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
-        """Write certificates to a file that anyone can check, and what they are about beside it."""
+        """Write a certificate file, and beside it, if wanted, the data that it is about.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+            Answers to this question.
+        path : Path
+        data : Path or None
+            Where to write the data; None for nowhere.
+        """
         if data is not None:
             write_data(self, data)
         write_certificates([certificates], path)
@@ -191,12 +277,32 @@ class Question:
     def report(
         self, certificates: CertificateSet, path: Path, table: Any, groups: Sequence[str]
     ) -> None:
-        """Write a page about certificates."""
+        """Write a page about certificates.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+            Answers to this question.
+        path : Path
+        table : frame or None
+            The certified rows as people know them.
+        groups : sequence of str
+            Columns of the table.
+        """
         # The charts' libraries take a second: only those who want a page pay for them.
         from unswayed.certified.report import write_report  # noqa: PLC0415
 
         write_report(self, certificates, path, table, groups)
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Build a frame of the library the rows came in."""
+        """Return columns as a frame of the library the rows came in.
+
+        Parameters
+        ----------
+        columns : dict of str to array-like
+
+        Returns
+        -------
+        frame
+        """
         return frame_like(self.origin, columns)

@@ -96,7 +96,7 @@ in one
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> FloatArray:
-        """Prediction of each row, exactly the wrapped estimator's.
+        """Return the prediction of each row, exactly the wrapped estimator's.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ in one
 
         Returns
         -------
-        array
+        (n,) array
         """
         fitted = self._current()
         return fitted.raw(fitted.features(X))

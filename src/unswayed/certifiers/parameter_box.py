@@ -47,7 +47,22 @@ class ParameterBox:
     def build(
         cls, engine: ExactEngine, budget: Budget, values: Scores, names: tuple[str, ...]
     ) -> "ParameterBox":
-        """Run the exact engine on unit vectors."""
+        """Return the box of all parameters a budget can lead to, by the exact reach of each.
+
+        Parameters
+        ----------
+        engine : ExactEngine
+            Of a learner that has coefficients.
+        budget : Budget
+        values : Scores
+            Parameters as trained.
+        names : tuple of str
+            Of the parameters.
+
+        Returns
+        -------
+        ParameterBox
+        """
         learner: LinearLearner = engine.learner  # type: ignore[assignment]
         found = engine.reach(UnitRows(learner, learner.n_parameters), budget)
         scale = learner.parameter_scale
@@ -63,7 +78,19 @@ class ParameterBox:
 
     @ordinary_arithmetic()
     def bounds(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
-        """Outer bounds of the reach of each direction; nothing is known from inside."""
+        """Return outer bounds of the reach of each direction; a box gives no inner ones.
+
+        Parameters
+        ----------
+        directions : (rows, q) array
+            In the learner's parameter space.
+        sizes : (rows,) array
+            Of the directions, as the learner's `direction_sizes` gives them.
+
+        Returns
+        -------
+        Bounds
+        """
         up, down = self.box.reach(directions, sizes)
         error = gamma(2 * len(self) + 16) * np.maximum(up, down)
         return Bounds.outside(up, down, error)
@@ -80,7 +107,7 @@ class ParameterBox:
 
 
 def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:
-    """Reaches divided by powers of two, rounded up: exact unless that underflows."""
+    """Return reaches divided by powers of two, rounded up: exact unless that underflows."""
     return np.where(reach == 0, 0.0, np.nextafter(reach / scale, np.inf))
 
 
@@ -99,7 +126,17 @@ class ByBox:
         self.fingerprint = box.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return outer bounds of all rows."""
+        """Return outer bounds of all rows, whatever the margins.
+
+        Parameters
+        ----------
+        rows, budget, margins
+            As for `Certifier.bounds`.
+
+        Returns
+        -------
+        Bounds
+        """
         check_budget(self._box, budget)
         directions = rows.directions(slice(None))
         return self._box.bounds(directions, self._learner.direction_sizes(directions))

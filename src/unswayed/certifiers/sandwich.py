@@ -105,12 +105,24 @@ class Sandwich:
 
     @property
     def n_anchors(self) -> int:
-        """How many anchors there are now."""
+        """Number of anchors."""
         return len(self._bounds.anchors)
 
     @ordinary_arithmetic()
     def add(self, directions: FloatArray) -> Bounds:
-        """Evaluate directions exactly, make them anchors, and return what was found."""
+        """Make anchors of directions: evaluate them exactly and keep what was found.
+
+        Those of infinite reach are left out; beyond `max_anchors` the oldest ones are dropped.
+
+        Parameters
+        ----------
+        directions : (k, q) array
+
+        Returns
+        -------
+        Bounds
+            Exact ones of these directions.
+        """
         found, moved_up, moved_down = self._engine.extremes(
             DirectionRows(self._learner, directions), self.budget
         )
@@ -171,7 +183,19 @@ class Sandwich:
 
     @ordinary_arithmetic()
     def bounds(self, directions: FloatArray, margins: Margins | None = None) -> Bounds:
-        """Bounds of every direction; given margins, sharpened only where they are needed."""
+        """Return bounds of every direction from anchors and boxes.
+
+        Parameters
+        ----------
+        directions : (k, q) array
+        margins : Margins, optional
+            Use anchors from outside only for directions that planes and boxes leave undecided; by
+            default for all.
+
+        Returns
+        -------
+        Bounds
+        """
         current, sizes = self._bounds, self._learner.direction_sizes(directions)
         base = current.base(directions, sizes)
         rows: IntArray | slice = slice(None)
@@ -181,12 +205,30 @@ class Sandwich:
         return current.sharpened(base, directions, sizes, rows)
 
     def sizes(self, directions: FloatArray) -> FloatArray:
-        """Return sizes of directions: what errors are relative to."""
+        """Return sizes of directions, which errors are relative to.
+
+        Parameters
+        ----------
+        directions : (k, q) array
+
+        Returns
+        -------
+        (k,) array
+        """
         return self._learner.direction_sizes(directions)
 
     @ordinary_arithmetic()
     def boxed(self, directions: FloatArray) -> Bounds:
-        """Return bounds of every direction by the boxes alone, whatever anchors there are."""
+        """Return bounds of every direction from the boxes alone, whatever anchors there are.
+
+        Parameters
+        ----------
+        directions : (k, q) array
+
+        Returns
+        -------
+        Bounds
+        """
         alone = self._bounds.with_anchors(Anchors.none(self._learner.n_parameters))
         return alone.base(directions, self.sizes(directions))
 
@@ -231,6 +273,16 @@ class BySandwich:
         self.fingerprint = sandwich.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return bounds of all rows, decided or not."""
+        """Return bounds of all rows, as sharp as they get, whatever the margins.
+
+        Parameters
+        ----------
+        rows, budget, margins
+            As for `Certifier.bounds`.
+
+        Returns
+        -------
+        Bounds
+        """
         check_budget(self._sandwich, budget)
         return self._sandwich.bounds(rows.directions(slice(None)))
