@@ -2,16 +2,16 @@
 
 It re-proves every claim of a file from the data alone, in integers of any size, and shares no
 code with the engine that made the file: it imports nothing else of this package (a contract in
-pyproject.toml holds it to that), only Python's standard library, and pyarrow to read Parquet
-files. Read it in this order:
+pyproject.toml enforces that), only Python's standard library, and pyarrow to read Parquet files.
+Read it in this order:
 
-`limits`     how much memory is spent on what, asked before it is spent
-`document`   what a certificate file may hold, and nothing more
-`data`       training and test rows from files, held against the hashes in the certificate:
+`limits`     how much memory may be used for what; checked before it is used
+`document`   reads a certificate file and checks it against the schema
+`data`       reads training and test rows and compares them with the hashes in the certificate:
              from `arrays`, or from `tables` (and `parquet`) by way of `cells`, into a `matrix`
 `influence`  how much each label counts in a score: the mathematics, in integers
-`question`   what was asked, in full, with `columns` for features and `words` for numbers
-`claims`     what is true of a row, and whether the file says so
+`question`   puts in words what was asked, with `columns` for features and `words` for numbers
+`claims`     works out what is true of a row, and whether the file says so
 """
 
 from unswayed.verify.claims import Report, verify

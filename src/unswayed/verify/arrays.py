@@ -1,7 +1,7 @@
 """Arrays of .npz files, which are zip files of .npy files: a header, then the numbers.
 
-Headers are read first and held against the shapes that the certificate is about, so that nothing
-larger is ever unpacked. NumPy's headers have one form; no other is read.
+Headers are read first and compared with the shapes that the certificate is about, so that nothing
+larger is ever unpacked. Only the form of header that NumPy writes is read.
 """
 
 import math
@@ -28,18 +28,20 @@ def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Mat
     Parameters
     ----------
     path : Path
-    shapes : dict
-        Of each array, by name; one of another shape is not even begun.
+    shapes : dict of str to tuple of int
+        Shape of each array, by name; an array of another shape is not unpacked.
 
     Returns
     -------
-    dict
+    dict of str to Matrix
         The arrays by name, a vector as a matrix of one column.
 
     Raises
     ------
     CertificateError
-        If there are no such arrays.
+        If the file is not such an .npz file, or an array is missing or has another shape.
+    OSError
+        If there is no such file, or it may not be read.
     """
     try:
         _check_directory(path)
@@ -56,7 +58,7 @@ def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Mat
 
 
 def _check_directory(path: Path) -> None:
-    """Raise unless the list of members, which zipfile reads whole, is short and stands last."""
+    """Raise unless the list of members, which zipfile reads whole, is short and comes last."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 42))
@@ -68,6 +70,7 @@ def _check_directory(path: Path) -> None:
 
 
 def _array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> Matrix:
+    """Read one array, block by block; raise unless it has this shape."""
     member = archive.getinfo(f"{name}.npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError("it is packed in another way than NumPy's")

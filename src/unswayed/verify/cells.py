@@ -1,4 +1,4 @@
-"""Cells of a table into numbers: features and labels, as `certify` made them."""
+"""Turn the cells of a table into features and labels, as `certify` does."""
 
 import math
 from array import array
@@ -14,7 +14,17 @@ _WORDS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FA
 
 
 class Rows:
-    """Some rows of a file, asked about one after the other."""
+    """Numbers of the rows that a recipe uses, compared with a file row by row.
+
+    Parameters
+    ----------
+    value : list of int, or str
+        Row numbers as they stand in the certificate.
+    n_rows : int
+        How many there may be.
+    where : str
+        What they are, for error messages.
+    """
 
     def __init__(self, value: Any, n_rows: int, where: str) -> None:
         self._numbers = row_numbers(value, n_rows, 2**32, where)
@@ -22,13 +32,33 @@ class Rows:
         self._at = 0
 
     def wants(self, row: int) -> bool:
-        """Whether a row is among them; rows must be asked about in order."""
+        """Return whether a row is used.
+
+        Parameters
+        ----------
+        row : int
+            Number of a row; rows must be asked about in ascending order.
+
+        Returns
+        -------
+        bool
+        """
         wanted = self._at < len(self._numbers) and self._numbers[self._at] == row
         self._at += wanted
         return wanted
 
     def check_all_found(self, n_rows: int) -> None:
-        """Raise if some are not in the file."""
+        """Raise if some of the rows are not in the file; to be called after its last row.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows the file has.
+
+        Raises
+        ------
+        CertificateError
+        """
         if self._at < len(self._numbers):
             raise CertificateError(
                 f"it belongs to other data: {self._where} names row {self._numbers[-1]:,}, but the "
@@ -37,7 +67,22 @@ class Rows:
 
 
 class Features:
-    """The features of a recipe, made row by row."""
+    """Makes the features of a recipe, row by row.
+
+    Parameters
+    ----------
+    features : list of dict
+        Features as the recipe describes them.
+    names : list of str
+        Columns, in the order of the cells.
+
+    Attributes
+    ----------
+    width : int
+        Number of features.
+    filled : dict of str to int
+        For each column, how often a missing cell was filled in where `row` was told to count.
+    """
 
     _MOST_KNOWN = 10_000  # features of cells that are remembered, per column
     _LONGEST_KNOWN = 100  # characters of such a cell
@@ -58,7 +103,19 @@ class Features:
         }
 
     def row(self, cells: Row, *, count: bool = False) -> "array[float]":
-        """Make the features of a row; `count` the cells that are missing and filled."""
+        """Return the features of one row.
+
+        Parameters
+        ----------
+        cells : tuple
+            Cells in the order of the columns.
+        count : bool
+            Whether to count cells that are missing and filled in.
+
+        Returns
+        -------
+        array of float
+        """
         numbers = array("d", bytes(8 * self.width))
         for key, uses in self._uses.items():
             cell, known = cells[key[0]], self._known[key]
@@ -77,6 +134,7 @@ class Features:
 
 
 def _feature(value: Any, feature: Any) -> float:
+    """Return one feature of a cell's value."""
     if "equals" in feature:
         return float(value == feature["equals"])
     value = feature.get("missing") if value is None else value
@@ -87,7 +145,23 @@ def _feature(value: Any, feature: Any) -> float:
 
 
 def label_reader(classes: Any) -> Callable[[Any], float]:
-    """Return what turns a cell of the label column into a number."""
+    """Return a function that turns a cell of the label column into a number.
+
+    Parameters
+    ----------
+    classes : dict or None
+        The two classes and their numbers; None if labels are numbers.
+
+    Returns
+    -------
+    callable
+        From a cell to a float; raises CertificateError if it is missing or of neither class.
+
+    Raises
+    ------
+    CertificateError
+        If the classes, or their numbers, are not in sorted order.
+    """
     code: dict[Any, float] | None = None
     kind: type = float
     if classes is not None:
@@ -107,7 +181,24 @@ def label_reader(classes: Any) -> Callable[[Any], float]:
 
 
 def value_of(cell: Any, kind: type) -> Any:
-    """Return a cell as Arrow reads it in a column of such values; None if it is missing."""
+    """Return a cell's value, as Arrow reads it in a column of such values.
+
+    Parameters
+    ----------
+    cell : str, number, bool or None
+    kind : type
+        Type of the values: str, float, int or bool.
+
+    Returns
+    -------
+    str, number, bool or None
+        None if the value is missing.
+
+    Raises
+    ------
+    CertificateError
+        If it should be a number and is not.
+    """
     if kind is str or cell is None:
         return cell
     try:
@@ -118,6 +209,7 @@ def value_of(cell: Any, kind: type) -> Any:
 
 
 def _number(text: str) -> float:
+    """Return the number that a text stands for, also of truth values and hexadecimals."""
     text = _WORDS.get(text, text).lower()
     if text.startswith("0x"):  # 64 bits, the first of them the sign
         return (int(text, 16) + 2**63) % 2**64 - 2**63

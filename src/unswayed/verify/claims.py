@@ -1,4 +1,4 @@
-"""What is true of a row, and whether the certificate says so."""
+"""Work out what is true of each row, and compare the claims of a certificate with it."""
 
 import math
 from array import array
@@ -29,18 +29,22 @@ File = str | Path | None
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of the claims. An undecided one has no verdict; what else it says is true.
+    """Result of checking the claims of a certificate.
+
+    An undecided claim gives no verdict; what else it says has been checked as well.
 
     Attributes
     ----------
     question : str
         What was asked, in full: several lines.
     proven : int
-        Claims of a verdict that hold, `robust` and `not_robust` together.
+        Claims with a verdict that hold, `robust` and `not_robust` together.
+    robust, not_robust : int
+        Claims with that verdict that hold.
     undecided : int
-        Claims without a verdict.
-    rejected : dict
-        For each claim that is false or not proven, by its row, why.
+        Claims without a verdict that hold.
+    rejected : dict of int to str
+        For each claim that is false or not proven, by its row, the reason.
     """
 
     question: str
@@ -59,20 +63,21 @@ def verify(
 
     Parameters
     ----------
-    certificate : path
-    train, test : paths, optional
+    certificate : str or Path
+    train, test : str or Path, optional
         CSV or Parquet files; `train` alone where some of its rows were held out.
-    data : path, optional
+    data : str or Path, optional
         Instead of them, the .npz file that was saved with the certificate.
     label : str, optional
         The label column, where the certificate does not name it.
     track : callable
-        Takes steps, what they do and how many they are; yields them and can tell how far it is.
+        Takes an iterable of steps, what they do and how many they are, and yields the steps; for
+        progress bars.
 
     Returns
     -------
     Report
-        The question, and what came of the claims.
+        The question, and how many claims hold.
 
     Raises
     ------
@@ -111,6 +116,7 @@ def verify(
 
 
 def _read_bias(document: dict[str, Any], n_rows: int) -> Bias:
+    """Return the bias and the weights of a certificate, unpacked; raise unless they make sense."""
     given, model = document["bias"], document["model"]
     bias = Bias(
         lower=vector(given["lower"], n_rows, "bias.lower"),
@@ -136,20 +142,21 @@ class _Row:
     score: int
 
     def decision(self, score: int) -> int:
-        """Class, or sign of a coefficient."""
+        """Return the class, or the sign of a coefficient, at a score."""
         above = score - (self.mark if self.task == "classification" else 0)
         return int(above > 0) - int(above < 0 and self.task == "coefficients")
 
     def overturned(self, moved: int) -> bool:
-        """Whether another score counts as another answer."""
+        """Return whether the answer at another score is a different one."""
         if self.task == "regression":
             return abs(moved - self.score) > self.mark
         return self.decision(moved) != self.decision(self.score)
 
     def reach(self, steps: Counter[int], sign: int, budget: int) -> tuple[int, float]:
-        """Move labels, strongest first: the score at the budget, and how many overturn it.
+        """Return the furthest score within the budget, and how many labels overturn the answer.
 
-        `steps` counts the labels that can move the score by so much.
+        The labels that move the score most are moved first. `steps` counts, for each distance, the
+        labels that can move the score by it; `sign` is the direction.
         """
         used, moved, reached, least = 0, self.score, self.score, math.inf
         for step in sorted(steps, reverse=True):
@@ -166,7 +173,7 @@ Truth = tuple[_Row, int, int, float]  # lowest and highest score, and how many l
 
 
 class _Judge:
-    """The question of a certificate, in integers."""
+    """Compares claims with the truth, worked out in integers."""
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         rule, model = document["question"], document["model"]
@@ -195,6 +202,7 @@ class _Judge:
             self.alike[key] += 1
 
     def _read_intervals(self, bias: Bias) -> None:
+        """Number the distinct intervals that labels may move in."""
         known: dict[tuple[float, float], int] = {}
         for pair in zip(bias.lower, bias.upper, strict=True):
             if pair not in known:
@@ -205,11 +213,11 @@ class _Judge:
             self.interval.append(known[pair])
 
     def subject(self, row: int) -> Any:
-        """What a claim is about: features, or the number of a coefficient."""
+        """Return what a claim is about: features, or the number of a coefficient."""
         return row if self.tests is None else self.tests[row].tobytes()
 
     def truth(self, at: int) -> Truth:
-        """Work out what is true of a test row or a coefficient."""
+        """Return what is true of a test row or a coefficient."""
         if self.tests is None:
             z, below = self.model.coefficient(at)
         else:
@@ -227,7 +235,7 @@ class _Judge:
         return row, ends[0][0], ends[1][0], min(ends[0][1], ends[1][1])
 
     def objections(self, claim: dict[str, Any], truth: Truth) -> Iterator[str]:
-        """Say what is false in a claim, or not proven."""
+        """Yield what is false in a claim, or not proven."""
         row, low, high, fewest = truth
         overturn = f"{fewest} labels overturn it" if fewest < math.inf else "nothing overturns it"
         if "decision" in claim and claim["decision"] != row.decision(row.score):
@@ -248,7 +256,7 @@ class _Judge:
             yield from self._doubts(claim, row)
 
     def _doubts(self, claim: dict[str, Any], row: _Row) -> Iterator[str]:
-        """Say why a witness proves nothing."""
+        """Yield the reasons why a witness proves nothing."""
         size, said = len(self.interval), claim.get("minimum_budget")
         moves = []
         for way, end in (("up", 1), ("down", 0)):

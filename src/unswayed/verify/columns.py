@@ -1,4 +1,4 @@
-"""What the features of a certificate are, in words."""
+"""Describe the features of a certificate in words."""
 
 from array import array
 from collections.abc import Iterator
@@ -18,7 +18,21 @@ _SCALES = 1e6  # columns whose spreads differ by more than this factor are named
 def features_in_words(
     document: dict[str, Any], data: Data, weights: "array[float]"
 ) -> Iterator[str]:
-    """Say what features are, how they are made, and how much they differ from row to row."""
+    """Yield lines that say how features are made and how much they differ from row to row.
+
+    Parameters
+    ----------
+    document : dict
+        A certificate file, well-formed.
+    data : Data
+    weights : array of float
+        Sample weights; rows of weight 0 do not count.
+
+    Yields
+    ------
+    str
+        One line each; details are indented.
+    """
     if document["model"]["kind"] == "smoother":
         yield "features: none; how much each label counts was given, and nobody checked why"
         if data.tests is not None:
@@ -39,7 +53,7 @@ def features_in_words(
 
 
 def _made(document: dict[str, Any], data: Data) -> Iterator[str]:
-    """Say how features are made."""
+    """Yield lines on how features are made."""
     width = document["data"]["features"]
     if "recipe" not in document:
         if data.columns:
@@ -60,6 +74,7 @@ def _made(document: dict[str, Any], data: Data) -> Iterator[str]:
 
 
 def _column(name: str, group: list[dict[str, Any]], data: Data) -> Iterator[str]:
+    """Yield lines on how the features of one column are made."""
     values = [each["equals"] for each in group if "equals" in each]
     if values:
         texts = ("no value" if value is None else quoted(value) for value in values)
@@ -74,6 +89,7 @@ def _column(name: str, group: list[dict[str, Any]], data: Data) -> Iterator[str]
 
 
 def _feature_name(document: dict[str, Any], data: Data, at: int) -> str:
+    """Return the name of a feature by its number."""
     if "recipe" in document:
         feature = document["recipe"]["features"][at]
         value = f" is {quoted(feature['equals'])}" if "equals" in feature else ""
@@ -84,7 +100,7 @@ def _feature_name(document: dict[str, Any], data: Data, at: int) -> str:
 def _columns(
     document: dict[str, Any], train: Matrix, data: Data, weights: "array[float]"
 ) -> Iterator[str]:
-    """Say how much features differ from row to row, and which tell nothing or all."""
+    """Yield lines on how much features vary, and which are constant or determine the label."""
     spreads, tests, copies = array("d"), array("d"), array("Q")
     for at in range(train.width):
         column = train.column(at)
@@ -118,6 +134,7 @@ def _columns(
 
 
 def _spread(which: str, spreads: "array[float]") -> Iterator[str]:
+    """Yield lines that sum up the ranges of features over training or test rows."""
     rounded = array("d", (float(f"{spread:.4g}") for spread in spreads))
     head, *rest = summary(rounded, "feature", _SCALES)
     yield f"  largest minus smallest value over the {which} rows: {head}"
@@ -125,10 +142,10 @@ def _spread(which: str, spreads: "array[float]") -> Iterator[str]:
 
 
 def _says_the_label(column: "array[float]", labels: "array[float]") -> bool:
-    """Whether a feature tells the label of every training row, and not by chance.
+    """Return whether a feature determines the label of every training row, and not by chance.
 
-    Rows of equal features have equal labels, and there are at most half as many features as rows;
-    or features and labels have the same order, or the opposite one.
+    Rows of equal features must have equal labels. Further, there must be at most half as many
+    distinct features as rows, or features and labels must be in the same or the opposite order.
     """
     label_of: dict[float, float] = {}
     for feature, label in zip(column, labels, strict=True):

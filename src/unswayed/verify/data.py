@@ -1,11 +1,11 @@
-"""Training and test rows from files, held against the hashes in the certificate."""
+"""Read training and test rows from files and compare them with the hashes in the certificate."""
 
 import hashlib
 import math
 import struct
 import unicodedata
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
@@ -21,11 +21,12 @@ _BLOCK = 2**12  # numbers hashed at a time
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a certificate is about, and how it was found."""
+    """Training rows, labels and test rows of a certificate, and where they come from."""
 
     train: Matrix | None  # features; a smoother has none
     labels: "array[float]"
     tests: Matrix | None  # None for coefficients
+    _: KW_ONLY
     label: str | None = None  # the column of labels; None for arrays, which have no names
     columns: list[str] = field(default_factory=list)  # where features are columns as they are
     n_rows: dict[str, int] = field(default_factory=dict)  # of the training and the test file
@@ -36,7 +37,28 @@ class Data:
 def load(
     document: Any, label: str | None, train: Path | None, test: Path | None, data: Path | None
 ) -> Data:
-    """Read the data and raise unless they are what the certificate was made from."""
+    """Read the data of a certificate; raise unless they have the sizes and hashes that it names.
+
+    Parameters
+    ----------
+    document : dict
+        A certificate file, well-formed.
+    label : str or None
+        The label column, where the certificate does not name it.
+    train, test : Path or None
+        CSV or Parquet files; `train` alone where some of its rows were held out.
+    data : Path or None
+        Instead of them, the .npz file that was saved with the certificate.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    CertificateError
+        If the data are others or too large, or files are missing.
+    """
     about, kind = document["data"], document["model"]["kind"]
     n, p, t = about["train_rows"], about["features"], about["test_rows"]
     # Beside its features a training row has a label, the two ends of its interval, and a weight.
@@ -67,7 +89,11 @@ def load(
 
 
 def _sha256(matrix: Matrix, shape: tuple[int, ...], what: str) -> str:
-    """Of the shape as two 64-bit integers, then row by row of doubles; little-endian, -0 as 0."""
+    """Return the hash of a matrix; raise unless it has this shape and only finite numbers.
+
+    Hashed are the shape, as two 64-bit integers, then the doubles row by row, all little-endian and
+    with -0 as 0.
+    """
     if (found := (len(matrix), matrix.width)) != shape:
         raise CertificateError(f"it belongs to other data: {what!r} is {found}, not {shape}")
     digest = hashlib.sha256(struct.pack("<QQ", *shape))
@@ -89,7 +115,7 @@ def _from_files(document: Any, label: str | None, train: Path, test: Path | None
 
 
 def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
-    """Make features from the columns and rows that the recipe names."""
+    """Return data whose features are made from the columns and rows that the recipe names."""
     recipe, about = document["recipe"], document["data"]
     if (recipe["test_file"] == "test") != (test is not None):
         raise CertificateError("name the test file if it was not the training file, only then")
@@ -130,7 +156,15 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
             n_rows["test"] += 1
     used["test"].check_all_found(n_rows["train" if test is None else "test"])
     no_tests = document["question"]["task"] == "coefficients"
-    return Data(rows, labels, None if no_tests else tests, label, [], n_rows, maker.filled, both)
+    return Data(
+        rows,
+        labels,
+        None if no_tests else tests,
+        label=label,
+        n_rows=n_rows,
+        filled=maker.filled,
+        both=both,
+    )
 
 
 def _check_label_is_no_feature(recipe: Any) -> None:
@@ -142,12 +176,12 @@ def _check_label_is_no_feature(recipe: Any) -> None:
 
 
 def _spelling(name: str) -> str:
-    """A name without what people overlook: case, width, composition, spaces."""
+    """Return a name without differences that people overlook: case, width, composition, spaces."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _as_they_are(document: Any, label: str | None, train: Path, test: Path | None) -> Data:
-    """Take every column but the label as a feature, in order, and all rows."""
+    """Return data of all rows, with every column but the label as a feature, in order."""
     width = document["data"]["features"]
     table = Table(train, None)
     if label not in table.names:
@@ -171,7 +205,9 @@ def _as_they_are(document: Any, label: str | None, train: Path, test: Path | Non
             tests.append(_numbers(row))
         n_rows["test"] = len(tests)
     no_tests = document["question"]["task"] == "coefficients"
-    return Data(rows, labels, None if no_tests else tests, label, names, n_rows)
+    return Data(
+        rows, labels, None if no_tests else tests, label=label, columns=names, n_rows=n_rows
+    )
 
 
 def _check_length(rows: Any, most: int, path: Path) -> None:

@@ -1,7 +1,7 @@
-"""What a certificate file may hold, and nothing more: read with bounded memory, checked strictly.
+"""Read certificate files with bounded memory, and check them strictly.
 
-`certificate.schema.json` says what may stand where; here it is applied, and no more of JSON
-Schema than it uses.
+`certificate.schema.json` says what a file may contain; the part of JSON Schema that it uses is
+implemented here.
 """
 
 import base64
@@ -31,7 +31,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def schema_text() -> str:
-    """Return the JSON schema of certificate files."""
+    """Return the JSON schema of certificate files.
+
+    Returns
+    -------
+    str
+    """
     return Path(__file__).with_name("certificate.schema.json").read_text(encoding="utf-8")
 
 
@@ -39,7 +44,22 @@ _SCHEMA = json.loads(schema_text())
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a certificate file; raise CertificateError unless it is well-formed throughout."""
+    """Read a certificate file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+        The document, which fits the schema and has one claim per row.
+
+    Raises
+    ------
+    CertificateError
+        If the file is too large, or is not a well-formed certificate.
+    """
     text = _text(path)
     try:
         document: dict[str, Any] = json.loads(
@@ -59,6 +79,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file; raise if it is too large."""
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
@@ -75,12 +96,14 @@ def _text(path: Path) -> str:
 
 
 def _number(text: str) -> float:
+    """Return a number of the file; raise if it is too long or not finite."""
     if len(text) > _LONGEST_NUMBER or not math.isfinite(value := float(text)):
         raise CertificateError(f"the number {shown(text)} has no place in it")
     return value if set(text) & set(".eE") else int(text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of the file; raise if a field is given twice, or there are too many."""
     if len(pairs) > _MOST_FIELDS or len(made := dict(pairs)) < len(pairs):
         raise CertificateError(f"too many fields, or one given twice: {shown(pairs)}")
     if type(verdict := made.get("verdict")) is str:
@@ -89,6 +112,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_schema_number(document: Any, path: Path) -> None:
+    """Raise if the file was written for another version of the schema."""
     number = document.get("schema") if type(document) is dict else None
     if type(number) is int and number != SCHEMA:
         what = (
@@ -101,7 +125,7 @@ def _check_schema_number(document: Any, path: Path) -> None:
 
 
 def _misfit(value: Any, rule: Any, where: str) -> str | None:
-    """Say how a value breaks a rule of the schema; None if it does not."""
+    """Return how a value breaks a rule of the schema; None if it does not."""
     if "$ref" in rule:
         rule = _SCHEMA["$defs"][rule["$ref"].rpartition("/")[2]]
     if "anyOf" in rule:
@@ -120,6 +144,7 @@ def _misfit(value: Any, rule: Any, where: str) -> str | None:
 
 
 def _misfits_inside(value: Any, rule: Any, where: str) -> Iterator[str | None]:
+    """Yield how items of a list or fields of an object break a rule; None for those that do not."""
     if type(value) is list:
         if not rule.get("minItems", 0) <= len(value) <= rule.get("maxItems", math.inf):
             yield f"{where} has {len(value)} items"
@@ -137,6 +162,7 @@ def _misfits_inside(value: Any, rule: Any, where: str) -> Iterator[str | None]:
 
 
 def _check_claims(document: dict[str, Any]) -> None:
+    """Raise unless there is one claim per row, with a decision where there should be one."""
     claims, size = document["claims"], document["data"]["test_rows"]
     if len(claims) != size or {claim["row"] for claim in claims} != set(range(size)):
         raise CertificateError(f"there must be one claim for each of the {size:,} rows, no more")
@@ -150,7 +176,7 @@ def _check_claims(document: dict[str, Any]) -> None:
 
 
 def _unpack(text: str, most: int, code: str, where: str) -> "array[Any]":
-    """Undo base64 and zlib; at most so many values are ever made."""
+    """Return numbers packed by zlib and base64; never makes more than `most` of them."""
     values: array[Any] = array(code)
     size, engine = values.itemsize, zlib.decompressobj()
     try:
@@ -166,7 +192,25 @@ def _unpack(text: str, most: int, code: str, where: str) -> "array[Any]":
 
 
 def vector(value: float | str, n_rows: int, where: str) -> "array[float]":
-    """Return one number per row: the same for all, or packed."""
+    """Return one number per row.
+
+    Parameters
+    ----------
+    value : number or str
+        One number for all rows, or packed doubles.
+    n_rows : int
+    where : str
+        What they are, for error messages.
+
+    Returns
+    -------
+    array of float
+
+    Raises
+    ------
+    CertificateError
+        If they are not as many finite numbers as rows.
+    """
     if isinstance(value, str):
         found = _unpack(value, n_rows, "d", where)
     else:
@@ -177,17 +221,27 @@ def vector(value: float | str, n_rows: int, where: str) -> "array[float]":
 
 
 def row_numbers(value: Any, most: int, below: int, where: str) -> "array[int]":
-    """Return ascending row numbers, which stand as they are or packed as steps from -1 on.
+    """Return ascending row numbers.
 
     Parameters
     ----------
     value : list of int, or str
+        The numbers; or, packed, the steps from each to the next, starting at -1.
     most : int
         How many there may be.
     below : int
         What each of them must be below.
     where : str
-        What they are, for the error.
+        What they are, for error messages.
+
+    Returns
+    -------
+    array of int
+
+    Raises
+    ------
+    CertificateError
+        If they are not ascending, too many, or too large.
     """
     packed = isinstance(value, str)
     given = _unpack(value, most, "I", where) if packed else value

@@ -1,4 +1,4 @@
-"""How much is read and computed, so that no input takes more memory than the docs promise.
+"""Limits on what is read and computed, so that no input takes more memory than documented.
 
 Sizes are checked before anything of that size is made. docs/certificates.md lists the limits.
 """
@@ -21,25 +21,54 @@ MOST_BATCH = 2**25  # bytes of texts that are unpacked at a time
 
 
 class CertificateError(ValueError):
-    """A file that is no certificate of the data it is held against, or too large to be checked."""
+    """A file that is malformed, does not belong to the data, or is too large to be checked."""
 
 
 class Room:
-    """Memory for exact numbers: asked for before they are made.
+    """A budget of memory for exact numbers, charged before they are made.
 
-    An integer of b bits takes 28 + 4·⌈b/30⌉ bytes in CPython, and 8 more where it is listed.
+    An integer of b bits takes 28 + 4·⌈b/30⌉ bytes in CPython, and 8 more in a list.
+
+    Parameters
+    ----------
+    n_bytes : int
     """
 
     def __init__(self, n_bytes: int = MOST_EXACT_BYTES) -> None:
         self._left = n_bytes
 
     def take(self, count: int, bits: int) -> None:
-        """Set room aside for `count` integers of so many bits; raise if there is none."""
+        """Charge the memory of integers that are kept.
+
+        Parameters
+        ----------
+        count : int
+            How many integers.
+        bits : int
+            Length of each.
+
+        Raises
+        ------
+        CertificateError
+            If there is not that much memory left.
+        """
         self.check(count, bits)
         self._left -= _size(count, bits)
 
     def check(self, count: int, bits: int) -> None:
-        """Raise unless there is room for `count` integers of so many bits for a while."""
+        """Raise unless there is memory left for integers; nothing is charged.
+
+        Parameters
+        ----------
+        count : int
+            How many integers.
+        bits : int
+            Length of each.
+
+        Raises
+        ------
+        CertificateError
+        """
         if _size(count, bits) > self._left:
             raise CertificateError(
                 f"{count:,} exact numbers of about {bits:,} bits would take more memory than the "
@@ -48,4 +77,5 @@ class Room:
 
 
 def _size(count: int, bits: int) -> int:
+    """Return the bytes that integers of so many bits take."""
     return count * (40 + bits * 4 // 30)

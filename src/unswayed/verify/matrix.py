@@ -1,4 +1,4 @@
-"""Rows of doubles."""
+"""A matrix of doubles, row by row."""
 
 import sys
 from array import array
@@ -7,7 +7,15 @@ from typing import Any
 
 
 class Matrix:
-    """Rows of doubles, in eight bytes each."""
+    """Rows of doubles, in eight bytes each.
+
+    Parameters
+    ----------
+    width : int
+        Number of columns.
+    numbers : array of float, optional
+        The rows, one after the other; none by default.
+    """
 
     def __init__(self, width: int, numbers: "array[float] | None" = None) -> None:
         self.width = width
@@ -24,24 +32,59 @@ class Matrix:
         return map(self.__getitem__, range(len(self)))
 
     def append(self, row: "array[float]") -> None:
-        """Add a row of the right width."""
+        """Add a row.
+
+        Parameters
+        ----------
+        row : array of float
+            As many numbers as there are columns; not checked.
+        """
         self.numbers.extend(row)
         self._n_rows += 1
 
     def column(self, at: int) -> "array[float]":
-        """One column."""
+        """Return one column.
+
+        Parameters
+        ----------
+        at : int
+            Its number.
+
+        Returns
+        -------
+        array of float
+        """
         return self.numbers[at :: self.width]
 
     @classmethod
     def of_no_columns(cls, n_rows: int) -> "Matrix":
-        """Rows that hold nothing."""
+        """Return a matrix of empty rows.
+
+        Parameters
+        ----------
+        n_rows : int
+
+        Returns
+        -------
+        Matrix
+        """
         made = cls(0)
         made._n_rows = n_rows
         return made
 
 
 def little_endian(numbers: "array[Any]") -> "array[Any]":
-    """Swap the bytes of numbers, in place, on machines where they stand the other way round."""
+    """Return numbers with their bytes in little-endian order; swapped in place where necessary.
+
+    Parameters
+    ----------
+    numbers : array
+
+    Returns
+    -------
+    array
+        The same object.
+    """
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers

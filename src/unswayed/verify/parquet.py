@@ -1,9 +1,9 @@
 """Rows of Parquet files, with bounded memory.
 
-A Parquet file of a few kilobytes can unpack to gigabytes, and what its footer says about sizes
-need not be true. So the pages of every column that is read are walked first: each begins with a
-header of its own (in thrift's compact protocol) that tells its size after decompression, and
-pyarrow allocates just that. What is larger than the limits is never given to pyarrow.
+A Parquet file of a few kilobytes can unpack to gigabytes, and the sizes in its footer need not be
+true. So the pages of every column to be read are walked first: each begins with a header of its
+own (in thrift's compact protocol) that gives its size after decompression, which is what pyarrow
+allocates. A file with pages beyond the limits is never given to pyarrow.
 """
 
 from collections import Counter
@@ -38,13 +38,33 @@ _ENCODINGS = frozenset((0, 2, 3, 5, 8, 9))
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file begins as Parquet files do."""
+    """Return whether a file begins as Parquet files do.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bool
+    """
     with path.open("rb") as file:
         return file.read(4) == _MAGIC
 
 
 def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...]]:
     """Yield the names of the columns, then the rows; decimals become doubles.
+
+    Parameters
+    ----------
+    path : Path
+    names : list of str, or None
+        The columns to read; all of them if None.
+
+    Yields
+    ------
+    tuple
+        The names, then one tuple of cells per row.
 
     Raises
     ------
@@ -93,7 +113,7 @@ def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...
 
 
 def _check_footer(path: Path) -> None:
-    """Raise unless the file's description of itself is short."""
+    """Raise unless the footer, which describes the file, is short."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 8))
@@ -105,10 +125,10 @@ def _check_footer(path: Path) -> None:
 
 
 def _batch_size(path: Path, file: Any, names: list[str]) -> int:
-    """Walk the pages of these columns; return how many rows may be unpacked at a time.
+    """Return how many rows may be unpacked at a time; raise if pages are too many or too large.
 
-    A dictionary's text can be repeated by every row, so that what rows unpack to is bounded by
-    their number times the largest page of each column of texts.
+    Every row can repeat a text of its column's dictionary, so the memory for a number of rows is
+    bounded by that number times the largest page of each text column.
     """
     schema, groups = file.schema, file.metadata
     paths = set(names)
@@ -136,7 +156,7 @@ def _batch_size(path: Path, file: Any, names: list[str]) -> int:
 
 
 def _pages(content: BinaryIO, chunk: Any) -> Iterator[int]:
-    """Walk the pages of a column: how many bytes each has after decompression."""
+    """Yield the size after decompression of each page of a column."""
     at, dictionary = chunk.data_page_offset, chunk.dictionary_page_offset
     if dictionary is not None and 0 < dictionary < at:
         at = dictionary
@@ -155,7 +175,7 @@ def _pages(content: BinaryIO, chunk: Any) -> Iterator[int]:
 
 
 def _check_page(header: dict[int, Any]) -> int:
-    """Raise unless a page is small and in a known encoding; return its size."""
+    """Return the size of a page after decompression; raise if it is large or oddly encoded."""
     unpacked, packed = header.get(_UNPACKED_SIZE, -1), header.get(_PACKED_SIZE, -1)
     if not (0 <= unpacked <= MOST_PAGE and 0 <= packed <= MOST_PAGE):
         raise ValueError("size")
@@ -172,7 +192,7 @@ def _check_page(header: dict[int, Any]) -> int:
 
 
 def _integer(content: bytes, at: int) -> tuple[int, int]:
-    """Read an unsigned integer of up to ten groups of seven bits: the number, and where it ends."""
+    """Read an unsigned integer of up to ten groups of seven bits; return it and where it ends."""
     number = 0
     for place in range(10):
         byte = content[at + place]
@@ -183,12 +203,13 @@ def _integer(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _signed(content: bytes, at: int) -> tuple[int, int]:
+    """Read a signed integer; return it and where it ends."""
     number, at = _integer(content, at)
     return (number >> 1) ^ -(number & 1), at
 
 
 def _structure(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """Read a structure: its fields by number, and where it ends."""
+    """Read a structure; return its fields by number, and where it ends."""
     if depth > 8:
         raise ValueError("too deep")
     fields: dict[int, Any] = {}
@@ -204,7 +225,7 @@ def _structure(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any],
 
 
 def _field(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    """Read a field of a kind that headers of pages have: the value, and where it ends."""
+    """Read a field of a kind that page headers have; return its value and where it ends."""
     if kind in (1, 2):  # true and false
         return kind == 1, at
     if kind == 3:  # a byte

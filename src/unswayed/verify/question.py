@@ -1,8 +1,8 @@
 """The question of a certificate in words, in full.
 
-A proof is worth as much as its question. Whoever wrote the file chose it, so everything that
-changes what is proven is said: in words where words tell it all, in lists where a summary would
-hide something, and by hashes for what is as long as the data.
+A proof is worth as much as its question, and whoever wrote the file chose it. So everything that
+changes what is proven is reported: in words where they are complete, in lists where a summary
+would hide something, and by hashes where it is as long as the data.
 """
 
 import hashlib
@@ -51,21 +51,21 @@ class Bias:
 
 
 def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
-    """Say in several lines what a certificate is about.
+    """Return a description, in several lines, of what a certificate is about.
 
     Parameters
     ----------
     document : dict
         A certificate file, well-formed.
     data : Data
-        What it is about; its hashes hold.
+        Its data, with the right hashes.
     bias : Bias
         Its vectors, unpacked.
 
     Returns
     -------
     str
-        Lines of the form ``topic: text``, details indented below them. Texts of the file are
+        Lines of the form ``topic: text``, with details indented below them. Texts of the file are
         quoted, so that none of them can look like a line of its own.
     """
     names = _Names(document, data)
@@ -89,7 +89,7 @@ def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
 
 
 class _Names:
-    """What labels are called: numbers, and the classes they stand for."""
+    """Names of labels: numbers, and the classes they stand for."""
 
     def __init__(self, document: dict[str, Any], data: Data) -> None:
         classes = document["data"].get("classes")
@@ -101,7 +101,7 @@ class _Names:
         self.kinds = kinds if few(kinds) else []  # distinct labels and their counts, if few
 
     def of(self, number: float) -> str:
-        """Name a label."""
+        """Return the name of a label."""
         if number in self.classes:
             return f"{number!r} ({quoted(self.classes[number])})"
         return repr(number)
@@ -176,7 +176,7 @@ def _part(whose: str, weights: list[float]) -> Iterator[str]:
 def _one_value_per_class(
     groups: dict[float, list[float]], names: _Names, n_rows: int
 ) -> Iterator[str]:
-    """Remark that weights follow from labels, if they do, give or take a hundredth."""
+    """Yield a remark if weights follow from labels: equal within classes, up to a hundredth."""
     ends = [(min(group), max(group)) for group in groups.values()]
     constant = all(high <= low * _NEAR for low, high in ends)
     ordered = sorted(ends)
@@ -189,7 +189,7 @@ def _one_value_per_class(
 
 
 def _follow(weights: "array[float]", labels: "array[float]") -> bool:
-    """Whether weights are a function of labels that changes seldom, or in one direction only."""
+    """Return whether weights are a function of labels that is monotonic or seldom changes."""
     weight_of: dict[float, float] = {}
     for label, weight in zip(labels, weights, strict=True):
         if weight_of.setdefault(label, weight) != weight:
@@ -246,7 +246,7 @@ def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
 
 
 def _whose(document: dict[str, Any], data: Data, bias: Bias) -> Iterator[str]:
-    """Say which rows' labels can move, column by column, where those of some rows cannot."""
+    """Yield lines on which rows' labels can move, column by column, where some cannot."""
     movable = [low < high for low, high in zip(bias.lower, bias.upper, strict=True)]
     if "recipe" not in document or data.train is None or all(movable) or not any(movable):
         return
@@ -261,7 +261,7 @@ def _whose(document: dict[str, Any], data: Data, bias: Bias) -> Iterator[str]:
 
 
 def _moving(column: "array[float]", feature: dict[str, Any], movable: list[bool]) -> str:
-    """Say of one feature how rows whose labels can move differ from the others."""
+    """Return, for one feature, how rows whose labels can move differ from the others."""
     inside = array("d", compress(column, movable))
     if "equals" in feature:
         total, moving = column.count(1.0), inside.count(1.0)
@@ -274,11 +274,12 @@ def _moving(column: "array[float]", feature: dict[str, Any], movable: list[bool]
 
 
 def _reaches(label: float, other: float, low: float, high: float) -> bool:
+    """Return whether a label can become another one within its interval, exactly."""
     return Fraction(label) + Fraction(low) <= Fraction(other) <= Fraction(label) + Fraction(high)
 
 
 def _moves(pairs: list[tuple[float, float]]) -> Iterator[str]:
-    """Say how far labels can move."""
+    """Yield lines on how far labels can move."""
     ordered = sorted(pairs)
     kinds = runs(ordered)
     apart = hides(low for low, _ in pairs) or hides(high for _, high in pairs)
@@ -322,7 +323,7 @@ def _rows(document: dict[str, Any], data: Data) -> Iterator[str]:
 
 
 def _fingerprint(document: dict[str, Any], data: Data, bias: Bias) -> str:
-    """Hash everything that changes what is proven."""
+    """Return a hash of everything that changes what is proven."""
     model = {key: value for key, value in document["model"].items() if key != "weights"}
     facts: dict[str, Any] = {
         "question": document["question"], "model": model, "data": document["data"],

@@ -1,4 +1,4 @@
-"""Rows of CSV and Parquet files, one at a time: nothing that was read is kept here."""
+"""Rows of CSV and Parquet files, one at a time; no row is kept."""
 
 import csv
 import gzip
@@ -38,7 +38,13 @@ class Table:
         self.names: list[str] = list(next(self._rows))
 
     def rows(self) -> Iterator[Row]:
-        """Read the rows: cells in the order of `names`."""
+        """Return the rows, to be read once.
+
+        Returns
+        -------
+        iterator of tuple
+            Cells in the order of `names`: texts, numbers, truth values, or None where missing.
+        """
         return self._rows
 
     def _read(self, names: list[str] | None) -> Iterator[Row]:
@@ -57,6 +63,7 @@ class Table:
 
 
 def _csv_rows(path: Path, names: list[str] | None) -> Iterator[Row]:
+    """Yield the names of the columns, then the rows of a CSV file."""
     csv.field_size_limit(max(csv.field_size_limit(), MOST_TEXT))  # it is one for the whole process
     unpacked: Any = gzip.open if path.suffix == ".gz" else open
     with unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
@@ -82,9 +89,9 @@ def _csv_rows(path: Path, names: list[str] | None) -> Iterator[Row]:
 
 
 class _Lines:
-    """Lines of a file for the csv module, which asks for more of them within quotes.
+    """Lines of a file for the csv module, which reads several for one row if a quoted cell goes on.
 
-    Bounded are the characters between two rows, which the csv module keeps, and all together.
+    Limited are the characters between two rows, which the csv module keeps, and those of all lines.
     """
 
     def __init__(self, file: Any) -> None:
@@ -107,7 +114,7 @@ class _Lines:
             yield line
 
     def rows(self) -> Iterator[list[str]]:
-        """Parse all rows that are not empty lines."""
+        """Yield all rows that are not empty lines."""
         for row in csv.reader(iter(self)):
             self._in_row = 0
             if row:

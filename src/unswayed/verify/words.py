@@ -1,4 +1,4 @@
-"""Numbers and texts of a file in words: exact, short, and in one line each."""
+"""Put numbers and texts of a file in words: exact, short, and without line breaks."""
 
 import heapq
 import math
@@ -17,7 +17,16 @@ _PLAIN = 1000  # sizes that differ by more than this factor are not summed up in
 
 
 def quoted(value: Any) -> str:
-    """Return a cell or a name, without control characters and never long."""
+    """Return a quoted cell or name, without control characters; a long one is cut, with its hash.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+    """
     text = repr(value)
     if len(text) <= _LONGEST:
         return text
@@ -26,7 +35,18 @@ def quoted(value: Any) -> str:
 
 
 def listed(texts: Iterable[str], most: int) -> str:
-    """Join the first of these texts; of the others, give the number and a hash."""
+    """Return the first texts, joined by commas; of the others, their number and a hash.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    most : int
+        How many to join.
+
+    Returns
+    -------
+    str
+    """
     shown: list[str] = []
     rest, digest = 0, sha256()
     for text in texts:
@@ -40,12 +60,32 @@ def listed(texts: Iterable[str], most: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number with its noun."""
+    """Return a count with its noun, in the plural unless it is 1.
+
+    Parameters
+    ----------
+    count : int
+    noun : str
+        In the singular.
+
+    Returns
+    -------
+    str
+    """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def ratio(above: Fraction) -> str:
-    """Return a fraction as the double it is, or about."""
+    """Return a fraction as text: exactly if it is a double, else "about" and six digits.
+
+    Parameters
+    ----------
+    above : Fraction
+
+    Returns
+    -------
+    str
+    """
     try:
         if Fraction(float(above)) == above:
             return repr(float(above))
@@ -59,7 +99,16 @@ def ratio(above: Fraction) -> str:
 
 
 def quartiles(values: Iterable[float]) -> str:
-    """Say from where to where values go, and what a quarter, half and three quarters stay below."""
+    """Return the smallest and largest of some values and their quartiles, as text.
+
+    Parameters
+    ----------
+    values : iterable of float
+
+    Returns
+    -------
+    str
+    """
     ordered = sorted(values)
     if not ordered:
         return "none"
@@ -71,7 +120,19 @@ def quartiles(values: Iterable[float]) -> str:
 
 
 def hides(sizes: Iterable[float], factor: float = _PLAIN) -> bool:
-    """Whether the nonzero of these sizes are too far apart to be summed up."""
+    """Return whether sizes that are not 0 differ by so much that a summary would hide some.
+
+    Parameters
+    ----------
+    sizes : iterable of float
+        Signs do not matter.
+    factor : float
+        The ratio of the largest to the smallest beyond which this is so.
+
+    Returns
+    -------
+    bool
+    """
     smallest, largest = math.inf, 0.0
     for size in map(abs, sizes):
         if size:
@@ -80,7 +141,21 @@ def hides(sizes: Iterable[float], factor: float = _PLAIN) -> bool:
 
 
 def summary(values: Sequence[float], noun: str, factor: float = _PLAIN) -> list[str]:
-    """Sum up numbers: the first line says it, more lines list what a summary would hide."""
+    """Return numbers summed up in one line, or in a list where that would hide some.
+
+    Parameters
+    ----------
+    values : sequence of float
+    noun : str
+        What has these values, in the singular.
+    factor : float
+        As in `hides`.
+
+    Returns
+    -------
+    list of str
+        The first line, then those of the list, if any.
+    """
     ordered = sorted(values)
     if not ordered or ordered[0] == ordered[-1]:
         return [f"{ordered[0]!r} for {counted(len(ordered), noun)}" if ordered else "none"]
@@ -93,7 +168,17 @@ def summary(values: Sequence[float], noun: str, factor: float = _PLAIN) -> list[
 
 
 def runs(ordered: Iterable[Any]) -> list[tuple[Any, int]]:
-    """Count equal values that stand together; a few more than would be listed, and no more."""
+    """Return distinct values and their counts, up to the first value more than `few` allows.
+
+    Parameters
+    ----------
+    ordered : iterable
+        Values, equal ones together.
+
+    Returns
+    -------
+    list of (value, int)
+    """
     found = []
     for value, group in groupby(ordered):
         found.append((value, sum(1 for _ in group)))
@@ -103,7 +188,16 @@ def runs(ordered: Iterable[Any]) -> list[tuple[Any, int]]:
 
 
 def few(kinds: Sequence[Any]) -> bool:
-    """Whether so many kinds are all listed."""
+    """Return whether there are few enough distinct values to list all of them.
+
+    Parameters
+    ----------
+    kinds : sequence
+
+    Returns
+    -------
+    bool
+    """
     return len(kinds) <= _FEW
 
 
@@ -115,9 +209,14 @@ def listing(ordered: Iterable[Any], noun: str, text: Any, size: Any) -> list[str
     ordered : iterable
         Values in order, equal ones together.
     noun : str
-        What has these values.
+        What has these values, in the singular.
     text, size : callables
-        What to call a value, and how large it is.
+        From a value to its text, and to its size.
+
+    Returns
+    -------
+    list of str
+        Lines.
     """
     ordered = list(ordered)
     counts = ((sum(1 for _ in group), value) for value, group in groupby(ordered))
@@ -149,11 +248,21 @@ def listing(ordered: Iterable[Any], noun: str, text: Any, size: Any) -> list[str
 
 
 def _power_of_ten(size: float) -> int:
+    """Return the power of ten below a size; 1000 if it is infinite and -1000 if it is 0."""
     if not math.isfinite(size):  # the difference of two doubles may be none
         return 1000
     return math.floor(math.log10(size)) if size else -1000
 
 
 def indented(lines: Iterable[str]) -> Iterator[str]:
-    """Put lines below the one they belong to."""
+    """Return lines indented by two spaces.
+
+    Parameters
+    ----------
+    lines : iterable of str
+
+    Returns
+    -------
+    iterator of str
+    """
     return (f"  {line}" for line in lines)
