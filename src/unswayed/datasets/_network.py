@@ -20,7 +20,10 @@ _MEAN, _DEVIATION = 0.1307, 0.3081
 
 
 class Digits(nn.Module):
-    """conv 10 5x5, pool, conv 20 5x5, dropout, pool, dense 50, dropout, dense 50, dense 8."""
+    """A convolutional network for eight digits; its second dense layer is the embedding.
+
+    Layers: conv 10 5x5, pool, conv 20 5x5, dropout, pool, dense 50, dropout, dense 50, dense 8.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +44,16 @@ class Digits(nn.Module):
         self.head = nn.Linear(50, 8)
 
     def forward(self, images: Any) -> Any:
-        """Scores of the eight digits."""
+        """Return the scores of the eight digits.
+
+        Parameters
+        ----------
+        images : (n, 1, 28, 28) tensor
+
+        Returns
+        -------
+        (n, 8) tensor
+        """
         return self.head(self.body(images))
 
 
@@ -51,7 +63,17 @@ def _pixels(images: NDArray[np.uint8]) -> Any:
 
 
 def embed(network: Digits, images: NDArray[np.uint8]) -> FloatArray:
-    """Return the output of the second dense layer, one row of 50 per image."""
+    """Return the output of the second dense layer.
+
+    Parameters
+    ----------
+    network : Digits
+    images : (n, 28, 28) array of bytes
+
+    Returns
+    -------
+    (n, 50) array
+    """
     network.eval()
     with torch.no_grad():
         return np.asarray(network.body(_pixels(images)).numpy(), dtype=np.float64)
@@ -67,7 +89,19 @@ class Training:
     report: Callable[[int], None]  # told after every epoch
 
     def run(self, images: NDArray[np.uint8], classes: NDArray[np.int64]) -> Digits:
-        """Train on images of 8 classes; goes on from the checkpoint if there is one."""
+        """Train a network, from the checkpoint on if there is one.
+
+        Parameters
+        ----------
+        images : (n, 28, 28) array of bytes
+        classes : (n,) array of int
+            0 to 7.
+
+        Returns
+        -------
+        Digits
+            Trained. The same seed gives the same network.
+        """
         threads = torch.get_num_threads()
         # One thread sums in one order: the same seed gives the same network.
         torch.set_num_threads(1)

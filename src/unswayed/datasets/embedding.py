@@ -25,12 +25,28 @@ _DIGITS = (1, 7)
 def embedded(
     train_images: NDArray[np.uint8], train_labels: NDArray[np.uint8], images: NDArray[np.uint8]
 ) -> FloatArray:
-    """Return the embedding of `images`; trains the network on the other eight digits if need be.
+    """Return the embedding of images, from the cache or by training the network.
+
+    The network is trained on the eight other digits; then the embedding is kept in the cache.
 
     Parameters
     ----------
-    train_images, train_labels : MNIST's training part
-    images : the ones and sevens to embed
+    train_images : (m, 28, 28) array of bytes
+        MNIST's training part, all digits.
+    train_labels : (m,) array of bytes
+    images : (n, 28, 28) array of bytes
+        The ones and sevens to embed.
+
+    Returns
+    -------
+    (n, 50) array
+
+    Raises
+    ------
+    ImportError
+        If the network must be trained and PyTorch is not installed.
+    DatasetError
+        If the cached file has changed since it was made.
     """
     kept = _cached(images)
     if kept is not None:
@@ -59,7 +75,7 @@ def _say(epoch: int) -> None:
 
 
 def _place(images: NDArray[np.uint8]) -> Path:
-    """Where the embedding of exactly these images, trained exactly so, is kept."""
+    """Return the path where the embedding of these images, trained this way, is kept."""
     key = hashlib.sha256(f"{SEED} {EPOCHS} {images.shape}".encode() + images.tobytes())
     return cache_folder() / "mnist" / f"embedding-{key.hexdigest()[:16]}.npy"
 

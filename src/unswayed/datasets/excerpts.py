@@ -37,7 +37,9 @@ _REGIONS = {"national": "national", "MA": "ma", "TX": "tx"}
 def load_acs_excerpt(
     region: str = "national", *, data_home: str | os.PathLike[str] | None = None
 ) -> Bunch:
-    """Load incomes in dollars: real data for regression, as the paper's are not at hand.
+    """Load yearly incomes in dollars, of 2018, for regression.
+
+    They stand in for the paper's Income-Reg, whose file is not always at hand.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def _named(codes: Any, groups: dict[str, list[int]]) -> dict[str, Any]:
 
 
 def _steps(values: Any, ends: dict[str, float]) -> dict[str, Any]:
-    """One flag per step; each step ends before its number."""
+    """Return one flag per interval; each interval ends before its number."""
     flags, start = {}, -np.inf
     for name, end in ends.items():
         flags[name] = (values >= start) & (values < end)

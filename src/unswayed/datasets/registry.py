@@ -17,7 +17,7 @@ DATA_VARIABLE = "UNSWAYED_DATA"
 
 
 class DatasetError(UnswayedError):
-    """A data set that is not there, or not the one it should be."""
+    """Raised if the file of a data set is missing or is not the one it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,23 @@ SOURCES = {
 
 
 def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder the user named, by argument or environment; None if there is none."""
+    """Return the folder that the user named, by argument or by the environment.
+
+    Parameters
+    ----------
+    data_home : path or None
+        None: the environment variable UNSWAYED_DATA.
+
+    Returns
+    -------
+    Path or None
+        None if neither names a folder.
+
+    Raises
+    ------
+    DatasetError
+        If the folder does not exist.
+    """
     named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
     if named is None:
         return None
@@ -121,7 +137,13 @@ def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the folder where downloads and trained embeddings are kept."""
+    """Return the folder where downloads and trained embeddings are kept.
+
+    Returns
+    -------
+    Path
+        In the user's cache directory; it may not exist yet.
+    """
     return Path(_pooch().os_cache("unswayed"))
 
 
@@ -169,13 +191,38 @@ def _unpacked(path: Path) -> bytes:
 
 
 def has_file(name: str, data_home: str | os.PathLike[str] | None) -> bool:
-    """Tell whether the named folder holds a source's file."""
+    """Return whether the folder that the user named holds a file.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`.
+    data_home : path or None
+        As for `data_folder`.
+
+    Returns
+    -------
+    bool
+        False too if no folder is named.
+    """
     folder = data_folder(data_home)
     return folder is not None and (folder / SOURCES[name].path).exists()
 
 
 def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
-    """Return the unpacked content of a source, from the named folder or the download cache.
+    """Return the content of a file, from the folder that the user named or the download cache.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`.
+    data_home : path, optional
+        As for `data_folder`; without a folder the file is downloaded.
+
+    Returns
+    -------
+    bytes
+        Unpacked, if the file is gzipped.
 
     Raises
     ------
@@ -202,7 +249,26 @@ def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
 
 
 def as_frame(name: str, content: bytes, columns: Iterable[str], **options: Any) -> Any:
-    """Return CSV content as a pandas frame that has exactly the columns it should have."""
+    """Return CSV content as a pandas frame that has exactly the columns it should have.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`, for the error.
+    content : bytes
+    columns : iterable of str
+    **options
+        For pandas' ``read_csv``.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    DatasetError
+        If a column is missing or unknown.
+    """
     frame = pandas().read_csv(BytesIO(content), **options)
     expected = list(columns)
     missing = [column for column in expected if column not in frame.columns]

@@ -33,7 +33,7 @@ _HIRING_PENALTY = 0.3  # in standard deviations of merit
 
 
 def _merit(education: FloatArray, experience: FloatArray, interview: FloatArray) -> FloatArray:
-    """What the work is worth, in dollars a year."""
+    """Return what the work is worth, in dollars a year."""
     return 39_000 + 2_800 * (education - 12) + 1_450 * experience + 150 * (interview - 60)
 
 
@@ -71,16 +71,18 @@ def make_salary_story(n_samples: int = 600, *, random_state: int | None = 0) -> 
 
 
 def salary_columns(n_samples: int, *, random_state: int | None = 0) -> dict[str, NDArray[Any]]:
-    """Make up the employees as plain columns, for those who have no pandas.
+    """Make up the employees as plain columns, without pandas.
 
     Parameters
     ----------
-    n_samples, random_state
-        As for `make_salary_story`.
+    n_samples : int
+        How many employees.
+    random_state : int or None
+        Seed; the same one gives the same people.
 
     Returns
     -------
-    dict of arrays
+    dict of str to array
         gender, education, experience, interview, salary, decision.
     """
     if n_samples < 1:

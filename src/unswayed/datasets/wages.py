@@ -26,7 +26,9 @@ _COLUMNS = "rownames wage education experience ethnicity smsa region parttime".s
 
 
 def load_wages(*, data_home: str | os.PathLike[str] | None = None) -> Bunch:
-    """Load weekly wages of 1988: real incomes for regression, as the paper's are not at hand.
+    """Load weekly wages of 1988, for regression.
+
+    They stand in for the paper's Income-Reg, whose file is not always at hand.
 
     Parameters
     ----------
