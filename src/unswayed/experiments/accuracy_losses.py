@@ -106,7 +106,7 @@ def _report(results: Results) -> Record:
 
 
 def _other_folds(data: Data) -> Result:
-    """How much the one cell outside the bar owes to the shuffling and to the rounding."""
+    """Measure how one cell of COMPAS varies with other folds and with single labels."""
     problem = data.problem("COMPAS")
     alpha, n_rows = ALPHAS["COMPAS"][LOSSES.index(1.0)], len(problem.labels)
     others = [

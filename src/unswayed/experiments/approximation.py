@@ -55,12 +55,12 @@ def _curves(name: str, data: Data) -> Result:
 
 
 def _gap(result: Result, loss: str, method: str) -> float:
-    """Rate that is lost to the method, in points, the mean over the budgets."""
+    """Return how far a method's rate is below the exact one, in points, mean over the budgets."""
     return float(np.mean(np.subtract(result[loss]["exact"], result[loss][method])))
 
 
 def _growth(result: Result, method: str, budgets: int) -> float:
-    """Rate that is won from loss 0 to loss 2, in points, the mean over the first budgets."""
+    """Return how much the rate grows from loss 0 to 2, in points, mean over the first budgets."""
     return float(np.mean(np.subtract(result["2"][method], result["0"][method])[:budgets]))
 
 

@@ -21,7 +21,24 @@ PAPER = {"Income": (4, 3, 5, 5, 5, 5), "MNIST 1/7": (18, 36, 71, 84, 94, 98)}
 def strongest_first(
     rows: FloatArray, labels: IntArray, weights: FloatArray, positive: bool
 ) -> IntArray:
-    """Training rows in the order in which flipping them moves the prediction over."""
+    """Order training rows by how far flipping their label moves a prediction to the other class.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+        Training rows.
+    labels : (n,) array
+        0 or 1.
+    weights : (d,) array
+        Weights of the test row: ``rows @ weights`` is the influence of every label on its score.
+    positive : bool
+        Whether the test row is predicted to be of class 1.
+
+    Returns
+    -------
+    (n,) int array
+        Positions of the training rows, strongest first.
+    """
     influence = rows @ weights
     step = np.where(labels == 1, -influence, influence)  # of the score, by a flip
     return np.argsort(step if positive else -step, kind="stable")
@@ -29,7 +46,7 @@ def strongest_first(
 
 @dataclass(frozen=True, eq=False)
 class _Logistic:
-    """Logistic regression on rows whose labels change: equal rows are fitted once, weighted."""
+    """Logistic regression for changing labels: equal rows are fitted once, with a weight."""
 
     distinct: FloatArray
     place: IntArray  # of each row among the distinct ones
@@ -57,7 +74,10 @@ def _piece(name: str, data: Data) -> Result:
 
 
 def _carried_over(name: str, data: Data) -> Result:
-    """Test rows whose class each attack changes, in per cent: logistic, and the ridge itself."""
+    """Return the share of test rows whose class each attack changes, in per cent.
+
+    "hits" is for logistic regression, "own" for the ridge regression that was attacked.
+    """
     problem = data.problem(name)
     train, test = problem.splits[0]
     alpha = ALPHAS[name][0]

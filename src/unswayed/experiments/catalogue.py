@@ -39,7 +39,22 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def chosen(names: list[str] | None) -> list[Experiment]:
-    """Return the experiments of these names, all of them for none, in the paper's order."""
+    """Return experiments by name, in the paper's order.
+
+    Parameters
+    ----------
+    names : list of str or None
+        None, or an empty list, for all of them.
+
+    Returns
+    -------
+    list of Experiment
+
+    Raises
+    ------
+    InputError
+        If there is no experiment of that name.
+    """
     wanted = list(names or EXPERIMENTS)
     for name in wanted:
         if name not in EXPERIMENTS:

@@ -28,7 +28,10 @@ _HALF = _PERCENTS.index(0.5)
 
 
 def _rates(problem: Problem, alpha: float, n_full: int) -> dict[str, list[float]]:
-    """Both readings of "0.5 % of the labels": of this part's training rows, or of the full set."""
+    """Return rates by both readings of "0.5 % of the labels".
+
+    "share": of the training rows of this part; "count": of all rows of the full set.
+    """
     budgets = [count_budget(percent / 100, n_full) for percent in _PERCENTS]
     share, count = [], []
     for train, test in problem.splits:
@@ -54,7 +57,7 @@ def _sizes(name: str, data: Data) -> Result:
 
 
 def _spread(result: Result, reading: str) -> float:
-    """Largest difference between the sizes at any budget."""
+    """Return the largest difference between the sizes at any budget."""
     return float(np.max(np.ptp(result[reading], axis=0)))
 
 

@@ -29,7 +29,21 @@ def _pyplot() -> Any:
 def panels(
     n_columns: int, n_rows: int = 1, *, height: float = 2.9, alike: bool = True
 ) -> tuple[Any, Any]:
-    """Return a figure and its grid of axes; `alike` ones share their vertical scale."""
+    """Make a figure with a grid of panels.
+
+    Parameters
+    ----------
+    n_columns, n_rows : int
+    height : float
+        Of one row, in inches.
+    alike : bool
+        Share the vertical scale.
+
+    Returns
+    -------
+    figure : Figure
+    axes : (n_rows, n_columns) array of Axes
+    """
     plt = _pyplot()
     figure, axes = plt.subplots(
         n_rows,
@@ -55,7 +69,19 @@ def lines(
     first: int = 0,
     style: str = "-",
 ) -> None:
-    """Draw one line per entry; `first` picks up the colours where another call left them."""
+    """Draw one line per entry.
+
+    Parameters
+    ----------
+    axis : Axes
+    xs : sequence of float
+    series : dict of str to sequence of float
+        Values by label, as long as `xs`.
+    first : int
+        Number of the first colour and marker.
+    style : str
+        A line style of matplotlib.
+    """
     for number, (label, ys) in enumerate(series.items(), start=first):
         axis.plot(
             xs,
@@ -77,7 +103,20 @@ def rate_panels(
     *,
     below: str = "labels wrong (% of training rows)",
 ) -> None:
-    """Draw and save a grid of panels, robustness over budgets in each, with one legend."""
+    """Draw and save a grid of panels with robustness rates over budgets, and one legend.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of (title, series)
+        The panels, row by row.
+    xs : sequence of float
+        The budgets.
+    folder : Path
+    stem : str
+        Name of the files, without an ending.
+    below : str
+        Label of the horizontal axis.
+    """
     figure, axes = panels(len(rows[0]), len(rows), height=2.6)
     for axis, (title, series) in zip(axes.flat, chain(*rows), strict=True):
         lines(axis, xs, series)
@@ -91,7 +130,16 @@ def rate_panels(
 
 
 def save(figure: Any, folder: Path, stem: str) -> None:
-    """Write SVG and PNG; the same figure gives the same SVG, whenever it is drawn."""
+    """Write a figure as SVG and PNG, and close it. Equal figures give equal SVG files.
+
+    Parameters
+    ----------
+    figure : Figure
+    folder : Path
+        It is made if it does not exist.
+    stem : str
+        Name of the files, without an ending.
+    """
     plt = _pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     with plt.rc_context({"svg.hashsalt": stem, "svg.fonttype": "none"}):

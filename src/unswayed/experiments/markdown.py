@@ -6,7 +6,21 @@ from unswayed.experiments.record import Claim, Comparison, Record, Value
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Value]], decimals: int = 1) -> str:
-    """Return a Markdown table; numbers to the right, floats with so many decimals."""
+    """Return a Markdown table; columns without letters are aligned to the right.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The head.
+    rows : iterable of sequence of float, int, str or None
+        None is shown as a dash.
+    decimals : int
+        Of floats.
+
+    Returns
+    -------
+    str
+    """
     body = [[_entry(value, decimals) for value in row] for row in rows]
     rules = ["---" if _is_text(column) else "---:" for column in zip(*body, strict=True)]
     lines = [columns, rules, *body]
@@ -31,7 +45,16 @@ def _signed(value: float | None, decimals: int) -> str:
 
 
 def verdict(comparison: Comparison) -> str:
-    """Say whether every cell is within the bar."""
+    """Return, in words, whether every cell is within the bar.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    str
+    """
     if comparison.bar is None:
         return "shown, not judged"
     if comparison.outside:
@@ -40,7 +63,16 @@ def verdict(comparison: Comparison) -> str:
 
 
 def compared(comparison: Comparison) -> str:
-    """Return a comparison: three lines per row."""
+    """Return a comparison as Markdown: paper, ours and the difference in a line each.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    str
+    """
     rows: list[list[Value]] = []
     for name, paper, ours, difference in zip(
         comparison.rows,
@@ -65,7 +97,16 @@ def compared(comparison: Comparison) -> str:
 
 
 def claimed(claims: Iterable[Claim]) -> str:
-    """Return claims as a table: what the paper says, whether it holds, the numbers."""
+    """Return claims as a Markdown table: what the paper says, whether it holds, the numbers.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+
+    Returns
+    -------
+    str
+    """
     rows: list[list[Value]] = [
         [claim.text, "holds" if claim.holds else "**does not hold**", claim.evidence]
         for claim in claims
@@ -74,7 +115,18 @@ def claimed(claims: Iterable[Claim]) -> str:
 
 
 def section(record: Record, images: str) -> str:
-    """Return one experiment's section; `images` is the folder of the figures, as linked."""
+    """Return one experiment's section of the page, as Markdown.
+
+    Parameters
+    ----------
+    record : Record
+    images : str
+        Folder of the figures, relative to the page.
+
+    Returns
+    -------
+    str
+    """
     parts = [f"## {record.title}"]
     parts += [f"{note}" for note in record.notes]
     parts += [compared(comparison) for comparison in record.comparisons]

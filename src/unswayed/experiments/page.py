@@ -25,13 +25,20 @@ figures as printed."""
 
 
 def page(records: list[Record], *, images: str, command: str) -> str:
-    """Return the whole page.
+    """Return the whole page, as Markdown.
 
     Parameters
     ----------
-    records : what the experiments found, in the order to show them
-    images : folder of the figures, relative to the page
-    command : the command that writes the page again
+    records : list of Record
+        In the order to show them.
+    images : str
+        Folder of the figures, relative to the page.
+    command : str
+        The command that writes the page again.
+
+    Returns
+    -------
+    str
     """
     claims = [claim for record in records for claim in record.claims]
     held = sum(claim.holds for claim in claims)

@@ -33,7 +33,7 @@ ALPHAS = {
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, labels and the paper's splits."""
+    """A data set of the paper with its splits."""
 
     rows: FloatArray
     labels: IntArray
@@ -41,19 +41,39 @@ class Problem:
     race: NDArray[np.str_] | None = None
 
     def subset(self, chosen: IntArray) -> "Problem":
-        """Return the problem on some rows only, split anew."""
+        """Return the problem on some rows only, split anew.
+
+        Parameters
+        ----------
+        chosen : int array
+            Positions of the rows.
+
+        Returns
+        -------
+        Problem
+        """
         race = None if self.race is None else self.race[chosen]
         return Problem(self.rows[chosen], self.labels[chosen], paper_splits(len(chosen)), race)
 
 
 @dataclass(frozen=True)
 class Data:
-    """Where the data are; every problem is loaded once."""
+    """The folder of the data sets; every problem is loaded once."""
 
     home: str | os.PathLike[str] | None = None
 
     def problem(self, name: str) -> Problem:
-        """Return MNIST 1/7, Income, COMPAS, or Income of another state ("Income GA")."""
+        """Load a data set with the paper's splits.
+
+        Parameters
+        ----------
+        name : str
+            "MNIST 1/7", "Income", "COMPAS", or Income of another state, such as "Income GA".
+
+        Returns
+        -------
+        Problem
+        """
         return _problem(name, None if self.home is None else str(self.home))
 
 
@@ -75,13 +95,37 @@ def _folded(bunch: Bunch) -> Problem:
 
 
 def with_constant(frame: Any) -> FloatArray:
-    """Append a constant column, which the paper regularises like any other."""
+    """Append a constant column, which the paper regularises like any other.
+
+    Parameters
+    ----------
+    frame : DataFrame or (n, d) array
+
+    Returns
+    -------
+    (n, d + 1) array
+    """
     rows = np.asarray(frame, dtype=np.float64)
     return np.hstack((rows, np.ones((len(rows), 1))))
 
 
 def paper_splits(n_rows: int, folds: int = 10, seed: int = 42) -> list[tuple[IntArray, IntArray]]:
-    """Train and test rows of each fold; as much as a fold is set aside for validation."""
+    """Return training and test rows of each fold.
+
+    Of the rows outside a fold, about as many as a fold has are left out: the paper used them for
+    validation.
+
+    Parameters
+    ----------
+    n_rows : int
+    folds : int
+    seed : int
+
+    Returns
+    -------
+    list of (train, test)
+        Two int arrays of row positions per fold.
+    """
     splits = []
     for rest, test in KFold(folds, shuffle=True, random_state=seed).split(np.zeros(n_rows)):
         train, _ = train_test_split(rest, test_size=1 / (folds - 1), random_state=seed)
@@ -90,14 +134,39 @@ def paper_splits(n_rows: int, folds: int = 10, seed: int = 42) -> list[tuple[Int
 
 
 def ridge(alpha: float) -> Ridge:
-    """Return the paper's model: the constant is a column, not an intercept."""
+    """Make the paper's model: ridge regression whose constant is a column, not an intercept.
+
+    Parameters
+    ----------
+    alpha : float
+
+    Returns
+    -------
+    Ridge
+        Not fitted.
+    """
     return Ridge(alpha=alpha, fit_intercept=False)
 
 
 def fitted(
     problem: Problem, train: IntArray, alpha: float, where: BoolArray | None = None
 ) -> CertifiedClassifier:
-    """Fit one fold's model; labels of all rows, or of those in `where`, may be flipped."""
+    """Fit the model on some rows, whose labels may be flipped.
+
+    Parameters
+    ----------
+    problem : Problem
+    train : int array
+        Positions of the training rows.
+    alpha : float
+    where : (n,) bool array, optional
+        Rows of the problem whose labels may be flipped; by default all.
+
+    Returns
+    -------
+    CertifiedClassifier
+        Fitted.
+    """
     bias = LabelBias.flips(budget=1, where=None if where is None else where[train])
     return CertifiedClassifier(ridge(alpha), bias=bias).fit(
         problem.rows[train], problem.labels[train]
@@ -105,18 +174,45 @@ def fitted(
 
 
 def percentages(minimum_budget: FloatArray, n_train: int, percents: Iterable[float]) -> list[float]:
-    """Robustness rates, in per cent, at budgets in per cent of the training rows."""
+    """Return robustness rates, in per cent, at budgets in per cent of the training rows.
+
+    Parameters
+    ----------
+    minimum_budget : (n,) array
+        Of the test rows.
+    n_train : int
+        Number of training rows.
+    percents : iterable of float
+        The budgets.
+
+    Returns
+    -------
+    list of float
+        One rate per budget.
+    """
     return counted(minimum_budget, [count_budget(p / 100, n_train) for p in percents])
 
 
 def counted(minimum_budget: FloatArray, budgets: Iterable[int]) -> list[float]:
-    """Robustness rates, in per cent, at budgets in labels."""
+    """Return robustness rates, in per cent, at budgets in labels.
+
+    Parameters
+    ----------
+    minimum_budget : (n,) array
+        Of the test rows.
+    budgets : iterable of int
+
+    Returns
+    -------
+    list of float
+        One rate per budget.
+    """
     return [100 * float(np.mean(minimum_budget > budget)) for budget in budgets]
 
 
 @lru_cache(maxsize=256)
 def _minimum_budget(problem: Problem, alpha: float, fold: int) -> FloatArray:
-    """Minimum budgets of a fold's test rows: several tables ask for the same ones."""
+    """Return minimum budgets of a fold's test rows; cached, as several tables use the same ones."""
     train, test = problem.splits[fold]
     return fitted(problem, train, alpha).minimum_budget(problem.rows[test])
 
@@ -129,7 +225,24 @@ def mean_rates(
     groups: Sequence[str] | None = None,
     where: BoolArray | None = None,
 ) -> dict[str, list[float]]:
-    """Robustness rates, the mean over the folds; under "all", or one entry per group of race."""
+    """Return robustness rates, in per cent, as means over the folds.
+
+    Parameters
+    ----------
+    problem : Problem
+    alpha : float
+    percents : sequence of float
+        Budgets in per cent of the training rows.
+    groups : sequence of str, optional
+        Races to tell apart.
+    where : (n,) bool array, optional
+        Rows whose labels may be flipped; by default all.
+
+    Returns
+    -------
+    dict of str to list of float
+        One rate per budget, by group, or under "all" without groups.
+    """
     found: dict[str, list[list[float]]] = {}
     for fold, (train, test) in enumerate(problem.splits):
         if where is None:
@@ -152,7 +265,17 @@ def _members(
 
 
 def mean_accuracy(problem: Problem, alpha: float) -> float:
-    """Accuracy in per cent, the mean over the folds."""
+    """Return the accuracy in per cent, as a mean over the folds.
+
+    Parameters
+    ----------
+    problem : Problem
+    alpha : float
+
+    Returns
+    -------
+    float
+    """
     accuracies = []
     for train, test in problem.splits:
         model = ridge(alpha).fit(problem.rows[train], problem.labels[train])
@@ -162,6 +285,19 @@ def mean_accuracy(problem: Problem, alpha: float) -> float:
 
 
 def subsample(n_rows: int, share: float, seed: int) -> IntArray:
-    """Row numbers of a random part of the rows, in order."""
+    """Draw a random part of the rows.
+
+    Parameters
+    ----------
+    n_rows : int
+    share : float
+        Of the rows, at most 1; their number is rounded down.
+    seed : int
+
+    Returns
+    -------
+    int array
+        Positions of the rows, ascending.
+    """
     rng = np.random.default_rng(seed)
     return np.sort(rng.choice(n_rows, int(share * n_rows), replace=False))

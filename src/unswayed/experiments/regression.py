@@ -53,7 +53,7 @@ def _load(name: str, data: Data) -> tuple[FloatArray, FloatArray]:
 def _budgets(
     train: tuple[FloatArray, FloatArray], test: FloatArray, shift: float, radius: float
 ) -> FloatArray:
-    """Minimum budgets of the test rows if each label may be off by the shift."""
+    """Return minimum budgets of the test rows if each label may be wrong by the shift."""
     bias = LabelBias.shifts(shift, budget=1)
     return (
         CertifiedRegressor(ridge(_ALPHA), bias=bias, radius=radius).fit(*train).minimum_budget(test)

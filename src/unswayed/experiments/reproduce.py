@@ -24,7 +24,7 @@ _IMAGES = "images/reproduction"
 
 @dataclass
 class Reproduction:
-    """What a run found, and what it could not do."""
+    """Records of the experiments that ran, and why others failed."""
 
     records: list[Record] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)  # experiment: why
@@ -37,12 +37,12 @@ def reproduce(
     *,
     page: str | os.PathLike[str] | None = None,
 ) -> Reproduction:
-    """Run experiments and write what they found.
+    """Run experiments and write their tables, figures and pages.
 
     Parameters
     ----------
-    names : experiments by name, optional
-        By default all of them.
+    names : sequence of str, optional
+        Experiments by name; by default all of them.
     data : path, optional
         Folder with the data sets; by default UNSWAYED_DATA's, or else downloads.
     out : path
@@ -54,7 +54,7 @@ def reproduce(
     Returns
     -------
     Reproduction
-        Records of the experiments that ran; failures of those whose data are not at hand.
+        Records of the experiments that ran; failures of those whose data or libraries are missing.
     """
     experiments = chosen(None if names is None else list(names))
     folder = Path(out)
@@ -113,7 +113,7 @@ def _write_pages(store: Store, page: Path | None) -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on a terminal; elsewhere nothing."""
+    """Show a progress bar if stderr is a terminal; yields the function that advances it."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -25,7 +25,12 @@ _REPEATS = 3
 
 
 def machine() -> str:
-    """Name the processor, its cores, the system and the kernel in use."""
+    """Name the processor, its cores, the system and the kernel in use.
+
+    Returns
+    -------
+    str
+    """
     model = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -36,7 +41,7 @@ def machine() -> str:
 
 
 def _fastest(task: Callable[[], object]) -> float:
-    """Seconds of the fastest run: the others were disturbed."""
+    """Return the seconds of the fastest of several runs, the one least disturbed."""
     seconds = []
     for _ in range(_REPEATS):
         start = time.perf_counter()

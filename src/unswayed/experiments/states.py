@@ -37,7 +37,7 @@ def _by_race(state: str, data: Data) -> Result:
 
 
 def _gap(result: Result) -> float:
-    """Difference between the groups' rates, in points, the mean over the budgets."""
+    """Return the difference between the groups' rates, in points, mean over the budgets."""
     rates = result["rates"]
     return float(np.mean(np.abs(np.subtract(rates["White"], rates["Black"]))))
 

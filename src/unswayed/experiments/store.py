@@ -18,7 +18,7 @@ def _slug(name: str) -> str:
 
 
 def _write(path: Path, values: Any) -> None:
-    """Write all or nothing: a run that is cut leaves no half file behind."""
+    """Write a JSON file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n")
@@ -26,14 +26,27 @@ def _write(path: Path, values: Any) -> None:
 
 
 def fingerprint(experiment: Experiment) -> str:
-    """Hash of what a piece depends on; the data are pinned by their own hashes."""
+    """Return a hash of the code that an experiment's pieces depend on.
+
+    It covers the version, the experiment's module and `problems`. The data are left out: files are
+    pinned by hashes of their own.
+
+    Parameters
+    ----------
+    experiment : Experiment
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
     own = inspect.getmodule(experiment.report)
     code = inspect.getsource(problems) + ("" if own is None else inspect.getsource(own))
     return hashlib.sha256(f"{__version__}\n{code}".encode()).hexdigest()[:16]
 
 
 class Store:
-    """Pieces and records below one folder."""
+    """Results of pieces, and records of experiments, as JSON files below one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,7 +55,18 @@ class Store:
         return self.folder / "pieces" / experiment.name / f"{_slug(piece)}.json"
 
     def load(self, experiment: Experiment, piece: str) -> tuple[Result, float] | None:
-        """Return a finished piece and its seconds; None if absent or made by other code."""
+        """Return the result of a finished piece.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        piece : str
+
+        Returns
+        -------
+        tuple of (dict, float) or None
+            The result and the seconds it took; None if there is none or other code made it.
+        """
         path = self._path(experiment, piece)
         try:
             kept = json.loads(path.read_text())
@@ -53,7 +77,15 @@ class Store:
         return kept["result"], kept["seconds"]
 
     def save(self, experiment: Experiment, piece: str, result: Result, seconds: float) -> None:
-        """Keep a finished piece; one whose data are absent is asked for again next time."""
+        """Keep the result of a finished piece, unless its data were absent.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        piece : str
+        result : dict
+        seconds : float
+        """
         if result.get("absent"):
             return
         print_ = fingerprint(experiment)
@@ -61,10 +93,25 @@ class Store:
         _write(self._path(experiment, piece), values)
 
     def save_record(self, record: Record) -> None:
-        """Keep a record."""
+        """Keep the record of an experiment.
+
+        Parameters
+        ----------
+        record : Record
+        """
         _write(self.folder / f"{record.name}.json", record.to_dict())
 
     def records(self, names: list[str]) -> list[Record]:
-        """Return the records that are there, in the order of `names`."""
+        """Return the records that are kept, in the order of `names`.
+
+        Parameters
+        ----------
+        names : list of str
+            Names of experiments; those without a record are left out.
+
+        Returns
+        -------
+        list of Record
+        """
         paths = [self.folder / f"{name}.json" for name in names]
         return [Record.from_dict(json.loads(path.read_text())) for path in paths if path.exists()]

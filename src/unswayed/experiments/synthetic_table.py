@@ -48,7 +48,10 @@ def _code_rates(
     test: IntArray,
     asked: list[tuple[int, str]],
 ) -> list[float]:
-    """Labels -1 and 1 but a threshold of 0.5, and only a label 1 may change, to 0."""
+    """Return rates as the authors' code computes them.
+
+    Labels are -1 and 1 but the threshold is 0.5, and only a label 1 may change, to 0.
+    """
     signed = 2.0 * labels[train] - 1.0
     bias = LabelBias.shifts((-1, 0), budget=1, where=signed == 1)
     model = CertifiedRegressor(LinearRegression(fit_intercept=False), bias=bias, radius=0.0)
@@ -68,7 +71,10 @@ def _text_rates(
     test: IntArray,
     asked: list[tuple[int, str]],
 ) -> list[float]:
-    """Labels 0 and 1, any of which may be flipped; a constant column."""
+    """Return rates as the paper's text describes them.
+
+    Labels are 0 and 1, any of them may be flipped, and there is a constant column.
+    """
     whole = with_constant(rows)
     model = CertifiedClassifier(
         LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
@@ -91,7 +97,7 @@ def _mean(
     *,
     of_all_rows: bool,
 ) -> list[float]:
-    """Mean rates over seeds and folds, one per (share of labels, method)."""
+    """Return mean rates over seeds and folds, one per (share of labels, method)."""
     found = []
     for seed in range(seeds):
         made = make_synthetic(size, n_features, random_state=seed)

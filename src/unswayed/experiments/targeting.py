@@ -31,7 +31,10 @@ def _rates(state: str, data: Data) -> Result:
 
 
 def _gain(result: Result, target: str, race: str) -> float:
-    """Rate that is won by knowing whose labels may be wrong, in points, mean over budgets."""
+    """Return how much the rate grows if only the target's labels may be wrong.
+
+    In points, mean over the budgets.
+    """
     return float(np.mean(np.subtract(result[target][race], result["anyone"][race])))
 
 
