@@ -1,4 +1,4 @@
-"""The core: how far a score can move when labels do. Knows arrays, never estimators.
+"""The core: how far a score can move when labels do. It works on arrays and knows no estimators.
 
 A map, from what comes in to what goes out::
 
@@ -13,8 +13,8 @@ A map, from what comes in to what goes out::
                           reach_up, reach_down, minimum budget per row
 
 `box` and `sandwich` bound a row's reach without selection, from rows whose reach is known.
-`rounding` bounds what floating point does to all of it.
-`dyadic` takes doubles apart, for answers in exact arithmetic.
-`parallel` runs the blocks side by side and stops within one of them when interrupted.
-Nothing here imports scikit-learn: it would cost more to import than a certificate to compute.
+`rounding` bounds the floating-point errors of all these.
+`dyadic` represents doubles as integers times powers of two, for exact arithmetic.
+`parallel` runs blocks in parallel and stops after the current ones when interrupted.
+Nothing here imports scikit-learn: that would take longer than computing a certificate.
 """

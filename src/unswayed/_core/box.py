@@ -20,7 +20,10 @@ _NORM_UNDERFLOW = 2.0**-530  # more than a norm loses where a square underflows
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """h(r) <= Σ_j u_j⁺·h(b_j) + u_j⁻·h(-b_j) for r = Σ_j u_j·b_j (paper, section 5)."""
+    """Bound on h from a basis b_j (paper, section 5).
+
+    For r = Σ_j u_j·b_j it is h(r) <= Σ_j u_j⁺·h(b_j) + u_j⁻·h(-b_j).
+    """
 
     rise: FloatArray  # at least h(b_j)
     fall: FloatArray  # at least h(-b_j)
@@ -31,7 +34,10 @@ class Box:
     def of_basis(
         cls, rise: FloatArray, fall: FloatArray, basis: FloatArray, longest: float
     ) -> "Box":
-        """Build the box of the columns of `basis`; `longest` is at least h of any unit vector."""
+        """Return the box of the columns of `basis`, which must be orthonormal up to rounding.
+
+        `longest` is an upper bound on h of any unit vector.
+        """
         size = len(basis)
         off = float(np.linalg.norm(np.eye(size) - basis @ basis.T))
         off += gamma(4 * size) * (1.0 + float(np.linalg.norm(basis))) ** 2
@@ -39,11 +45,14 @@ class Box:
 
     @cached_property
     def longest(self) -> float:
-        """At least h of any vector of norm 1, for the box of units."""
+        """Upper bound on h of any vector of norm 1, for the box of unit vectors."""
         return norm(np.maximum(self.rise, self.fall))
 
     def reach(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bounds on h(r) and h(-r), one row each; sizes are at least norms."""
+        """Return upper bounds on h(r) and h(-r) for every row r of `directions`.
+
+        `sizes` are upper bounds on the norms of the rows.
+        """
         u = directions if self.basis is None else directions @ self.basis
         positive = np.maximum(u, 0.0)
         negative = positive - u
@@ -60,10 +69,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipsoid:
-    """h(r) <= √budget·‖factorᵀr‖ + missed·‖r‖ (Cauchy-Schwarz).
+    """Bound on h by Cauchy-Schwarz: h(r) <= √budget·‖factorᵀr‖ + missed·‖r‖.
 
-    The norm is that of the effects of all single labels on direction r; the k largest of them
-    add up to at most √k times it.
+    The first norm is that of the vector of effects that single labels have on direction r; the k
+    largest of these effects add up to at most √k times it.
     """
 
     factor: FloatArray
@@ -71,21 +80,21 @@ class Ellipsoid:
     missed: float  # for rounding in the factor and in images
 
     def image(self, directions: FloatArray) -> FloatArray:
-        """Directions in the coordinates where the norm is Euclidean."""
+        """Return directions in the coordinates where the norm is Euclidean."""
         return directions @ self.factor
 
     def reach(self, image: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Bound on h(r), and on h(-r), from the image of r and at least its norm."""
+        """Return upper bounds on h(r), and thus on h(-r), from images of r and their sizes."""
         norms = np.sqrt(np.einsum("ij,ij->i", image, image))
         norms += np.where(sizes == 0, 0.0, _NORM_UNDERFLOW * len(self.factor))
         return np.asarray(SAFETY * (self.size * norms + self.missed * sizes))
 
     @classmethod
     def of(cls, gram: FloatArray, error: float, off: float, budget: int) -> "Ellipsoid":
-        """Build from the Gram matrix of the effects: rᵀ·gram·r is the squared norm.
+        """Return the ellipsoid of a Gram matrix of effects: rᵀ·gram·r is the squared norm.
 
-        The matrix has an `error`, the effects it is made of are `off` by so much. What the
-        factor misses is bounded by comparing its square with the matrix again.
+        `error` bounds the error of the matrix and `off` that of the effects it is made of. What is
+        lost in the factor is bounded by comparing its square with the matrix again.
         """
         values, vectors = np.linalg.eigh(gram)
         factor = vectors * np.sqrt(np.maximum(values, 0.0))

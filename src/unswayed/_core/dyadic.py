@@ -1,4 +1,4 @@
-"""Doubles as what they are: whole numbers times powers of two."""
+"""Doubles as integers times powers of two, which they are exactly."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Dyadic:
 
     @classmethod
     def of(cls, values: FloatArray) -> "Dyadic":
-        """Take doubles apart."""
+        """Split doubles into odd integers and powers of two; raise if one is not finite."""
         if not np.isfinite(values).all():  # scikit-learn may have been told not to look
             raise InputError(
                 "NaN and infinity are no numbers to compute with exactly; drop such rows, or "
@@ -55,23 +55,23 @@ class Dyadic:
         return Dyadic(self.odd[rows], self.exponent[rows])
 
     def scaled(self, exponent: IntArray) -> "Dyadic":
-        """Values times 2**exponent."""
+        """Return the values times 2**exponent."""
         zero = self.exponent == _NO_EXPONENT
         return Dyadic(self.odd, np.where(zero, _NO_EXPONENT, self.exponent + exponent))
 
     def least(self) -> int:
-        """Return the exponent over which all values are whole; 0 if all of them are zero."""
+        """Return the largest e for which all values are multiples of 2**e; 0 if all are zero."""
         found = int(self.exponent.min(initial=_NO_EXPONENT))
         return 0 if found == _NO_EXPONENT else found
 
     def least_by_column(self) -> IntArray:
-        """Such an exponent for every column; a column of zeros borrows the largest one."""
+        """Return `least` of every column; a column of zeros gets the largest of the others."""
         found = self.exponent.min(axis=0, initial=_NO_EXPONENT)
         known = found != _NO_EXPONENT
         return np.where(known, found, found[known].max(initial=-_NO_EXPONENT) if known.any() else 0)
 
     def over(self, exponent: int | IntArray) -> list[int]:
-        """Whole numbers, in C order, that times 2**exponent are the values."""
+        """Return the values divided by 2**exponent, which must be whole, in C order."""
         shift = np.where(self.odd == 0, 0, self.exponent - exponent)
         if (shift <= 9).all():  # 53 bits and 9 more fit into an int64 with its sign
             return list((self.odd << shift).ravel().tolist())
@@ -80,7 +80,7 @@ class Dyadic:
 
 
 def nearest(value: Fraction) -> float:
-    """Nearest double; infinite beyond the largest one."""
+    """Return the nearest double; infinite beyond the largest one."""
     try:
         return float(value)
     except OverflowError:
@@ -88,7 +88,7 @@ def nearest(value: Fraction) -> float:
 
 
 def enclose(value: Fraction) -> tuple[float, float]:
-    """Nearest doubles below and above; the same one twice where the value is a double.
+    """Return the nearest doubles below and above; the same one twice if the value is a double.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def enclose(value: Fraction) -> tuple[float, float]:
 
 
 def whole_sums(values: Sequence[int], group: IntArray, n_groups: int) -> list[int]:
-    """Exact sum of the values of each group."""
+    """Return the exact sum of the values of each group."""
     sums = [0] * n_groups
     for value, at in zip(values, group.tolist(), strict=True):
         sums[at] += value

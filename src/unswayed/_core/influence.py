@@ -12,10 +12,10 @@ _GRAM_BLOCK = 4096  # rows at a time: short sums round less
 
 
 class Weights(NamedTuple):
-    """Weight vectors, one row each, and how far the influence made of them may err.
+    """Weight vectors, one row each, and bounds on the error of the influence made of them.
 
-    That is by e + f, where e_i = √weight_i · v_i with ‖v‖ <= `error`, and |f_i| <= entry_i ·
-    `size`, with the weights and entries of the learner's `ErrorScale`.
+    The error of a row is e + f, where e_i = √weight_i · v_i with ‖v‖ <= `error`, and |f_i| <=
+    entry_i · `size`, with the weights and entries of the learner's `ErrorScale`.
     """
 
     values: FloatArray
@@ -24,18 +24,18 @@ class Weights(NamedTuple):
 
 
 class WeightRows(Protocol):
-    """Weight vectors of the rows in question, made on demand: they may be as wide as n."""
+    """Weight vectors of the rows in question, computed on demand because they may be n wide."""
 
     def __len__(self) -> int: ...
 
     def block(self, start: int, stop: int) -> Weights:
-        """Weights of rows start to stop, one row each."""
+        """Return the weights of rows start to stop, one row each."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeRows:
-    """Weights that were made already."""
+    """Weight vectors that are already computed."""
 
     weights: Weights
 
@@ -43,7 +43,7 @@ class MadeRows:
         return len(self.weights.values)
 
     def block(self, start: int, stop: int) -> Weights:
-        """Weights of rows start to stop."""
+        """Return the weights of rows start to stop."""
         return Weights(*(each[start:stop] for each in self.weights))
 
 
@@ -98,10 +98,10 @@ class InfluenceMap:
             self._design = np.ascontiguousarray(design[self.entries.rows].T)
 
     def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
-        """Influence of every entry on every row of `weights`, in C order.
+        """Return the influence of every entry on every row of `weights`, in C order.
 
-        `out` is a buffer of at least as many rows: fresh pages for every block would cost as
-        much as the product.
+        `out` is a buffer of at least as many rows to write it into: allocating memory for every
+        block would take as long as the product.
         """
         if out is None:
             out = np.empty((len(weights), len(self.entries)))
@@ -114,9 +114,9 @@ class InfluenceMap:
         return np.matmul(weights, self._design, out=out)
 
     def pull_back(self, index: IntArray, amount: FloatArray) -> FloatArray:
-        """Transpose: the vector whose product with weights is what label changes do to a score.
+        """Return the vector whose product with a row's weights is how label changes move its score.
 
-        `index` are entries, `amount` what is added to their labels.
+        This is the transposed map. `index` are entries, `amount` what is added to their labels.
         """
         if self._design is None:
             full = np.zeros(self.width)
@@ -127,7 +127,10 @@ class InfluenceMap:
         return np.asarray(self._design[:, index] @ amount)
 
     def gram(self, factors: FloatArray) -> FloatArray:
-        """Σ factor_e a_e a_eᵀ over the entries' design rows a_e, in sums of `gram_terms`."""
+        """Return Σ factor_e a_e a_eᵀ over the design rows a_e of the entries.
+
+        No sum has more roundings than `gram_terms` says.
+        """
         if self._design is None:
             raise TypeError("influence rows without a design have no Gram matrix")
         if self._sparse:
@@ -141,6 +144,6 @@ class InfluenceMap:
 
     @property
     def gram_terms(self) -> int:
-        """How many roundings the longest sum of `gram` takes."""
+        """Number of roundings in the longest sum of `gram`."""
         n_rows = len(self.entries)
         return n_rows if self._sparse else min(n_rows, _GRAM_BLOCK) + -(-n_rows // _GRAM_BLOCK)

@@ -14,7 +14,7 @@ from unswayed._typing import FloatArray
 
 
 def thread_count() -> int:
-    """Threads to use: OMP_NUM_THREADS if set, as BLAS has it, else the cores we may run on."""
+    """Return the number of threads to use: OMP_NUM_THREADS if set, else the cores we may run on."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
@@ -24,20 +24,21 @@ def thread_count() -> int:
 
 
 def block_starts(n_rows: int, row_bytes: int) -> range:
-    """Starts of the blocks that `n_rows` rows of `row_bytes` each are worked on in.
+    """Return the starts of the blocks in which `n_rows` rows of `row_bytes` each are processed.
 
-    64 rows keep a matrix product near its peak; 256 MB a thread keep huge rows in bounds and an
-    interrupt within a second; and every thread gets some rows.
+    Blocks of 64 rows keep a matrix product near its peak speed. They are smaller if rows are so
+    large that a block would exceed 256 MB, which also keeps the response to an interrupt within a
+    second, or so few that some thread would have none.
     """
     share = -(-n_rows // thread_count())
     return range(0, n_rows, max(1, min(64, share, 2**28 // max(1, row_bytes))))
 
 
 class _OneBlasThread:
-    """BLAS at one thread while anyone is inside.
+    """Context manager that limits BLAS to one thread while any caller is inside.
 
-    The limit is one number for the whole process: the first in sets it, the last out restores
-    it. Callers that came and went on their own would restore each other's limit.
+    The limit is one number for the whole process, so the first caller to enter sets it and the
+    last to leave restores it. If each did so alone, they would restore each other's limit.
     """
 
     def __init__(self) -> None:
@@ -66,11 +67,11 @@ one_blas_thread = _OneBlasThread()
 
 
 def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray], None]) -> None:
-    """Call ``work(start, stop, buffer)`` for every block.
+    """Call ``work(start, stop, buffer)`` for every block, on several threads.
 
-    Each thread hands its own buffer of `width` columns, one row per row of a block. Threads
-    share the blocks, and BLAS keeps to one thread inside each: its own threads would spin for
-    the next product while the selection kernels need the core.
+    `buffer` belongs to the thread and has `width` columns and one row per row of a block. BLAS is
+    limited to one thread meanwhile: its own threads would wait busily for the next product while
+    the selection kernels need the cores.
     """
     blocks: Iterator[int] = iter(starts)
     lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What rounding can do: IEEE 754 doubles, round to nearest, and nothing else assumed.
+"""Bounds on rounding errors, assuming only IEEE 754 doubles that round to nearest.
 
 Bounds on errors are sums and products of nonnegative doubles, so they lose at most a few units
 in the last place themselves. Every bound is multiplied by `SAFETY` at the end, which is worth
@@ -43,8 +43,8 @@ _ONE, _TIE, _BEYOND_TIE = 1.0, UNIT, 1.5 * UNIT
 def check_arithmetic() -> None:
     """Raise unless this thread rounds to nearest and keeps subnormal numbers.
 
-    Threads have settings of their own, and any library may change them at any time: a handful of
-    operations tell, in a fraction of a microsecond.
+    Threads have settings of their own, and any library may change them at any time. The check
+    takes a handful of operations, a fraction of a microsecond.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def check_arithmetic() -> None:
 
 @contextlib.contextmanager
 def ordinary_arithmetic() -> Iterator[None]:
-    """Compute inside as proofs assume: the door of every call that returns one.
+    """Compute inside as proofs assume; every public call that returns a proof is wrapped in this.
 
-    Raises if this thread does not round as it should, before or after. No floating-point error
-    raises inside, whatever the caller has told NumPy: errors are bounded from what over- and
-    underflow leave behind. Also a decorator: ``@ordinary_arithmetic()``.
+    Raises if this thread does not round as it should, before or after. Inside, floating-point
+    errors such as overflow do not raise, whatever the caller has told NumPy: bounds account for
+    their results. It is a decorator too: ``@ordinary_arithmetic()``.
     """
     check_arithmetic()
     usual = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
@@ -83,7 +83,7 @@ def ordinary_arithmetic() -> Iterator[None]:
 
 
 def gamma(terms: float) -> float:
-    """Relative error of a sum of `terms` rounded terms, in any order, with or without FMA.
+    """Return the relative error of a sum of `terms` rounded terms, in any order, FMA or not.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def gamma(terms: float) -> float:
 
 
 def binade(size: FloatArray | float) -> FloatArray:
-    """Power of two nearest below each size, for scaling without rounding; 1 for a zero.
+    """Return the largest power of two not above each size, for scaling without rounding; 1 for 0.
 
-    Kept within 2^±1000, so that scaling by it and its inverse never overflows.
+    It is kept within 2^±1000, so that scaling by it and its inverse never overflows.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def binade(size: FloatArray | float) -> FloatArray:
 
 
 def norm(values: FloatArray) -> float:
-    """Euclidean norm of all values, rounded up, also where their squares over- or underflow.
+    """Return the Euclidean norm of all values, rounded up; their squares may over- or underflow.
 
     Examples
     --------
@@ -127,19 +127,21 @@ def norm(values: FloatArray) -> float:
 
 
 def wider(value: FloatArray, error: FloatArray) -> FloatArray:
-    """`value + error`, rounded up; `value` itself where there is no error."""
+    """Return `value + error`, rounded up; `value` itself where the error is 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(error == 0, value, np.nextafter(value + error, np.inf))
 
 
 def narrower(value: FloatArray, error: FloatArray) -> FloatArray:
-    """`value - error`, rounded down; `value` itself where there is no error."""
+    """Return `value - error`, rounded down; `value` itself where the error is 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(error == 0, value, np.nextafter(value - error, -np.inf))
 
 
 def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
-    """At least `value + moved + error`; exactly that where nothing rounds, infinity if unknown.
+    """Return an upper bound on `value + moved + error`, which is exact where nothing rounds.
+
+    Where the sum is NaN, the bound is infinite.
 
     Examples
     --------
@@ -152,12 +154,12 @@ def above(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray
 
 
 def below(value: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
-    """At most `value + moved - error`; exactly that where nothing rounds."""
+    """Return a lower bound on `value + moved - error`, which is exact where nothing rounds."""
     return -above(-value, -moved, error)
 
 
 def subtraction_error(a: FloatArray, b: FloatArray | float) -> FloatArray:
-    """How far the double `a - b` is from the difference: exactly 0 where it is exact.
+    """Return how far the double `a - b` is from the true difference; 0 where it is exact.
 
     Examples
     --------
@@ -172,11 +174,10 @@ def subtraction_error(a: FloatArray, b: FloatArray | float) -> FloatArray:
 
 
 def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 1.0) -> BoolArray:
-    """Rows whose products with `other`, and all sums of these, are certainly exact.
+    """Return for which rows all products with `other`, and all their sums, are certainly exact.
 
-    Entry j may be in a sum `times`_j times.
-
-    That is so where everything is a whole multiple of one power of two and small enough.
+    That is so where everything is a whole multiple of one power of two and small enough. Entry j
+    may occur `times`_j times in a sum.
 
     Examples
     --------
