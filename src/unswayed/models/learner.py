@@ -304,17 +304,23 @@ class LinearLearner(Learner):
 
 
 def with_coefficients(learner: Learner, name: str = "this model") -> LinearLearner:
-    """Return a learner that has "coefficients" as what it is; raise if it has none.
+    """Return the learner as a `LinearLearner`; raise if it has no coefficients.
 
     Parameters
     ----------
     learner : Learner
     name : str
-        What the error calls it.
+        What to call the model in the error message.
 
     Returns
     -------
     LinearLearner
+        The same object.
+
+    Raises
+    ------
+    InputError
+        If it does not have the capability "coefficients".
     """
     if "coefficients" not in learner.capabilities:
         raise InputError(
