@@ -10,7 +10,7 @@ MODULES := build/modules.txt
 $(shell mkdir -p build; find src -name '*.py' | sort > $(MODULES).new; \
 	cmp -s $(MODULES).new $(MODULES) || cp $(MODULES).new $(MODULES))
 
-.PHONY: help install demo test bench lint format clean
+.PHONY: help install demo test minimal bench lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -32,6 +32,13 @@ demo: install  ## certify an embedded story and write unswayed-report.html
 test: install  ## run the tests
 	$(BIN)/python -m pytest -n auto --quiet
 
+minimal:  ## run the demo in a fresh environment that has only the extras cli and report
+	@rm -rf build/minimal && $(PYTHON) -m venv build/minimal
+	@PIP_CONSTRAINT=constraints.txt build/minimal/bin/python -m pip install --quiet \
+		--disable-pip-version-check ".[cli,report]"
+	@build/minimal/bin/python -c "import importlib.util as u; assert not u.find_spec('pandas')"
+	@cd build/minimal && bin/unswayed demo && test -s unswayed-report.html
+
 bench: install  ## measure speed and memory against their bars
 	$(BIN)/python -m benchmarks.run
 
@@ -40,6 +47,7 @@ lint: install  ## check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/docstrings.py
 
 format: install  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .

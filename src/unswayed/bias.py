@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, Literal, TypeAlias
 
@@ -187,19 +187,6 @@ class LabelBias:
         if len({end.size for end in ends} - {1}) > 1:
             raise BiasError(f"lower has {ends[0].size} entries but upper has {ends[1].size}")
         return cls("intervals", budget, ends[0], ends[1], where, direction)
-
-    def with_budget(self, budget: float | Budget) -> "LabelBias":
-        """Return the same bias with another budget.
-
-        Parameters
-        ----------
-        budget : int, float or Budget
-
-        Returns
-        -------
-        LabelBias
-        """
-        return replace(self, budget=budget)
 
     def resolve(
         self,

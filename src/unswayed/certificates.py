@@ -116,7 +116,7 @@ class CertificateSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CertificateSet:
     """Certificates of a set of test rows (or of coefficients), one entry each.
 

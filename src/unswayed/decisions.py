@@ -9,6 +9,7 @@ prediction, a description in words, and what certificate files write.
 """
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +18,7 @@ from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import nearest
 from unswayed._core.rounding import subtraction_error, wider
@@ -157,16 +158,23 @@ class Decision(ABC):
         )
 
 
-def _set_double(decision: Any, what: str) -> None:
-    """Turn the value of a decision into a double; raise if it is not one."""
+def _set_double(decision: Any, what: str, least: float, meaning: str) -> None:
+    """Turn the value of a decision into a double; raise if it is not one, or below `least`."""
     given = decision.value
     number = isinstance(given, Real) and not isinstance(given, bool | np.bool_)
+    if not (number and -math.inf < given < math.inf and given >= least):
+        wanted = "a finite number" + (" and not negative" if least == 0 else "")
+        raise InputError(f"{what} must be {wanted}, got {given!r}; it is {meaning}")
     try:
-        value = float(given) if number else math.nan
+        value = float(given)
     except OverflowError:
-        value = math.inf
-    if not (math.isfinite(value) and value == given):
-        raise InputError(f"{what} must be a finite number that a double holds, got {shown(given)}")
+        value = math.inf if given > 0 else -math.inf
+    if value != given:
+        nearest_one = math.copysign(min(abs(value), sys.float_info.max), value)
+        raise InputError(
+            f"no double is the {what} {shown(given)}, and a proof for the nearest one would be "
+            f"about another question; pass a float, such as {nearest_one!r}"
+        )
     object.__setattr__(decision, "value", value)
 
 
@@ -188,8 +196,24 @@ class Threshold(Decision):
     classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]), compare=False)
 
     def __post_init__(self) -> None:
-        _set_double(self, "a threshold")
+        _set_double(self, "threshold", -math.inf, "where one class ends and the other begins")
         object.__setattr__(self, "classes", np.asarray(self.classes))
+
+    @classmethod
+    def between(cls, first: float, second: float, classes: ArrayLike = (0, 1)) -> "Threshold":
+        """Return the threshold half-way between the numbers that two classes were trained on.
+
+        Parameters
+        ----------
+        first, second : float
+        classes : pair
+            The classes these numbers stand for.
+
+        Returns
+        -------
+        Threshold
+        """
+        return cls((first + second) / 2, np.asarray(classes))
 
     def margins(self, scores: Scores) -> Margins:
         """Return the distance to the threshold; from above, touching it counts."""
@@ -236,9 +260,8 @@ class Radius(Decision):
     value: float
 
     def __post_init__(self) -> None:
-        _set_double(self, "a radius")
-        if self.value < 0:
-            raise InputError(f"a radius must not be negative, got {self.value!r}")
+        meaning = "how far a prediction may move and still count as the same"
+        _set_double(self, "radius", 0.0, meaning)
 
     def margins(self, scores: Scores) -> Margins:
         """Return the radius for every score, without any error."""

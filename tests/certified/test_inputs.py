@@ -406,7 +406,6 @@ def test_a_bad_budget_is_refused_at_birth(budget, said):
         lambda: LabelBias.flips(budget=budget),
         lambda: LabelBias.shifts(1, budget=budget),
         lambda: LabelBias.intervals([-1], [1], budget=budget),
-        lambda: FLIPS.with_budget(budget),
     ):
         with pytest.raises(BiasError, match=said) as refused:
             make()

@@ -133,10 +133,7 @@ def test_the_chosen_labels_attain_the_reach_and_the_twin_chooses_the_same(seed, 
     for row in range(len(z)):
         index, amount = found.changes(row)
         assert sign * (amount @ z[row, index]) == pytest.approx(reach[row], rel=1e-12, abs=1e-12)
-    literal = [
-        np.empty_like(each) for each in (found.reach, found.index, found.amount, found.length)
-    ]
-    selection_numpy.extremes(z, entries, budget, sign, *literal)
+    literal = selection_numpy.extremes(z, entries, budget, sign)
     np.testing.assert_array_equal(found.reach, literal[0])
     for row in range(len(z)):
         n = literal[3][row]

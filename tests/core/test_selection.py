@@ -19,18 +19,6 @@ needs_kernel = pytest.mark.skipif(
 )
 
 
-def twin_reach(z, entries, budget):
-    up, down = np.empty(len(z)), np.empty(len(z))
-    selection_numpy.reach(z, entries, budget, up, down)
-    return up, down
-
-
-def twin_minimum_budget(z, entries, margin_up, margin_down):
-    count, before, after = np.empty((3, len(z), 2))
-    selection_numpy.minimum_budget(z, entries, margin_up, margin_down, count, before, after)
-    return count, before, after
-
-
 TIMES = st.sampled_from([1, 3, "a few rows most"])
 
 
@@ -51,7 +39,7 @@ def test_compiled_and_twin_return_the_same_bits_for_reach(case, times, share):
     z, entries, n_labels = duplicated(case, times)
     budget = int(share * n_labels)
     for ours, twins in zip(
-        selection.reach(z, entries, budget), twin_reach(z, entries, budget), strict=True
+        selection.reach(z, entries, budget), selection_numpy.reach(z, entries, budget), strict=True
     ):
         assert ours.tobytes() == twins.tobytes()
 
@@ -62,11 +50,13 @@ def test_compiled_and_twin_return_the_same_bits_for_reach(case, times, share):
 def test_compiled_and_twin_return_the_same_minimum_budget(case, times, share, on_the_edge):
     z, entries, n_labels = duplicated(case, times)
     if on_the_edge:  # margins that a prefix hits exactly, to the last bit
-        margin_up, margin_down = twin_reach(z, entries, int(share * n_labels))
+        margin_up, margin_down = selection_numpy.reach(z, entries, int(share * n_labels))
     else:
-        margin_up, margin_down = (share * total for total in twin_reach(z, entries, n_labels))
+        margin_up, margin_down = (
+            share * total for total in selection_numpy.reach(z, entries, n_labels)
+        )
     ours = selection.minimum_budget(z, entries, margin_up, margin_down)
-    count, before, after = twin_minimum_budget(z, entries, margin_up, margin_down)
+    count, before, after = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
     assert ours.count.tobytes() == count.tobytes()
     assert (np.abs(ours.before - before) <= ours.error * before).all()
     assert (np.abs(ours.after - after) <= ours.error * after).all()

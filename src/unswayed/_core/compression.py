@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.doubles import dense
@@ -17,9 +18,9 @@ from unswayed.doubles import dense
 _AT_ONCE = 2**15  # numbers hashed at a time: they stay in the cache
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Entries:
-    """What may move, one entry per group of equal training rows.
+    """Label changes that the bias allows, one entry per group of equal training rows.
 
     Members of entry e, ascending, are ``members_up[start_up[e]:start_up[e + 1]]`` (rows whose
     label may rise by ``upper[e]``) and likewise down.
@@ -45,11 +46,11 @@ class Entries:
 
     @property
     def n_labels(self) -> int:
-        """How many labels may move at all, counted once per direction."""
+        """Number of labels that may move, those that may move either way counted twice."""
         return len(self.members_down) + len(self.members_up)
 
     def members(self, entry: int, sign: float) -> IntArray:
-        """Training rows of `entry` whose label may move up (sign > 0) or down."""
+        """Return the training rows of `entry` whose label may move up (sign > 0) or down."""
         members, start = (
             (self.members_up, self.start_up) if sign > 0 else (self.members_down, self.start_down)
         )
@@ -64,7 +65,7 @@ def _mix(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype
 
 
 def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """One word per row, equal for equal rows. Zeros do not count, so sparse and dense agree."""
+    """Return a 64-bit hash per row; zeros do not count, so that sparse and dense rows agree."""
     n_rows, n_columns = matrix.shape
     salt = _mix(np.arange(1, n_columns + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     if hasattr(matrix, "indptr"):
@@ -83,10 +84,10 @@ def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def distinct_rows(matrix: Matrix) -> tuple[IntArray, IntArray]:
-    """First row of each group of equal rows, ascending, and each row's group.
+    """Return the first row of each group of equal rows, ascending, and each row's group.
 
-    Hashes find the groups; every row is then compared with its group's first, so a collision
-    costs time and never an answer.
+    Hashes suggest the groups and every row is compared with the first of its group, so a hash
+    collision costs time but never correctness.
 
     Examples
     --------
@@ -94,19 +95,23 @@ def distinct_rows(matrix: Matrix) -> tuple[IntArray, IntArray]:
     >>> first.tolist(), group.tolist()
     ([0, 1], [0, 1, 0])
     """
-    _, first, group = np.unique(_hash_rows(matrix), return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    first, group = first[order], rank[group.reshape(-1)]
+    first, group = _groups(_hash_rows(matrix))
     if _rows_differ(matrix, first[group]):
-        rows = dense(matrix) + 0.0
-        _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        group = group.reshape(-1)
+        return _groups(dense(matrix) + 0.0)
     return first, group
 
 
+def _groups(values: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Return the first place of each distinct value or row, ascending, and each place's group."""
+    _, first, group = np.unique(values, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[group.reshape(-1)]
+
+
 def _rows_differ(matrix: Matrix, partner: IntArray) -> bool:
+    """Return whether any row differs from its partner."""
     if hasattr(matrix, "indptr"):
         return bool((matrix != matrix[partner]).nnz)
     step = max(1, 2**20 // max(1, matrix.shape[1]))
@@ -119,10 +124,10 @@ def _rows_differ(matrix: Matrix, partner: IntArray) -> bool:
 def _sides(
     group: IntArray, offset: FloatArray
 ) -> tuple[IntArray, FloatArray, IntArray, IntArray, IntArray]:
-    """Groups of movable rows with equal features and offset.
+    """Group movable rows with equal features and equal offset.
 
-    Returns each group's feature group, offset, rank among the feature group's offsets, first
-    member position and the members, ordered by group.
+    Returns each group's feature group, its offset, its rank among the offsets of the feature
+    group, the position of its first member, and all members, ordered by group.
     """
     movable = np.flatnonzero(offset)
     # Stable, so that members stay ascending within a group.
@@ -144,10 +149,10 @@ def merge_rows(
     group: IntArray | None = None,
     first: IntArray | None = None,
 ) -> Entries:
-    """Entries of a bias with offsets `lower` and `upper`, over training rows grouped by features.
+    """Return the entries of a bias that lets labels fall by `lower` and rise by `upper`.
 
-    Without `group`, every training row stands for itself; rows that may not move are left out
-    either way.
+    `group` gives the group of equal features of each training row and `first` a row of each
+    group; without them every row is a group of its own. Rows that may not move are left out.
     """
     if group is None or first is None:
         group = first = np.arange(len(lower))

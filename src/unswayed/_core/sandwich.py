@@ -1,4 +1,4 @@
-"""Bounds from anchors: directions whose exact reach is known sandwich all others.
+"""Bounds from anchors: directions of known reach bound the reach of all others.
 
 For an anchor c with exact h(c), reached by the parameter shift g:
 
@@ -22,9 +22,9 @@ _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cac
 _NEAREST = 3  # anchors tried as they are; more were never better by half a point
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bounds:
-    """What is known of the reach of each row: inner <= exact <= outer, upwards and downwards."""
+    """Bounds on the reach of each row, upwards and downwards: inner <= exact <= outer."""
 
     outer_up: FloatArray
     outer_down: FloatArray
@@ -39,32 +39,49 @@ class Bounds:
 
     @classmethod
     def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
-        """Bounds of rows whose reaches are known up to an error."""
+        """Return the bounds of rows whose reaches are known up to an error."""
         outer_up, outer_down = wider(up, error), wider(down, error)
-        inner_up = np.maximum(narrower(up, error), 0.0)
-        inner_down = np.maximum(narrower(down, error), 0.0)
-        tight = np.ones(len(up), dtype=bool)
         within, beyond = np.zeros((2, len(up)), dtype=bool)
-        outer = outer_up, outer_down
-        return cls(*outer, inner_up, inner_down, *outer, error, tight, within, beyond)
+        return cls(
+            outer_up=outer_up,
+            outer_down=outer_down,
+            inner_up=np.maximum(narrower(up, error), 0.0),
+            inner_down=np.maximum(narrower(down, error), 0.0),
+            base_up=outer_up,
+            base_down=outer_down,
+            error=error,
+            tight=np.ones(len(up), dtype=bool),
+            within=within,
+            beyond=beyond,
+        )
 
     @classmethod
     def outside(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
-        """Bounds from outside alone: from inside, nothing is known."""
+        """Return outer bounds alone; the inner ones are 0."""
         # Arrays of their own: better answers are written into them later.
         inner_up, inner_down = np.zeros((2, len(up)))
         tight, within, beyond = np.zeros((3, len(up)), dtype=bool)
-        base = up.copy(), down.copy()
-        return cls(up, down, inner_up, inner_down, *base, error, tight, within, beyond)
+        return cls(
+            outer_up=up,
+            outer_down=down,
+            inner_up=inner_up,
+            inner_down=inner_down,
+            base_up=up.copy(),
+            base_down=down.copy(),
+            error=error,
+            tight=tight,
+            within=within,
+            beyond=beyond,
+        )
 
     def decided_as(self, within: BoolArray, beyond: BoolArray) -> "Bounds":
-        """Return the same bounds of rows that were decided by sharper ones."""
+        """Return the same bounds with decisions that were made by sharper ones."""
         return replace(self, within=within, beyond=beyond)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anchors:
-    """Directions with their exact reach, and the parameter shifts that attain it."""
+    """Directions of known reach, and the parameter shifts that attain it."""
 
     directions: FloatArray  # (K, q)
     sizes: FloatArray  # (K,) at least their norms
@@ -75,7 +92,7 @@ class Anchors:
 
     @classmethod
     def none(cls, n_parameters: int) -> "Anchors":
-        """No anchor yet."""
+        """Return an empty set of anchors."""
         empty, nothing = np.empty((0, n_parameters)), np.empty(0)
         return cls(empty, nothing, nothing, nothing, empty, empty)
 
@@ -96,7 +113,7 @@ class Anchors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rests:
-    """What is left of rows after anchors were taken off, and what that cost."""
+    """Remainders of rows after multiples of anchors were subtracted, and the reach of these."""
 
     directions: FloatArray
     image: FloatArray
@@ -106,7 +123,9 @@ class _Rests:
 
 
 class AnchoredBounds:
-    """Immutable: an extended set of anchors is a new object, so readers need no lock.
+    """Bounds on the reach of rows from boxes, an ellipsoid and anchors.
+
+    Immutable: adding anchors makes a new object, so readers need no lock.
 
     Parameters
     ----------
@@ -115,7 +134,7 @@ class AnchoredBounds:
     ellipsoid : Ellipsoid
     anchors : Anchors
     plane_error : float
-        How far a cutting plane may be off, per unit of a row's size.
+        Error of a cutting plane, per unit of a row's size.
     """
 
     def __init__(
@@ -140,11 +159,11 @@ class AnchoredBounds:
             self._inverse_squares = np.where(known, 1.0 / np.where(known, self._squares, 1.0), 0.0)
 
     def with_anchors(self, anchors: Anchors) -> "AnchoredBounds":
-        """Return the same boxes with other anchors."""
+        """Return the same boxes and ellipsoid with other anchors."""
         return AnchoredBounds(self.boxes, self.ellipsoid, anchors, self.plane_error)
 
     def _bounded(self, rests: _Rests) -> tuple[FloatArray, FloatArray]:
-        """Bounds of rows: what was paid, and the best bound on the rest."""
+        """Return outer bounds: the reach of what was subtracted plus the best bound on the rest."""
         up = self.ellipsoid.reach(rests.image, rests.sizes)
         down = up
         for box in self.boxes:
@@ -158,11 +177,12 @@ class AnchoredBounds:
         return np.where(np.isnan(up), np.inf, up), np.where(np.isnan(down), np.inf, down)
 
     def _untouched(self, directions: FloatArray, sizes: FloatArray) -> _Rests:
+        """Return rows from which no anchor is subtracted yet."""
         nothing = np.zeros(len(directions))
         return _Rests(directions, self.ellipsoid.image(directions), nothing, nothing, sizes)
 
     def base(self, directions: FloatArray, sizes: FloatArray) -> Bounds:
-        """Bounds from planes and boxes: one product each."""
+        """Return bounds from cutting planes, boxes and the ellipsoid: one matrix product each."""
         up, down = self._bounded(self._untouched(directions, sizes))
         with np.errstate(invalid="ignore", over="ignore"):
             off = np.where(sizes == 0, 0.0, self.plane_error * sizes + self._underflow)
@@ -178,12 +198,11 @@ class AnchoredBounds:
             np.where(np.isfinite(most), np.maximum(narrower(most, off), 0.0), 0.0)
             for most in (moved.max(axis=1), -moved.min(axis=1))
         )
-        tight, within, beyond = np.zeros((3, len(up)), dtype=bool)
-        base = up.copy(), down.copy()
-        return Bounds(up, down, inner_up, inner_down, *base, error, tight, within, beyond)
+        outside = Bounds.outside(up, down, error)
+        return replace(outside, inner_up=inner_up, inner_down=inner_down)
 
     def refined(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Outer bounds through anchors."""
+        """Return outer bounds by way of anchors."""
         up, down = np.full(len(directions), np.inf), np.full(len(directions), np.inf)
         if not len(self.anchors):
             return up, down
@@ -195,6 +214,7 @@ class AnchoredBounds:
     def _refine_chunk(
         self, directions: FloatArray, sizes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
+        """Return the best outer bounds by way of one or two anchors."""
         rows = self._untouched(directions, sizes)
         inner = rows.image @ self._images.T
         # Up to the row's own square, which is the same for all anchors.
@@ -213,7 +233,7 @@ class AnchoredBounds:
         return np.minimum(best[0], up), np.minimum(best[1], down)
 
     def _pursue(self, rows: _Rests, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """One step of matching pursuit: project onto the anchor of the smallest angle."""
+        """Return bounds after one step of matching pursuit: projection onto the closest anchor."""
         with np.errstate(over="ignore", invalid="ignore"):
             c = np.argmax(inner * inner * self._inverse_squares, axis=1)
             share = inner[np.arange(len(c)), c] * self._inverse_squares[c]
@@ -221,7 +241,7 @@ class AnchoredBounds:
         return self._bounded(self._subtract(rows, c, share))
 
     def _subtract(self, rows: _Rests, c: IntArray, share: FloatArray) -> _Rests:
-        """Take share·c off each row; for a negative share the anchor is -c."""
+        """Return rows minus share·c; for a negative share the anchor is -c."""
         forth, back = np.maximum(share, 0.0), np.maximum(-share, 0.0)
         anchors, times = self.anchors, share[:, None]
         up, down = anchors.up[c], anchors.down[c]
@@ -236,7 +256,7 @@ class AnchoredBounds:
     def sharpened(
         self, base: Bounds, directions: FloatArray, sizes: FloatArray, rows: IntArray | slice
     ) -> Bounds:
-        """Bounds of every row, those of some of the rows through anchors."""
+        """Return bounds of every row, those of `rows` improved by way of anchors."""
         up, down = self.refined(directions[rows], sizes[rows])
         outer_up, outer_down = base.outer_up.copy(), base.outer_down.copy()
         outer_up[rows] = np.minimum(outer_up[rows], up)

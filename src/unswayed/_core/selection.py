@@ -1,4 +1,4 @@
-"""Dispatch of the selection kernels: compiled where it was built, else the NumPy twin."""
+"""Selection kernels: the compiled one where it was built, else its NumPy twin."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,16 @@ except ImportError:
 
 
 def kernel_name() -> str:
-    """Return which kernel answers: ``"compiled"`` or ``"numpy"``."""
+    """Return which kernel is used: ``"compiled"`` or ``"numpy"``."""
     return "numpy" if _compiled is None else "compiled"
 
 
 def reach(z: FloatArray, entries: Entries, budget: float) -> tuple[FloatArray, FloatArray]:
-    """How far the `budget` most influential labels can raise and lower each row's score."""
-    up, down = np.empty(len(z)), np.empty(len(z))
+    """Return how far the `budget` most influential labels can raise and lower each row's score."""
     if _compiled is None:
-        selection_numpy.reach(z, entries, budget, up, down)
-    else:
-        _compiled.reach(z, *entries.sides, float(budget), up, down)
+        return selection_numpy.reach(z, entries, budget)
+    up, down = np.empty(len(z)), np.empty(len(z))
+    _compiled.reach(z, *entries.sides, float(budget), up, down)
     return up, down
 
 
@@ -39,12 +38,14 @@ class Extremes:
     length: IntArray
 
     def changes(self, row: int) -> tuple[IntArray, FloatArray]:
-        """Entries that move in `row`, and by how much in all."""
+        """Return the entries that move in `row`, and what is added to their labels in total."""
         return self.index[row, : self.length[row]], self.amount[row, : self.length[row]]
 
 
 def extremes(z: FloatArray, entries: Entries, budget: int, sign: float) -> Extremes:
-    """Reach with `sign` +1 upwards or -1 downwards, and how it is attained."""
+    """Return the reach with `sign` +1 upwards or -1 downwards, and the changes that attain it."""
+    if _compiled is None:
+        return Extremes(*selection_numpy.extremes(z, entries, budget, sign))
     n_rows, most = len(z), min(budget, len(entries))
     found = Extremes(
         np.empty(n_rows),
@@ -53,19 +54,17 @@ def extremes(z: FloatArray, entries: Entries, budget: int, sign: float) -> Extre
         np.empty(n_rows, dtype=np.int64),
     )
     out = (found.reach, found.index, found.amount, found.length)
-    if _compiled is None:
-        selection_numpy.extremes(z, entries, budget, sign, *out)
-    else:
-        _compiled.extremes(z, *entries.sides, float(budget), sign, *out)
+    _compiled.extremes(z, *entries.sides, float(budget), sign, *out)
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossings:
-    """Where the reach of the strongest labels first exceeds a margin: upwards, and downwards.
+    """How many labels are needed for the reach to exceed a margin, upwards and downwards.
 
-    `count` is correct for the influence rows given. The reaches of one label less and of `count`
-    labels (of all labels where the count is infinite) err by `error` times themselves at most.
+    `count` is correct for the influence rows given. `before` and `after` are the reaches of one
+    label less and of `count` labels (`before` of all labels where the count is infinite); their
+    relative error is at most `error`.
     """
 
     count: FloatArray  # (rows, 2)
@@ -75,7 +74,7 @@ class Crossings:
 
     @classmethod
     def blank(cls, n_rows: int, entries: Entries) -> "Crossings":
-        """Nothing found yet, to be filled by `put`."""
+        """Return an object to be filled by `put` or by a kernel."""
         # A plain sum of nonnegative terms errs by less than one rounding a term, four times over.
         error = 4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps)
         count, before, after = np.empty((3, n_rows, 2))
@@ -95,13 +94,13 @@ class Crossings:
 def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
 ) -> Crossings:
-    """Least number of labels whose reach exceeds a row's margin, in each direction."""
+    """Return the least number of labels whose reach exceeds a row's margin, in each direction."""
     found = Crossings.blank(len(z), entries)
-    out = (found.count, found.before, found.after)
     if _compiled is None:
-        selection_numpy.minimum_budget(z, entries, margin_up, margin_down, *out)
-    else:
-        _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
+        literal = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
+        return Crossings(*literal, found.error)
+    out = (found.count, found.before, found.after)
+    _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
     return found
 
 

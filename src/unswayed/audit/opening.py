@@ -30,14 +30,25 @@ MOST_HELD_OUT = 10_000
 def open_study(
     request: Request, progress: Progress | None = None, *, need_test: bool = True
 ) -> Study:
-    """Read the files, split the rows, fit the model.
+    """Read the files, split the rows, choose alpha if asked to, and fit the model.
 
     Parameters
     ----------
     request : Request
     progress : Progress, optional
+        By default no progress is shown.
     need_test : bool
-        Without, every row is a training row and there are no test rows (for coefficients).
+        If False, every row is a training row and there are no test rows (for coefficients).
+
+    Returns
+    -------
+    Study
+        Its test rows are certified when they are first asked for.
+
+    Raises
+    ------
+    InputError
+        If the files do not fit the request.
     """
     progress = progress or Silent()
     return _Opening(request, progress, need_test).study()
@@ -83,14 +94,26 @@ class _Opening:
         assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
         model = self._fit(target, columns, training, movable, alpha)
         return Study(
-            request, target, columns, training, testing, model, alpha, movable,
-            alpha_choice=choice, notes=self.notes, progress=self.progress,
-        )  # fmt: skip
+            request=request,
+            target=target,
+            columns=columns,
+            train=training,
+            test=testing,
+            model=model,
+            alpha=alpha,
+            movable=movable,
+            alpha_choice=choice,
+            notes=self.notes,
+            progress=self.progress,
+        )
 
     def _load(
         self, path: Any, test_of: list[str] | None = None, like: pa.Schema | None = None
     ) -> tuple[pa.Table, IntArray]:
-        """Read a file and see to its missing values; returns row numbers from 1 too."""
+        """Read a file and apply ``--missing``.
+
+        Returns the rows that are used and their numbers in the file, from 1.
+        """
         request = self.request
         # A text stays a text, even where all of this file's happen to look like numbers.
         texts = [field.name for field in like or () if is_text(field.type)]
@@ -227,7 +250,7 @@ class _Opening:
     ) -> AlphaChoice:
         return choose_alpha(
             self.request,
-            target.task,
+            target,
             columns,
             training=training.features,
             aside=(columns.matrix(aside), target.encode(aside.column(target.label))),

@@ -24,7 +24,7 @@ from unswayed._typing import FloatArray
 from unswayed.audit.columns import Columns
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
-from unswayed.audit.target import Task
+from unswayed.audit.target import Target
 from unswayed.exceptions import InputError
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
@@ -45,7 +45,11 @@ class AlphaChoice:
     file: str | None  # None: they were set aside from the file with the training rows
 
     def in_words(self) -> str:
-        """Say which rows chose alpha, and why that harms no certificate.
+        """Explain which rows chose alpha, and why the certificates stay valid.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -64,38 +68,80 @@ class AlphaChoice:
 
 
 def ridge(alpha: float) -> Any:
-    """Return the model of a penalty. Iterative solvers run to full precision."""
+    """Make the linear model of a penalty: ordinary least squares for 0, ridge regression above.
+
+    Parameters
+    ----------
+    alpha : float
+
+    Returns
+    -------
+    LinearRegression or Ridge
+        Not fitted. Ridge has a tolerance of 1e-13, for solvers that iterate.
+    """
     from sklearn.linear_model import LinearRegression, Ridge
 
     return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
 
 
-def quality(task: Task, score: FloatArray, truth: FloatArray) -> float:
-    """Accuracy of a classifier's scores; the share of variance explained (R²) of a regressor's."""
-    if task == "classification":
-        return float(((score > 0.5) == (truth > 0.5)).mean())
+def quality(target: Target, score: FloatArray, truth: FloatArray) -> float:
+    """Return the accuracy of a classifier's scores, or R² of a regressor's.
+
+    Parameters
+    ----------
+    target : Target
+    score : (n,) array
+        Predicted scores; a class is positive above 0.5.
+    truth : (n,) array
+        Labels; 0 and 1 for classes.
+
+    Returns
+    -------
+    float
+        NaN for a regression whose labels are all equal.
+    """
+    if target.task == "classification":
+        return float((target.predict(score) == truth).mean())
     spread = float(((truth - truth.mean()) ** 2).sum())
     return 1.0 - float(((truth - score) ** 2).sum()) / spread if spread else float("nan")
 
 
 def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
-    """Rows that stay and `n_out` rows that are taken out, both ascending."""
-    order = np.random.default_rng(seed).permutation(n_rows)
-    return np.sort(order[n_out:]), np.sort(order[:n_out])
-
-
-def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
-    """Training rows that stay, and those that are taken out to choose alpha by.
+    """Split row positions at random into those that stay and those that are taken out.
 
     Parameters
     ----------
     n_rows : int
-        How many training rows there are.
+    n_out : int
+        How many rows are taken out.
     seed : int
 
     Returns
     -------
     stay, out : int arrays, ascending
+    """
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return np.sort(order[n_out:]), np.sort(order[:n_out])
+
+
+def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
+    """Split row positions into those that stay for training and those that choose alpha.
+
+    A fifth of the rows is taken out, but at least 10 and at most 5,000.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : int
+
+    Returns
+    -------
+    stay, out : int arrays, ascending
+
+    Raises
+    ------
+    InputError
+        If that would take out more than half of the rows.
     """
     n_out = min(_MOST, max(FEWEST, n_rows // _SHARE))
     if n_rows < 2 * n_out:
@@ -109,7 +155,7 @@ def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
 
 def choose_alpha(
     request: Request,
-    task: Task,
+    target: Target,
     columns: Columns,
     *,
     training: FloatArray,
@@ -121,12 +167,12 @@ def choose_alpha(
     Parameters
     ----------
     request : Request
-    task : "classification" or "regression"
+    target : Target
     columns : Columns
-    training : array
-        Features of the training rows; their labels are none of this function's business.
+    training : (n, d) array
+        The training rows as `Columns.matrix` returns them. Their labels are not used.
     aside : tuple of arrays
-        Features and labels of rows that are no training rows.
+        Rows, in the same form, and labels of rows that are not training rows.
     progress : Progress
 
     Returns
@@ -138,7 +184,7 @@ def choose_alpha(
     _check_labels(labels, file)
     rows = columns.transformer(request.missing).fit(training).transform(features)
     scores = _predicted_by_others(rows, labels, request.seed, progress)
-    found = np.array([quality(task, score, labels) for score in scores.T])
+    found = np.array([quality(target, score, labels) for score in scores.T])
     # A hair's breadth for the rounding of differences of shares.
     allowed = found >= found.max() - request.give_up / 100 - 1e-12
     per_row = GRID[int(np.flatnonzero(allowed)[-1])] / (len(labels) * (FOLDS - 1) / FOLDS)

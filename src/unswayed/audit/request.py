@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from unswayed._typing import BoolArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import count_budget
 from unswayed.exceptions import InputError
@@ -21,12 +22,36 @@ class Budget:
     value: float  # an int is a count, a float a share of the training rows
 
     def count(self, n_rows: int) -> int:
-        """How many of `n_rows` labels that is."""
+        """Return the budget as a number of labels.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training rows, which a share is taken of.
+
+        Returns
+        -------
+        int
+            A share is rounded down.
+        """
         return count_budget(self.value, n_rows)
 
 
 def parse_budget(text: str) -> Budget:
     """Read a budget: a count, or a share with a percent sign.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    Budget
+
+    Raises
+    ------
+    InputError
+        If it is neither.
 
     Examples
     --------
@@ -48,7 +73,21 @@ def parse_budget(text: str) -> Budget:
 
 
 def parse_shift(text: str) -> tuple[float, float]:
-    """Read how far labels may be off: ``2000`` is ±2000, ``0:2000`` only upwards.
+    """Read by how much labels may be wrong: ``2000`` is ±2000, ``0:2000`` only upwards.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    low, high : float
+        What may be added to a label, in the label's unit.
+
+    Raises
+    ------
+    InputError
+        If it is not a range around 0.
 
     Examples
     --------
@@ -71,7 +110,24 @@ def parse_shift(text: str) -> tuple[float, float]:
 
 
 def parse_share(text: str, option: str) -> float:
-    """Read a share such as ``80%`` or ``0.8``."""
+    """Read a share such as ``80%`` or ``0.8``.
+
+    Parameters
+    ----------
+    text : str
+    option : str
+        Name of the option, for the error.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If it is not a share.
+    """
     match = _NUMBER.fullmatch(text)
     if match is not None:
         share = float(match[1]) / (100 if match[2] else 1)
@@ -81,7 +137,23 @@ def parse_share(text: str, option: str) -> float:
 
 
 def parse_alpha(text: str) -> float | None:
-    """Read a ridge penalty; None for ``auto``."""
+    """Read a ridge penalty.
+
+    Parameters
+    ----------
+    text : str
+        A number, 0 or more, or ``auto``.
+
+    Returns
+    -------
+    float or None
+        None for ``auto``.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
     if text.strip().lower() == "auto":
         return None
     try:
@@ -94,7 +166,22 @@ def parse_alpha(text: str) -> float | None:
 
 
 def parse_holdout(text: str) -> float:
-    """Read how many rows to hold out: a count, or a share with a percent sign."""
+    """Read how many rows to hold out: a count, or a share with a percent sign.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    float
+        An int is a count, a float below 1 a share of the rows.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive number of rows.
+    """
     try:
         rows = parse_budget(text).value
     except InputError:
@@ -136,17 +223,28 @@ class Request:
 
     @property
     def budget(self) -> Budget:
-        """The main budget: the first one given."""
+        """The main budget, which is the first one given."""
         return self.budgets[0]
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files that are read."""
+        """Paths of all files that are read."""
         return tuple(path for path in (self.train, self.test, self.validation) if path is not None)
 
-    def bias(self, where: object) -> LabelBias:
-        """Return the bias model, limited to the training rows of the mask `where`."""
+    def bias(self, where: BoolArray | None) -> LabelBias:
+        """Return the bias model at the main budget.
+
+        Parameters
+        ----------
+        where : (n,) bool array or None
+            Training rows whose labels may be wrong; None for all.
+
+        Returns
+        -------
+        LabelBias
+            Flips for classes, shifts where a shift is given.
+        """
         value = self.budget.value
         if self.shift is None:
-            return LabelBias.flips(budget=value, where=where, direction=self.direction)  # type: ignore[arg-type]
-        return LabelBias.shifts(self.shift, budget=value, where=where, direction=self.direction)  # type: ignore[arg-type]
+            return LabelBias.flips(budget=value, where=where, direction=self.direction)
+        return LabelBias.shifts(self.shift, budget=value, where=where, direction=self.direction)

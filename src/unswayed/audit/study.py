@@ -23,7 +23,7 @@ _EXACT = ("auto", "exact")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of a file: their cells, their numbers in the file (from 1), their features."""
+    """Rows of a file: their cells, their numbers in the file (from 1), features and labels."""
 
     table: pa.Table
     numbers: IntArray
@@ -33,13 +33,23 @@ class Rows:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, at: IntArray) -> "Rows":
-        """Some of the rows."""
-        labels = None if self.labels is None else self.labels[at]
-        return Rows(self.table.take(pa.array(at)), self.numbers[at], self.features[at], labels)
-
     def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
-        """Cells of some rows as texts, one list per row."""
+        """Return cells of some rows as texts.
+
+        Parameters
+        ----------
+        at : int array
+            Positions of the rows.
+        names : list of str
+            Columns, in the order to return them.
+        length : int
+            Longer texts are cut to so many characters.
+
+        Returns
+        -------
+        list of list of str
+            One list per row.
+        """
         if not len(at):
             return []
         some = self.table.select(names).take(pa.array(at))
@@ -49,7 +59,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """What was proven of every test row."""
+    """The certified facts about every test row, one array entry per row."""
 
     score: FloatArray
     low: FloatArray
@@ -59,7 +69,7 @@ class Answers:
     minimum_budget_proven: BoolArray  # elsewhere it is proven only that fewer do not suffice
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Study:
     """A request, the rows it is about, and the model that answers it."""
 
@@ -79,11 +89,20 @@ class Study:
 
     @property
     def n_train(self) -> int:
-        """How many training rows there are."""
+        """Number of training rows."""
         return len(self.train)
 
     def count(self, budget: Budget) -> int:
-        """Return a budget as a number of training labels."""
+        """Return a budget as a number of training labels.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        int
+        """
         return budget.count(self.n_train)
 
     @property
@@ -93,7 +112,12 @@ class Study:
         return [name for name in self.train.table.column_names if name in used]
 
     def bias_in_words(self) -> str:
-        """Say which labels may be wrong and how."""
+        """Describe which labels may be wrong and how.
+
+        Returns
+        -------
+        str
+        """
         request = self.request
         what = self._flips_in_words() if request.shift is None else self._shifts_in_words()
         if request.only is None:
@@ -124,7 +148,13 @@ class Study:
         return f"any label may be up to {-low:g} too high or up to {high:g} too low"
 
     def keeps(self) -> str:
-        """Say what a robust row keeps."""
+        """Describe what robust rows keep.
+
+        Returns
+        -------
+        str
+            A phrase that follows "test rows that".
+        """
         if self.target.task == "classification":
             return "keep their prediction"
         return f"stay within {self.request.radius:g} of their prediction"
@@ -133,7 +163,10 @@ class Study:
 
     @cached_property
     def _certified(self) -> tuple[Answers, list[CertificateSet]]:
-        """Certify some rows at a time; only what the request wants to keep is kept of them."""
+        """Certify the test rows in chunks.
+
+        Returns the answers, and the certificates themselves if the request wants to keep them.
+        """
         if self.request.method == "exact" and len(self.test) * self.n_train > _MANY:
             self.notes.append(
                 f"exact ranges over {self.n_train:,} training rows take their time; --method auto "
@@ -149,12 +182,12 @@ class Study:
 
     @property
     def answers(self) -> Answers:
-        """What is certified of every test row at the main budget, and the minimum budgets."""
+        """Certified facts about every test row, at the main budget."""
         return self._certified[0]
 
     @property
     def certificates(self) -> list[CertificateSet]:
-        """The certificates themselves, of some rows each, if the request keeps them."""
+        """Certificates of the test rows in chunks; empty unless the request keeps them."""
         return self._certified[1]
 
     @cached_property
@@ -166,14 +199,23 @@ class Study:
         return certs
 
     def _certify(self, features: FloatArray, budget: Budget) -> Any:
-        """Certify as was asked for."""
+        """Certify rows by the method that was asked for."""
         request = self.request
         return self.model.certify(
             features, budget=self.count(budget), method=request.method, resolve=request.resolve
         )
 
     def robust(self, budget: Budget) -> BoolArray:
-        """Test rows proven robust at a budget, by the method asked for."""
+        """Return which test rows are proven robust at a budget, by the method asked for.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        (n,) bool array
+        """
         if budget == self.request.budget:
             return np.asarray(self.answers.verdict == Verdict.ROBUST, dtype=bool)
         if self.request.method in _EXACT:
@@ -181,25 +223,72 @@ class Study:
         return np.asarray(self._certify(self.test.features, budget).robust)
 
     def quality(self) -> float | None:
-        """Accuracy (R² for regression) on the test rows; None where they have no labels."""
+        """Return the accuracy on the test rows, or R² for regression.
+
+        Returns
+        -------
+        float or None
+            None if the test rows have no labels.
+        """
         if self.test.labels is None:
             return None
-        return quality(self.target.task, self.answers.score, self.test.labels)
+        return quality(self.target, self.answers.score, self.test.labels)
 
     def prediction(self, at: int) -> str:
-        """Write the prediction of a test row."""
+        """Return the prediction of a test row as a text.
+
+        Parameters
+        ----------
+        at : int
+            Position among the test rows.
+
+        Returns
+        -------
+        str
+        """
         return self.decided(float(self.answers.score[at]))
 
     def decided(self, score: float) -> str:
-        """Write the prediction that is made of a score."""
-        return self.target.as_text(score > 0.5 if self.target.classes else score)
+        """Return the prediction that a score leads to, as a text.
+
+        Parameters
+        ----------
+        score : float
+
+        Returns
+        -------
+        str
+            A class, or the number itself for regression.
+        """
+        return self.target.as_text(float(self.target.predict(np.array([score]))[0]))
 
     def groups(self, name: str) -> list[str]:
-        """Group of every test row, by a column."""
+        """Return the group of every test row, by a column.
+
+        Parameters
+        ----------
+        name : str
+            Column of the test file.
+
+        Returns
+        -------
+        list of str
+        """
         return [as_text(value) for value in self.test.table.column(name).to_pylist()]
 
     def witnesses(self, at: IntArray) -> list[Witness | None]:
-        """Smallest label changes that overturn each of some test rows; None where none do."""
+        """Find the smallest set of label changes that overturns each of some test rows.
+
+        Parameters
+        ----------
+        at : int array
+            Positions among the test rows.
+
+        Returns
+        -------
+        list of Witness or None
+            None where no label changes overturn the row, or rounding hides whether any do.
+        """
         if not len(at):
             return []
         certs = self.model.certify(
@@ -209,7 +298,18 @@ class Study:
         return [certs.witness(row) for row in tracked]
 
     def ever_overturned(self, at: int) -> Verdict:
-        """Whether any label changes overturn a test row, or rounding hides that."""
+        """Return whether any number of label changes overturns a test row.
+
+        Parameters
+        ----------
+        at : int
+            Position among the test rows.
+
+        Returns
+        -------
+        Verdict
+            UNDECIDED if rounding hides the answer.
+        """
         one = self.test.features[at : at + 1]
         certs = self.model.certify(one, budget=self.n_train, resolve=self.request.resolve)
         return Verdict(certs.verdict[0])

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray
 from unswayed.audit.columns import codes, is_number, is_text, plain
+from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
 from unswayed.words import as_text, shorten
 
@@ -17,7 +18,7 @@ Task = Literal["classification", "regression"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is predicted. Classes are ordered: the second is the positive one."""
+    """The label column. Of two classes, which are sorted, the second is the positive one."""
 
     label: str
     task: Task
@@ -25,7 +26,26 @@ class Target:
 
     @classmethod
     def of(cls, label: str, values: pa.ChunkedArray, task: Task | None) -> "Target":
-        """Recognise the task from the labels of the training rows."""
+        """Recognise classes or numbers from the labels of the training rows.
+
+        Parameters
+        ----------
+        label : str
+            Name of the column.
+        values : pyarrow.ChunkedArray
+            Labels of the training rows.
+        task : {"classification", "regression"} or None
+            None: regression for more than two different numbers, else classification.
+
+        Returns
+        -------
+        Target
+
+        Raises
+        ------
+        InputError
+            If the labels are all equal, or do not suit the task.
+        """
         name = shorten(label)
         values = codes(plain(values))
         number = is_number(values.type)
@@ -62,11 +82,27 @@ class Target:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes as people read them."""
+        """The classes as texts; empty for regression."""
         return tuple(as_text(value) for value in self.classes)
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
-        """Labels as numbers: 0 and 1 for the classes."""
+        """Return labels as numbers.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            Labels of any file.
+
+        Returns
+        -------
+        (n,) array
+            0 and 1 for the classes; the numbers themselves for regression.
+
+        Raises
+        ------
+        InputError
+            If a label is of another kind, or another class, than in the training rows.
+        """
         values = codes(plain(values))
         try:
             if self.task == "regression":
@@ -85,6 +121,31 @@ class Target:
             )
         return np.asarray(position, dtype=np.float64)
 
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """Return the labels that scores predict: 0 and 1 for the classes, else the scores.
+
+        Parameters
+        ----------
+        scores : array
+
+        Returns
+        -------
+        array
+        """
+        if self.task == "regression":
+            return scores
+        return Threshold.between(0.0, 1.0).predict(scores).astype(np.float64)
+
     def as_text(self, value: float) -> str:
-        """Write a label given as a number."""
+        """Return a label as a text.
+
+        Parameters
+        ----------
+        value : float
+            The label as `encode` returns it.
+
+        Returns
+        -------
+        str
+        """
         return self.class_names[int(value)] if self.classes else as_text(float(value))

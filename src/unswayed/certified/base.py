@@ -106,7 +106,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         if weight is not None:
             check_routing(self.estimator)
             try:
-                check_weights(given, weight, classes=labels.threshold is not None)
+                check_weights(given, weight, classes=labels.decision is not None)
             except LabelPeekError:
                 if "sample_weight" not in trust:
                     raise

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,12 +22,10 @@ from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.atomic import atomic_write
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
+from unswayed.certified.question import Question
 from unswayed.certifiers.rows import FeatureRows
 from unswayed.doubles import dense
 from unswayed.exceptions import InputError
-
-if TYPE_CHECKING:
-    from unswayed.certified.question import Question
 
 Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
 
@@ -68,7 +66,7 @@ def write_certificates(
         file.write("\n]}\n")
 
 
-def write_data(question: "Question", path: Path) -> None:
+def write_data(question: Question, path: Path) -> None:
     """Write training and test rows as the model's specification sees them, and training labels.
 
     Parameters
@@ -126,8 +124,13 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     } | ({"trusted": list(question.trusted)} if question.trusted else {})
 
 
-def _question(certificates: CertificateSet) -> "Question":
-    return certificates.source  # type: ignore[return-value]
+def _question(certificates: CertificateSet) -> Question:
+    if not isinstance(certificates.source, Question):
+        raise InputError(
+            "these certificates are without the model that made them, which a certificate file "
+            "is about: write the file where they were made, or certify again"
+        )
+    return certificates.source
 
 
 def _count(parts: Sequence[CertificateSet]) -> int:
@@ -146,7 +149,7 @@ def _data(parts: Sequence[CertificateSet]) -> dict[str, Any]:
     return {**sizes, "sha256": hashes}
 
 
-def _classes(question: "Question", values: Sequence[Any] | None) -> dict[str, Any]:
+def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]:
     """Classes as a file holds them, and the numbers that stand for them."""
     if values is None:
         known = question.code.classes
@@ -157,7 +160,7 @@ def _classes(question: "Question", values: Sequence[Any] | None) -> dict[str, An
     return {"classes": {"values": list(values), "numbers": numbers}}
 
 
-def _represented(question: "Question") -> Matrix | None:
+def _represented(question: Question) -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
     if not isinstance(question.weights, FeatureRows):
         return None
@@ -223,7 +226,7 @@ def _bounds(low: float, high: float) -> Any:
     return ends[0] if low == high else ends
 
 
-def _witness(question: "Question", row: int, budget: Budget) -> dict[str, Any]:
+def _witness(question: Question, row: int, budget: Budget) -> dict[str, Any]:
     rows, added, _ = question.changes(row, budget)
     return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
 

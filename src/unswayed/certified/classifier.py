@@ -93,18 +93,18 @@ Pipeline that ends in one
             labels if is_classifier(final_estimator(self.estimator)) else targets,
             LabelCode(classes, positive, shifted=not flips),
             flip_between=codes,
-            threshold=(negative + positive) / 2,
+            decision=Threshold.between(negative, positive, classes),
         )
 
     def _show(self, fitted: Fitted) -> None:
         super()._show(fitted)
         self.classes_ = fitted.labels.code.classes
-        self.threshold_ = fitted.labels.threshold
+        self.threshold_ = self._decision(fitted).value
 
     def _decision(self, fitted: Fitted) -> Threshold:
-        threshold, classes = fitted.labels.threshold, fitted.labels.code.classes
-        assert threshold is not None and classes is not None  # noqa: S101, PT018  (tells mypy)
-        return Threshold(threshold, classes)
+        decision = fitted.labels.decision
+        assert decision is not None  # noqa: S101  (tells mypy)
+        return decision
 
     @ordinary_arithmetic()
     def decision_function(self, X: Any) -> FloatArray:

@@ -22,7 +22,7 @@ from unswayed.decisions import Decision
 from unswayed.doubles import refuse_masked
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.models.family import family_of, feature_names
-from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
+from unswayed.models.learner import Learner, LinearLearner, Scores, Solution, with_coefficients
 from unswayed.models.steps import as_matrix, final_estimator, transform_rows
 from unswayed.validation import Schema, check_numeric_frame, for_pipeline
 
@@ -83,7 +83,7 @@ def count_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
     """A fitted model and what its certificates start from.
 
@@ -138,12 +138,7 @@ class Fitted:
     @property
     def linear_learner(self) -> LinearLearner:
         """The learner; raises if it has no coefficients."""
-        if not isinstance(self.learner, LinearLearner):
-            raise InputError(
-                f"{type(self.final).__name__} has no coefficients; certify its predictions with "
-                "method='auto' or 'exact' instead"
-            )
-        return self.learner
+        return with_coefficients(self.learner, type(self.final).__name__)
 
     def parameters(self, count: int) -> Scores:
         """Return the first `count` parameters as trained, in the user's units.
@@ -202,7 +197,7 @@ class Fitted:
         certified : array
             Predictions of the exact solution.
         """
-        if not self._told or self.labels.threshold is None:
+        if not self._told or self.labels.decision is None:
             return
         rows = np.flatnonzero(decision.predict(self.raw(features)) != certified)
         if not len(rows):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray
+from unswayed.decisions import Threshold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +47,12 @@ class Reading:
     code : LabelCode
     flip_between : pair of float, optional
         The numbers that stand for two classes.
-    threshold : float, optional
-        The decision is ``score > threshold``, where labels are classes.
+    decision : Threshold, optional
+        Which class a score stands for, where labels are classes.
     """
 
     targets: FloatArray
     to_fit: NDArray[Any]
     code: LabelCode
     flip_between: tuple[float, float] | None = None
-    threshold: float | None = None
+    decision: Threshold | None = None

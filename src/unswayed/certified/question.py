@@ -15,7 +15,6 @@ from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
-from unswayed.certified.certificate_file import write_certificates, write_data
 from unswayed.certified.label_code import LabelCode
 from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.protocol import Certifier
@@ -27,7 +26,7 @@ from unswayed.frames import frame_like
 from unswayed.models.learner import Scores
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Question:
     """Rows put to a fitted model, with all that it takes to answer even after another fit."""
 
@@ -270,6 +269,12 @@ class Question:
         data : Path or None
             Where to write the data; None for nowhere.
         """
+        # The writer asks for all that is here, so that it is above this file.
+        from unswayed.certified.certificate_file import (  # noqa: PLC0415
+            write_certificates,
+            write_data,
+        )
+
         if data is not None:
             write_data(self, data)
         write_certificates([certificates], path)

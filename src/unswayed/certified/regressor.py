@@ -1,12 +1,9 @@
 """CertifiedRegressor: a regressor whose predictions come with proofs."""
 
 import numbers
-import sys
 from collections.abc import Sequence
-from reprlib import repr as shown
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
 
@@ -75,7 +72,7 @@ in one
                 "CertifiedClassifier"
             )
         if self.radius is not None:
-            _as_radius(self.radius)
+            Radius(self.radius)
 
     def _read(self, labels: NDArray[Any]) -> Reading:
         if not (labels.dtype.kind in "biuf" or all(isinstance(y, numbers.Number) for y in labels)):
@@ -92,7 +89,7 @@ in one
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
-        return Radius(_as_radius(self.radius))
+        return Radius(self.radius)
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> FloatArray:
@@ -108,23 +105,3 @@ in one
         """
         fitted = self._current()
         return fitted.raw(fitted.features(X))
-
-
-def _as_radius(radius: Any) -> float:
-    """Return a radius as a double; raise if it is not one."""
-    number = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
-    if not (number and 0 <= radius < np.inf):
-        raise InputError(
-            f"radius must be a finite number and not negative, got {radius!r}; it is how far a "
-            "prediction may move and still count as the same"
-        )
-    try:
-        value = float(radius)
-    except OverflowError:
-        value = np.inf
-    if value != radius:
-        raise InputError(
-            f"no double is the radius {shown(radius)}, and a proof for the nearest one would be "
-            f"about another question; pass a float, such as {min(value, sys.float_info.max)!r}"
-        )
-    return value

@@ -238,7 +238,7 @@ class ExactEngine:
                 np.where(np.isposinf(down), down, narrower(down * less, most)),
             )
             high = least(wider(up * more, most), wider(down * more, most))
-        return max(low, 1.0), high
+        return max(low, self.bias.budget.least_amount), high
 
     # --- witnesses ------------------------------------------------------------------------
 

@@ -15,10 +15,10 @@ from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.rows import FeatureRows, UnitRows
 from unswayed.certifiers.sandwich import check_budget
 from unswayed.decisions import Margins
-from unswayed.models.learner import LinearLearner, Scores
+from unswayed.models.learner import LinearLearner, Scores, with_coefficients
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ParameterBox:
     """The smallest box that holds every parameter vector the bias can lead to.
 
@@ -63,17 +63,17 @@ class ParameterBox:
         -------
         ParameterBox
         """
-        learner: LinearLearner = engine.learner  # type: ignore[assignment]
+        learner = with_coefficients(engine.learner)
         found = engine.reach(UnitRows(learner, learner.n_parameters), budget)
         scale = learner.parameter_scale
         return cls(
-            names,
-            values.value,
-            below(values.value, -found.outer_down, values.error),
-            above(values.value, found.outer_up, values.error),
-            budget,
-            engine.fingerprint,
-            Box(_in_units(found.outer_up, scale), _in_units(found.outer_down, scale)),
+            names=names,
+            value=values.value,
+            low=below(values.value, -found.outer_down, values.error),
+            high=above(values.value, found.outer_up, values.error),
+            budget=budget,
+            fingerprint=engine.fingerprint,
+            box=Box(_in_units(found.outer_up, scale), _in_units(found.outer_down, scale)),
         )
 
     @ordinary_arithmetic()

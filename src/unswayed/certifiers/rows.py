@@ -80,7 +80,7 @@ class FeatureRows:
         return self.learner.directions(self.represented.take(self.which[here]))
 
     def scores(self, solution: Solution) -> Scores:
-        """Return scores of all rows, also of those that are not selected.
+        """Return scores of the rows.
 
         Parameters
         ----------
@@ -93,7 +93,8 @@ class FeatureRows:
         """
         with one_blas_thread:  # products of small matrices, as a rule
             parts = [self.learner.scores(block, solution) for block in self.represented.blocks()]
-        return Scores.concatenate(parts)
+        found = Scores.concatenate(parts)
+        return Scores(found.value[self.which], found.error[self.which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

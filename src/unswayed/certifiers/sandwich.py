@@ -17,7 +17,7 @@ from unswayed.certifiers.rows import DirectionRows, FeatureRows
 from unswayed.certifiers.verdicts import judge
 from unswayed.decisions import Decision, Margins
 from unswayed.exceptions import InputError
-from unswayed.models.learner import LinearLearner, Solution
+from unswayed.models.learner import Solution, with_coefficients
 
 MAX_ANCHORS = 512
 _TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
@@ -48,7 +48,7 @@ class Sandwich:
         self.evaluations = 0  # exact ones spent so far, boxes included
         self._engine = engine
         self._lock = threading.Lock()
-        learner: LinearLearner = engine.learner  # type: ignore[assignment]
+        learner = with_coefficients(engine.learner)
         self._learner = learner
         # Labels that can be wrong at once.
         self.labels_at_once = int(min(budget.most_labels, engine.precision.n_movable))

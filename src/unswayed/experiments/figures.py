@@ -61,14 +61,7 @@ def panels(
     return figure, axes
 
 
-def lines(
-    axis: Any,
-    xs: Sequence[float],
-    series: Series,
-    *,
-    first: int = 0,
-    style: str = "-",
-) -> None:
+def lines(axis: Any, xs: Sequence[float], series: Series) -> None:
     """Draw one line per entry.
 
     Parameters
@@ -77,16 +70,12 @@ def lines(
     xs : sequence of float
     series : dict of str to sequence of float
         Values by label, as long as `xs`.
-    first : int
-        Number of the first colour and marker.
-    style : str
-        A line style of matplotlib.
     """
-    for number, (label, ys) in enumerate(series.items(), start=first):
+    for number, (label, ys) in enumerate(series.items()):
         axis.plot(
             xs,
             ys,
-            style,
+            "-",
             label=label,
             color=COLOURS[number % len(COLOURS)],
             marker=MARKERS[number % len(MARKERS)],

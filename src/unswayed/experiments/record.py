@@ -1,6 +1,6 @@
 """What an experiment found: comparisons with the paper, claims, tables, notes. Plain JSON."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from typing import Any, TypeAlias
 
 Value: TypeAlias = float | int | str | None
@@ -9,18 +9,25 @@ Value: TypeAlias = float | int | str | None
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table of the paper beside ours, cell by cell."""
+    """A table of the paper and the same table of ours."""
 
     title: str
     rows: list[str]
     columns: list[str]
     paper: list[list[float | None]]
     ours: list[list[float | None]]
+    _: KW_ONLY
     bar: float | None = None  # largest difference that counts as the same; None: not judged
     decimals: int = 1
 
     def differences(self) -> list[list[float | None]]:
-        """Ours minus the paper's, each as printed; None where either has no cell."""
+        """Return our cells minus the paper's, after ours are rounded to the paper's decimals.
+
+        Returns
+        -------
+        list of list of (float or None)
+            None where either has no value.
+        """
         return [
             [
                 None if a is None or b is None else round(round(b, self.decimals) - a, 6)
@@ -34,23 +41,23 @@ class Comparison:
 
     @property
     def cells(self) -> int:
-        """How many cells are compared."""
+        """Number of cells that are compared."""
         return len(self._sizes())
 
     @property
     def largest(self) -> float:
-        """Largest difference, in either direction."""
+        """Largest absolute difference."""
         return max(self._sizes(), default=0.0)
 
     @property
     def outside(self) -> int:
-        """How many cells differ by more than the bar."""
+        """Number of cells that differ by more than the bar; 0 without a bar."""
         return 0 if self.bar is None else sum(size > self.bar + 1e-9 for size in self._sizes())
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper and what we found."""
+    """A claim of the paper, and whether it holds here."""
 
     text: str  # the paper's claim, in our words
     holds: bool
@@ -68,10 +75,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Record:
-    """What one experiment found."""
+    """The results of one experiment."""
 
     name: str
     title: str
+    _: KW_ONLY
     comparisons: list[Comparison] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
@@ -80,12 +88,27 @@ class Record:
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
+        """Return the record as plain values, for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Record":
-        """Make a record of what `to_dict` gave."""
+        """Make a record from plain values.
+
+        Parameters
+        ----------
+        values : dict
+            What `to_dict` returned.
+
+        Returns
+        -------
+        Record
+        """
         return cls(
             **{
                 **values,

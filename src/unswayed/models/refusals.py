@@ -43,14 +43,12 @@ def _is_search(estimator: Any) -> bool:
     return name.endswith(("CV", "Search")) or hasattr(estimator, "best_estimator_")
 
 
-def check_final(estimator: Any, *, name: str | None = None) -> None:
+def check_final(estimator: Any) -> None:
     """Raise if a final estimator is known to use the labels for more than fitting its coefficients.
 
     Parameters
     ----------
     estimator : estimator
-    name : str, optional
-        Name of the step, for the error message.
 
     Raises
     ------
@@ -63,9 +61,8 @@ def check_final(estimator: Any, *, name: str | None = None) -> None:
         reason = "chooses its parameters by the labels"
     if reason is None:
         return
-    what = kind if name is None else f"step {name!r} ({kind})"
     raise LabelPeekError(
-        f"{what} {reason}, so changing a label changes the model it chooses and the certificate "
+        f"{kind} {reason}, so changing a label changes the model it chooses and the certificate "
         "would be false; choose on data outside the training set, then certify the chosen one "
         f"of {CERTIFIABLE}"
     )

@@ -50,7 +50,7 @@ class BudgetRate:
     robust: BoolArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Findings:
     """Certificates of test rows in the words and numbers of those who asked.
 

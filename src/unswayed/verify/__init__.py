@@ -9,7 +9,7 @@ Read it in this order:
 `document`   reads a certificate file and checks it against the schema
 `data`       reads training and test rows and compares them with the hashes in the certificate:
              from `arrays`, or from `tables` (and `parquet`) by way of `cells`, into a `matrix`
-`influence`  how much each label counts in a score: the mathematics, in integers
+`influence`  how much each label counts in a score: the mathematics, in `integers`
 `question`   puts in words what was asked, with `columns` for features and `words` for numbers
 `claims`     works out what is true of a row, and whether the file says so
 """

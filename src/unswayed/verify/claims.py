@@ -12,15 +12,8 @@ from typing import Any
 
 from unswayed.verify.data import Data, load
 from unswayed.verify.document import read, row_numbers, vector
-from unswayed.verify.influence import (
-    MODELS,
-    Track,
-    bits,
-    bits_of_doubles,
-    common_power,
-    dot,
-    whole,
-)
+from unswayed.verify.influence import MODELS
+from unswayed.verify.integers import Track, bits, bits_of_doubles, common_power, dot, whole
 from unswayed.verify.limits import CertificateError, Room
 from unswayed.verify.question import Bias, in_words
 

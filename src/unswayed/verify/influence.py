@@ -1,97 +1,45 @@
-"""How much each label counts in a score: the mathematics, in integers of any size.
+"""How much each label counts in a score, in integers of any size.
 
-A score is linear in the labels, s = z·y. Doubles are integers over powers of two, so z is found
-as integers over one common denominator, without any rounding. Such integers can be long: a
-`Room` is asked before they are made.
+A score is linear in the labels, s = z·y. Doubles are integers over powers of two, so z can be
+computed as integers over one common denominator, without any rounding.
 """
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from math import gcd
 from operator import mul
 from typing import Any
 
-from unswayed.verify.limits import CertificateError, Room
+from unswayed.verify.integers import (
+    Integers,
+    SingularError,
+    Track,
+    bits,
+    bits_of_doubles,
+    common_power,
+    dot,
+    independent_rows,
+    inverse,
+    whole,
+)
+from unswayed.verify.limits import Room
 from unswayed.verify.matrix import Matrix
 
-Integers = list[list[int]]
 Influence = tuple[list[int], int]  # one numerator per place, and the positive denominator
-Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
 
 
-class SingularError(CertificateError):
-    """Equations without a unique solution."""
+@dataclass(frozen=True)
+class _WholeRows:
+    """Training rows and their weights as integers, and what these are multiples of."""
 
-
-def common_power(values: Iterable[float]) -> int:
-    """Least power of two that makes these doubles whole when multiplied by it."""
-    return max((value.as_integer_ratio()[1] for value in values), default=1)
-
-
-def whole(values: Iterable[float], power: int) -> list[int]:
-    """Doubles times that power."""
-    return [above * (power // below) for above, below in (v.as_integer_ratio() for v in values)]
-
-
-def bits(values: Iterable[int]) -> int:
-    """Length of the longest of these integers."""
-    return max((value.bit_length() for value in values), default=0)
-
-
-def bits_of_doubles(values: Iterable[float], power: int) -> int:
-    """Length of the longest of these doubles times that power."""
-    largest = max(map(abs, values), default=0.0)
-    return (int(largest) + 1).bit_length() + power.bit_length()
-
-
-def dot(a: Iterable[int], b: Iterable[int]) -> int:
-    """Sum of products."""
-    return sum(map(mul, a, b))
-
-
-def inverse(matrix: Integers, room: Room, track: Track) -> tuple[Integers, int]:
-    """Return B and d > 0 with B / d the inverse, by Bareiss' elimination."""
-    size, last = len(matrix), 1
-    # All numbers on the way are minors of the matrix, which Hadamard's inequality bounds; of the
-    # 2·size columns as many as the matrix has are neither 0 nor 1 at any time.
-    room.take(size * size, size * (bits(chain.from_iterable(matrix)) + size.bit_length() // 2 + 1))
-    rows = [[*row, *(int(i == j) for j in range(size))] for i, row in enumerate(matrix)]
-    for k in track(range(size), "inverting", size):
-        at = next((i for i in range(k, size) if rows[i][k]), None)
-        if at is None:
-            raise SingularError("the equations of its model are singular")
-        rows[k], rows[at] = rows[at], rows[k]
-        top, pivot = rows[k], rows[k][k]
-        for i, row in enumerate(rows):
-            if i != k:  # the divisions are exact
-                rows[i] = [(pivot * a - row[k] * b) // last for a, b in zip(row, top, strict=True)]
-        last = pivot
-    shared = gcd(last, *chain(*(row[size:] for row in rows))) * (1 if last > 0 else -1)
-    for i, row in enumerate(rows):
-        rows[i] = [number // shared for number in row[size:]]
-    return rows, last // shared
-
-
-def independent_rows(rows: Iterable[list[int]], room: Room) -> Integers:
-    """Rows of which none is a combination of the others, but all other rows are."""
-    found: list[tuple[int, list[int], list[int]]] = []  # a place, 0 in later rests; rest; row
-    for row in rows:
-        rest, last = row, 1
-        for lead, other, _ in found:
-            room.check(2 * len(row), bits(rest) + other[lead].bit_length())
-            pivot, factor = other[lead], rest[lead]
-            # Exact divisions, as in `inverse`: these numbers are minors of the rows.
-            rest = [(pivot * a - factor * b) // last for a, b in zip(rest, other, strict=True)]
-            last = pivot
-        if any(rest):
-            lead = next(j for j, number in enumerate(rest) if number)
-            room.take(len(row), bits(rest))
-            found.append((lead, rest, row))
-        if len(found) == len(row):
-            break
-    return [row for *_, row in found]
+    rows: Iterable[tuple[list[int], int]]
+    width: int
+    length: int  # bits of the longest integer
+    total: int  # of the weights
+    power: int  # features are these integers over it
+    fine: int  # weights are integers over it
 
 
 class Ridge:
@@ -135,41 +83,53 @@ class Ridge:
             (whole(row, power), whole([weight], fine)[0])
             for row, weight in zip(train, weights, strict=True)
         )
-        self._fit(rows, train.width, length, total, power, fine, model, room, track)
+        found = _WholeRows(rows, train.width, length, total, power, fine)
+        self._fit(found, model, room, track)
 
     @classmethod
     def of_integers(cls, matrix: Integers, room: Room, track: Track) -> "Ridge":
-        """Least squares without an intercept for rows that are integers."""
+        """Return least squares without an intercept for training rows that are integers.
+
+        Parameters
+        ----------
+        matrix : list of list of int
+            The training rows.
+        room : Room
+        track : callable
+            Takes steps, what they do and how many they are; yields them.
+
+        Returns
+        -------
+        Ridge
+        """
         made = cls.__new__(cls)
         length, model = bits(chain.from_iterable(matrix)), {"alpha": 0, "intercept": False}
         rows = ((row, 1) for row in matrix)
-        made._fit(rows, len(matrix[0]), length, len(matrix), 1, 1, model, room, track)
+        found = _WholeRows(rows, len(matrix[0]), length, len(matrix), power=1, fine=1)
+        made._fit(found, model, room, track)
         return made
 
-    def _fit(
-        self, rows: Iterable[tuple[list[int], int]], width: int, length: int, total: int,
-        power: int, fine: int, model: Any, room: Room, track: Track,
-    ) -> None:  # fmt: skip
-        """Solve for rows and weights that are whole; `length` is that of their longest integer."""
-        self._power, self._room, self._width = power, room, width
+    def _fit(self, given: "_WholeRows", model: Any, room: Room, track: Track) -> None:
+        """Solve for rows and weights that are whole."""
+        self._power, self._room, self._width = given.power, room, given.width
         self._intercept = model["intercept"]
-        self._total = total if self._intercept else 1
-        self._unit = self._total * power  # the number 1 in the scale of centred rows
-        self._length = length + self._total.bit_length() + 1
-        centred, load = self._distinct(rows)
+        self._total = given.total if self._intercept else 1
+        self._unit = self._total * given.power  # the number 1 in the scale of centred rows
+        self._length = given.length + self._total.bit_length() + 1
+        centred, load = self._distinct(given.rows)
         alpha, self._below = model["alpha"].as_integer_ratio()
         self._span = self._basis(centred, regular=alpha > 0)
         self._rows = self._along_all(centred)
         self._length = bits(chain.from_iterable(self._rows))
-        size = width if self._span is None else len(self._span)
-        penalty = alpha * self._unit**2 * fine
+        size = given.width if self._span is None else len(self._span)
+        penalty = alpha * self._unit**2 * given.fine
         longest = max(penalty.bit_length(), self._below.bit_length()) + 2 * self._length
         room.take(size * size, longest + bits(load))
         self._inverse, self._denominator = inverse(self._normal(load, penalty), room, track)
         self._length += bits(chain.from_iterable(self._inverse)) + bits(self._weight)
 
     def _distinct(self, rows: Iterable[tuple[list[int], int]]) -> tuple[Integers, list[int]]:
-        """Find the kinds of rows: their features, centred, and the weight of all rows of a kind."""
+        """Return the distinct rows: their centred features, and the total weight of equal rows."""
         places: dict[tuple[tuple[int, ...], int], int] = {}
         self.place = array("Q")
         for row, weight in rows:
@@ -193,7 +153,7 @@ class Ridge:
         return kinds, load
 
     def _normal(self, load: list[int], penalty: int) -> Integers:
-        """Return DᵀSD + alpha RRᵀ, made whole."""
+        """Return DᵀSD + alpha RRᵀ, scaled to integers."""
         columns = list(zip(*self._rows, strict=True))
         span = self._span
         made = []
@@ -205,10 +165,11 @@ class Ridge:
         return made
 
     def _centre(self, row: Sequence[int]) -> list[int]:
+        """Return a row minus the mean, in the scale of centred rows."""
         return [self._total * x - mean for x, mean in zip(row, self._mean, strict=True)]
 
     def _basis(self, centred: Integers, *, regular: bool) -> Integers | None:
-        """Rows R; None for unit vectors, which do unless the problem would be singular or wide."""
+        """Return the rows R; None for unit vectors, enough where nothing is singular or wide."""
         if regular and self._width <= len(centred):
             return None
         used = (row for row, weight in zip(centred, self._weight, strict=True) if weight)
@@ -216,24 +177,51 @@ class Ridge:
         return found if len(found) < self._width else None
 
     def _along(self, row: list[int]) -> list[int]:
-        """Return Rx."""
+        """Return Rx for one row x."""
         return row if self._span is None else [dot(each, row) for each in self._span]
 
     def _along_all(self, centred: Integers) -> Integers:
+        """Return Rx for all rows x."""
         if self._span is not None:
             longest = bits(chain.from_iterable(self._span)) + bits(chain.from_iterable(centred))
             self._room.take(len(centred) * len(self._span), longest + self._width.bit_length())
         return [self._along(row) for row in centred]
 
     def row(self, features: Sequence[float]) -> Influence:
-        """Influence of each place on the score of a test row."""
+        """Return the influence on the score of a test row.
+
+        Parameters
+        ----------
+        features : array of float
+
+        Returns
+        -------
+        numerators : list of int
+            One per place: the influence of each label of a training row there.
+        denominator : int
+            Positive.
+        """
         return self._influence(self._centre(whole(features, self._power)), self._intercept)
 
     def coefficient(self, at: int) -> Influence:
-        """Influence of each place on a coefficient."""
+        """Return the influence on a coefficient.
+
+        Parameters
+        ----------
+        at : int
+            Number of the coefficient.
+
+        Returns
+        -------
+        numerators : list of int
+            One per place: the influence of each label of a training row there.
+        denominator : int
+            Positive.
+        """
         return self._influence([self._unit * (j == at) for j in range(self._width)], False)
 
     def _influence(self, centred: list[int], mean: bool) -> Influence:
+        """Return the influence on a slope along `centred`, and on the mean prediction if `mean`."""
         base, total = (self._denominator, self._total) if mean else (0, 1)
         along = [total * self._below * x for x in self._along(centred)]
         self._room.check(len(self._rows), self._length + bits(along))
@@ -285,7 +273,20 @@ class KernelRidge:
         self._length += bits(chain.from_iterable(self._inverse))
 
     def row(self, kernel: Sequence[float]) -> Influence:
-        """Influence of each training row on the score of a test row."""
+        """Return the influence on the score of a test row.
+
+        Parameters
+        ----------
+        kernel : array of float
+            Kernel of the test row with each training row.
+
+        Returns
+        -------
+        numerators : list of int
+            One per training row.
+        denominator : int
+            Positive.
+        """
         self._room.check(len(kernel), self._length)
         numbers = whole(kernel, self._power)
         right, influence = [self._scale[i] * numbers[i] for i in self._used], [0] * len(numbers)
@@ -311,7 +312,20 @@ class Smoother:
         self._length = bits_of_doubles(tests.numbers, self._power)
 
     def row(self, influence: Sequence[float]) -> Influence:
-        """Influence of each training row on the score of a test row."""
+        """Return the influence on the score of a test row.
+
+        Parameters
+        ----------
+        influence : array of float
+            The influence itself: a test row of the file.
+
+        Returns
+        -------
+        numerators : list of int
+            One per training row.
+        denominator : int
+            Positive.
+        """
         self._room.check(len(influence), self._length)
         return whole(influence, self._power), self._power
 

@@ -17,7 +17,7 @@ from typing import Any
 from unswayed.verify.columns import features_in_words
 from unswayed.verify.data import Data
 from unswayed.verify.document import row_numbers
-from unswayed.verify.influence import common_power, whole
+from unswayed.verify.integers import common_power, whole
 from unswayed.verify.matrix import little_endian
 from unswayed.verify.words import (
     counted,

@@ -1,0 +1,186 @@
+"""Count: at most so many labels are wrong at once, the budget of the paper."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any
+
+import numpy as np
+
+from unswayed._core import selection
+from unswayed._core.compression import Entries
+from unswayed._typing import FloatArray, IntArray
+from unswayed.budgets.base import Amount, Budget, Members, Move
+from unswayed.exceptions import BiasError
+
+_MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Budget):
+    """At most so many labels are wrong, so that the reach is the sum of the largest effects."""
+
+    labels: int
+
+    def __post_init__(self) -> None:
+        given: Any = self.labels
+        if isinstance(given, bool | np.bool_) or not isinstance(given, Integral):
+            raise BiasError(
+                f"Count takes a number of labels, an int; got {self.labels!r} (a share of the "
+                "training rows goes to LabelBias as it is)"
+            )
+        if given < 0:
+            raise BiasError(f"Count takes a number of labels, 0 or more; got {self.labels!r}")
+        object.__setattr__(self, "labels", min(int(given), _MANY))
+
+    @property
+    def amount(self) -> int:
+        """Number of labels."""
+        return self.labels
+
+    @property
+    def least_amount(self) -> float:
+        """One label."""
+        return 1.0
+
+    def sized(self, amount: float) -> "Count":
+        """Return a count of `amount` labels."""
+        return Count(_MANY if amount > _MANY else int(amount))
+
+    def read(self, written: Amount, n_rows: int) -> "Count":
+        """Return the count that was written; shares of `n_rows` are rounded down."""
+        return Count(count_budget(written, n_rows))
+
+    @property
+    def most_labels(self) -> int:
+        """Number of labels."""
+        return self.labels
+
+    def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the counts themselves, and one less."""
+        return amount, np.maximum(amount - 1, 0)
+
+    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of the largest rises, and of the largest falls."""
+        return selection.reach(z, entries, self.labels)
+
+    def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
+        """Return the sum of the largest rises or falls, and the entries it is made of."""
+        return selection.extremes(z, entries, self.labels, sign)
+
+    def least(
+        self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
+    ) -> selection.Crossings:
+        """Return the least count whose reach exceeds a row's margins."""
+        return selection.minimum_budget(z, entries, up, down)
+
+    def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the strongest labels, of equal ones those with the lowest row numbers."""
+        # lexsort's last key leads.
+        ranked = np.lexsort((np.arange(len(strength)), -strength))
+        rows = np.sort(ranked[: self.labels])
+        return rows, np.ones(len(rows))
+
+    def reach_exactly(self, moves: Sequence[Move]) -> int:
+        """Return the sum of the largest moves."""
+        total, left = 0, self.labels
+        for value, count, *_ in moves:
+            taken = min(count, left)
+            total += taken * value
+            left -= taken
+            if left <= 0:
+                break
+        return total
+
+    def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
+        """Return the fewest labels that move a score by `goal`; inf if all of them do not."""
+        if goal <= 0:
+            return 0.0
+        used = 0
+        for value, count, *_ in moves:
+            if goal <= value * count:
+                return float(used - (-goal // value))
+            goal -= value * count
+            used += count
+        return math.inf
+
+    def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
+        """Return the strongest labels, of equal ones those with the lowest row numbers."""
+        chosen: list[int] = []
+        start = 0
+        while start < len(moves) and len(chosen) < self.labels:
+            stop = start
+            equal: list[int] = []
+            while stop < len(moves) and moves[stop].value == moves[start].value:
+                equal += members(moves[stop])
+                stop += 1
+            chosen += sorted(equal)[: self.labels - len(chosen)]
+            start = stop
+        return [(row, Fraction(1)) for row in sorted(chosen)]
+
+    def document(self, n_rows: int) -> int:
+        """Return the count, or the number of training rows if that is smaller."""
+        return min(self.labels, n_rows)
+
+    def __str__(self) -> str:
+        return f"up to {self.labels} {'label is' if self.labels == 1 else 'labels are'} wrong"
+
+
+def count_budget(budget: Amount, n_rows: int) -> int:
+    """Return a number as a count of labels: shares of `n_rows` are rounded down.
+
+    Parameters
+    ----------
+    budget : int, float, Fraction or Decimal
+        A count, or a share in (0, 1).
+    n_rows : int, the number of training rows
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> count_budget(0.29, 100)  # in floats, 0.29 * 100 is 28.999999999999996
+    29
+    """
+    value = as_written(budget)
+    return min(value, _MANY) if isinstance(value, int) else math.floor(value * n_rows)
+
+
+def as_written(budget: object) -> int | Fraction:
+    """Return a count as an int and a share as a fraction; raise unless it is one of the two.
+
+    A share is what was written: ``0.29`` is 29/100 and not the double next to it.
+
+    Parameters
+    ----------
+    budget : anything
+
+    Returns
+    -------
+    int or Fraction
+    """
+    advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
+    if isinstance(budget, bool | np.bool_) or not isinstance(budget, Real | Decimal):
+        raise BiasError(f"budget must be a number, got {budget!r}; {advice}")
+    if isinstance(budget, Integral):
+        value: int | Fraction = int(budget)
+    elif isinstance(budget, Rational):
+        value = Fraction(budget)
+    else:
+        text = str(budget)  # shortest digits, also of narrower types than double
+        if "nan" in text.lower():
+            raise BiasError(f"budget is NaN; {advice}")
+        value = Fraction(2 if text.lower().lstrip("+-").startswith("inf") else text)
+    if value < 0:
+        raise BiasError(f"budget is negative ({budget!r}); {advice}")
+    if isinstance(value, Fraction) and value >= 1:
+        raise BiasError(
+            f"budget {budget} is a {type(budget).__name__} of 1 or more, which is neither a count "
+            f"nor a share; {advice}"
+        )
+    return value

@@ -1,0 +1,167 @@
+"""Linear algebra in integers of any size.
+
+Doubles are integers over powers of two, so that nothing is rounded. Such integers can be long:
+their memory is charged to a `Room` before they are made.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from math import gcd
+from operator import mul
+from typing import Any
+
+from unswayed.verify.limits import CertificateError, Room
+
+Integers = list[list[int]]
+Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
+
+
+class SingularError(CertificateError):
+    """Equations without a unique solution."""
+
+
+def common_power(values: Iterable[float]) -> int:
+    """Return the least power of two that makes all of these doubles whole when multiplied by it.
+
+    Parameters
+    ----------
+    values : iterable of float
+
+    Returns
+    -------
+    int
+    """
+    return max((value.as_integer_ratio()[1] for value in values), default=1)
+
+
+def whole(values: Iterable[float], power: int) -> list[int]:
+    """Return doubles times a power of two as integers.
+
+    Parameters
+    ----------
+    values : iterable of float
+    power : int
+        A power of two that makes all of them whole.
+
+    Returns
+    -------
+    list of int
+    """
+    return [above * (power // below) for above, below in (v.as_integer_ratio() for v in values)]
+
+
+def bits(values: Iterable[int]) -> int:
+    """Return the length of the longest of these integers, in bits.
+
+    Parameters
+    ----------
+    values : iterable of int
+
+    Returns
+    -------
+    int
+    """
+    return max((value.bit_length() for value in values), default=0)
+
+
+def bits_of_doubles(values: Iterable[float], power: int) -> int:
+    """Return an upper bound on the length of these doubles times a power of two, in bits.
+
+    Parameters
+    ----------
+    values : iterable of float
+    power : int
+
+    Returns
+    -------
+    int
+    """
+    largest = max(map(abs, values), default=0.0)
+    return (int(largest) + 1).bit_length() + power.bit_length()
+
+
+def dot(a: Iterable[int], b: Iterable[int]) -> int:
+    """Return the sum of products of two vectors.
+
+    Parameters
+    ----------
+    a, b : iterables of int
+
+    Returns
+    -------
+    int
+    """
+    return sum(map(mul, a, b))
+
+
+def inverse(matrix: Integers, room: Room, track: Track) -> tuple[Integers, int]:
+    """Return the inverse of a matrix of integers, by Bareiss' elimination.
+
+    Parameters
+    ----------
+    matrix : list of list of int
+        Square.
+    room : Room
+    track : callable
+        Takes steps, what they do and how many they are; yields them.
+
+    Returns
+    -------
+    numerators : list of list of int
+    denominator : int
+        Positive; the inverse is the numerators over it.
+
+    Raises
+    ------
+    SingularError
+        If there is no inverse.
+    """
+    size, last = len(matrix), 1
+    # All numbers on the way are minors of the matrix, which Hadamard's inequality bounds; of the
+    # 2·size columns as many as the matrix has are neither 0 nor 1 at any time.
+    room.take(size * size, size * (bits(chain.from_iterable(matrix)) + size.bit_length() // 2 + 1))
+    rows = [[*row, *(int(i == j) for j in range(size))] for i, row in enumerate(matrix)]
+    for k in track(range(size), "inverting", size):
+        at = next((i for i in range(k, size) if rows[i][k]), None)
+        if at is None:
+            raise SingularError("the equations of its model are singular")
+        rows[k], rows[at] = rows[at], rows[k]
+        top, pivot = rows[k], rows[k][k]
+        for i, row in enumerate(rows):
+            if i != k:  # the divisions are exact
+                rows[i] = [(pivot * a - row[k] * b) // last for a, b in zip(row, top, strict=True)]
+        last = pivot
+    shared = gcd(last, *chain(*(row[size:] for row in rows))) * (1 if last > 0 else -1)
+    for i, row in enumerate(rows):
+        rows[i] = [number // shared for number in row[size:]]
+    return rows, last // shared
+
+
+def independent_rows(rows: Iterable[list[int]], room: Room) -> Integers:
+    """Return rows of which none is a combination of the others, but all rows are of them.
+
+    Parameters
+    ----------
+    rows : iterable of list of int
+    room : Room
+
+    Returns
+    -------
+    list of list of int
+    """
+    found: list[tuple[int, list[int], list[int]]] = []  # a place, 0 in later rests; rest; row
+    for row in rows:
+        rest, last = row, 1
+        for lead, other, _ in found:
+            room.check(2 * len(row), bits(rest) + other[lead].bit_length())
+            pivot, factor = other[lead], rest[lead]
+            # Exact divisions, as in `inverse`: these numbers are minors of the rows.
+            rest = [(pivot * a - factor * b) // last for a, b in zip(rest, other, strict=True)]
+            last = pivot
+        if any(rest):
+            lead = next(j for j, number in enumerate(rest) if number)
+            room.take(len(row), bits(rest))
+            found.append((lead, rest, row))
+        if len(found) == len(row):
+            break
+    return [row for *_, row in found]
