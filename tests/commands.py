@@ -17,7 +17,7 @@ def unswayed(*arguments: object, cwd: Path, env: dict[str, str] | None = None):
     """Run the program in a process of its own."""
     command = [sys.executable, "-m", "unswayed", *map(str, arguments)]
     return subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=500, check=False
     )
 
 

@@ -1,4 +1,4 @@
-"""One set of examples in CI: a landing must not hang on the luck of a draw."""
+"""What CI runs: one set of examples (a landing must not hang on luck), and the thorough tests."""
 
 import os
 
@@ -11,6 +11,14 @@ from unswayed._core.selection import kernel_name
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not os.environ.get("CI"):
+        skipped = pytest.mark.skip(reason="thorough: run with CI=1")
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(skipped)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.commands import CLASSES, people, unswayed
+from tests.commands import CLASSES, people, unswayed_here
 
 GOOD = people(60)
 
@@ -81,7 +81,7 @@ def test_bad_input_is_one_line_and_exit_2(tmp_path, case):
         (tmp_path / "bad.csv").write_bytes(content)
     before = {path.name for path in tmp_path.iterdir()}
     outputs = () if "--out" in options else ("--out", "out.csv", "--report", "report.html")
-    done = unswayed("certify", "bad.csv", *options, *outputs, cwd=tmp_path)
+    done = unswayed_here("certify", "bad.csv", *options, *outputs, cwd=tmp_path)
     refused(done, tmp_path, before)
     for fragment in fragments:
         assert fragment in done.stderr
@@ -100,7 +100,7 @@ def test_bad_input_is_one_line_and_exit_2(tmp_path, case):
 def test_a_test_file_that_does_not_fit_is_refused(tmp_path, change, fragments):
     (tmp_path / "bad.csv").write_bytes(csv(GOOD))
     (tmp_path / "test.csv").write_bytes(csv(change(GOOD)))
-    done = unswayed("certify", "bad.csv", *CLASSES, "--test", "test.csv", cwd=tmp_path)
+    done = unswayed_here("certify", "bad.csv", *CLASSES, "--test", "test.csv", cwd=tmp_path)
     refused(done, tmp_path, {"bad.csv", "test.csv"})
     for fragment in fragments:
         assert fragment in done.stderr
@@ -108,6 +108,6 @@ def test_a_test_file_that_does_not_fit_is_refused(tmp_path, change, fragments):
 
 def test_a_row_that_was_trained_on_is_refused(tmp_path):
     (tmp_path / "bad.csv").write_bytes(csv(GOOD))
-    done = unswayed("witness", "bad.csv", *CLASSES, "--row", "9999", cwd=tmp_path)
+    done = unswayed_here("witness", "bad.csv", *CLASSES, "--row", "9999", cwd=tmp_path)
     refused(done, tmp_path, {"bad.csv"})
     assert "not held out" in done.stderr

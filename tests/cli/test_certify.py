@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed, unswayed_here
+from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed_here
 
 
 def test_the_exported_table_holds_the_closed_form_answers(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--budget", "2%", "--budget", "9"),
         *("--groups", "gender,city", "--out", "out.csv", "--json"),
         cwd=folder,
@@ -40,7 +40,7 @@ def test_the_exported_table_holds_the_closed_form_answers(folder):
 
 
 def test_only_and_direction_limit_which_labels_may_be_wrong(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--out", "out.csv", "--direction", "up"),
         *("--only", "gender == 'female' and `interview score` < 55"),
         cwd=folder,
@@ -57,7 +57,7 @@ def test_only_and_direction_limit_which_labels_may_be_wrong(folder):
 def test_parquet_and_csv_give_the_same_answers_in_every_output_format(folder):
     people().to_parquet(folder / "people.parquet")
     for source, out in (("people.csv", "a.parquet"), ("people.parquet", "b.json")):
-        done = unswayed("certify", source, *CLASSES, "--out", out, "--quiet", cwd=folder)
+        done = unswayed_here("certify", source, *CLASSES, "--out", out, "--quiet", cwd=folder)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     one = pd.read_parquet(folder / "a.parquet")
     other = pd.DataFrame(json.loads((folder / "b.json").read_text()))
@@ -66,7 +66,7 @@ def test_parquet_and_csv_give_the_same_answers_in_every_output_format(folder):
 
 
 def test_a_predicted_number_is_robust_while_its_range_stays_within_the_radius(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *NUMBERS, "--shift", "0:2000", "--radius", "350"),
         *("--budget", "3%", "--out", "out.csv"),
         cwd=folder,
@@ -81,7 +81,7 @@ def test_a_predicted_number_is_robust_while_its_range_stays_within_the_radius(fo
 
 @pytest.mark.parametrize(("share", "code"), [("1%", 0), ("100%", 1)])
 def test_fail_under_decides_the_exit_code(folder, share, code):
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--budget", "5%", "--fail-under", share, "--json"),
         cwd=folder,
     )
@@ -91,7 +91,7 @@ def test_fail_under_decides_the_exit_code(folder, share, code):
 
 def test_a_test_file_without_labels_is_certified(folder):
     people(30, seed=9).drop(columns=["hired", "salary"]).to_csv(folder / "new.csv", index=False)
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--test", "new.csv", "--groups", "gender"),
         *("--out", "out.csv", "--report", "report.html", "--json"),
         cwd=folder,
@@ -110,7 +110,9 @@ def test_missing_values_are_dropped_or_filled_in_when_asked(folder):
     frame.to_csv(folder / "people.csv", index=False)
     rows = {}
     for way in ("drop", "impute"):
-        done = unswayed("certify", "people.csv", *CLASSES, "--missing", way, "--json", cwd=folder)
+        done = unswayed_here(
+            "certify", "people.csv", *CLASSES, "--missing", way, "--json", cwd=folder
+        )
         assert done.returncode == 0, done.stderr
         facts = json.loads(done.stdout)
         rows[way] = facts["train_rows"] + facts["test_rows"]
@@ -120,7 +122,9 @@ def test_missing_values_are_dropped_or_filled_in_when_asked(folder):
 def test_give_up_takes_a_larger_alpha_chosen_on_rows_kept_apart(folder):
     chosen = []
     for loss in ("0", "40"):
-        done = unswayed("certify", "people.csv", *CLASSES, "--give-up", loss, "--json", cwd=folder)
+        done = unswayed_here(
+            "certify", "people.csv", *CLASSES, "--give-up", loss, "--json", cwd=folder
+        )
         assert done.returncode == 0, done.stderr
         facts = json.loads(done.stdout)
         assert facts["train_rows"] + facts["test_rows"] + facts["validation_rows"] == 240
@@ -130,7 +134,7 @@ def test_give_up_takes_a_larger_alpha_chosen_on_rows_kept_apart(folder):
 
 
 def test_numbers_can_be_categories(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("coefficients", "people.csv", *CLASSES, "--categorical", "education", "--json"),
         cwd=folder,
     )
@@ -143,7 +147,7 @@ def test_an_unseen_category_is_ignored_when_asked(folder):
     new = people(30, seed=9)
     new.loc[4, "city"] = "Derry"
     new.to_csv(folder / "new.csv", index=False)
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--test", "new.csv", "--unseen", "ignore"),
         cwd=folder,
     )
@@ -153,7 +157,9 @@ def test_an_unseen_category_is_ignored_when_asked(folder):
 
 def test_a_share_of_less_than_one_label_is_remarked_on(folder):
     people(60).to_csv(folder / "few.csv", index=False)
-    done = unswayed("certify", "few.csv", *CLASSES, "--budget", "1%", "--budget", "0", cwd=folder)
+    done = unswayed_here(
+        "certify", "few.csv", *CLASSES, "--budget", "1%", "--budget", "0", cwd=folder
+    )
     assert done.returncode == 0
     assert done.stderr.count("less than one label") == 1
     assert "--budget 1% of 54 training rows" in done.stderr
@@ -161,7 +167,7 @@ def test_a_share_of_less_than_one_label_is_remarked_on(folder):
 
 @pytest.mark.parametrize("rows", ["100%", "-3", "0", "many"])
 def test_a_bad_holdout_is_not_called_a_bad_budget(folder, rows):
-    done = unswayed("certify", "people.csv", *CLASSES, f"--holdout={rows}", cwd=folder)
+    done = unswayed_here("certify", "people.csv", *CLASSES, f"--holdout={rows}", cwd=folder)
     assert done.returncode == 2
     assert f"--holdout '{rows}' is not a number of rows" in done.stderr
 

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pandas as pd
 
-from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed
+from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed_here
 
 
 def test_a_witness_names_as_many_labels_as_the_minimum_budget_and_overturns_when_refitted(folder):
-    unswayed("certify", "people.csv", *CLASSES, "--out", "out.csv", cwd=folder)
+    unswayed_here("certify", "people.csv", *CLASSES, "--out", "out.csv", cwd=folder)
     table = pd.read_csv(folder / "out.csv")
     at = int(table["minimum_budget"].argmin())
     row = int(table["row"][at])
-    done = unswayed(
+    done = unswayed_here(
         "witness", "people.csv", *CLASSES, "--row", row, "--out", "w.csv", "--json", cwd=folder
     )
     assert done.returncode == 0, done.stderr
@@ -32,21 +32,21 @@ def test_a_witness_names_as_many_labels_as_the_minimum_budget_and_overturns_when
 
 
 def test_a_witness_for_a_person_is_a_table_and_a_sentence(folder):
-    unswayed("certify", "people.csv", *CLASSES, "--out", "out.csv", cwd=folder)
+    unswayed_here("certify", "people.csv", *CLASSES, "--out", "out.csv", cwd=folder)
     table = pd.read_csv(folder / "out.csv")
     row = int(table["row"][table["minimum_budget"].argmin()])
-    done = unswayed("witness", "people.csv", *CLASSES, "--row", row, cwd=folder)
+    done = unswayed_here("witness", "people.csv", *CLASSES, "--row", row, cwd=folder)
     assert f"row {row}: predicted" in done.stdout
     assert "refitted on these labels, the model says" in done.stdout
 
 
 def test_a_row_that_nothing_overturns_says_so(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--out", "out.csv", "--direction", "up"), cwd=folder
     )
     table = pd.read_csv(folder / "out.csv")
     row = int(table["row"][np.isinf(table["minimum_budget"])].iloc[0])
-    done = unswayed(
+    done = unswayed_here(
         *("witness", "people.csv", *CLASSES, "--row", row, "--direction", "up"), cwd=folder
     )
     assert done.returncode == 0
@@ -54,7 +54,7 @@ def test_a_row_that_nothing_overturns_says_so(folder):
 
 
 def test_coefficients_with_their_ranges_and_the_errors_that_flip_them(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("coefficients", "people.csv", *NUMBERS, "--shift", "2000", "--budget", "5"),
         *("--out", "c.csv"),
         cwd=folder,
@@ -72,7 +72,7 @@ def test_coefficients_with_their_ranges_and_the_errors_that_flip_them(folder):
 
 
 def test_the_tradeoff_reaches_full_robustness_at_a_huge_alpha(folder):
-    done = unswayed(
+    done = unswayed_here(
         *("tradeoff", "people.csv", *CLASSES, "--alphas", "1,1e9", "--budget", "1%"),
         *("--out", "t.csv", "--chart", "t.svg"),
         cwd=folder,
@@ -85,7 +85,7 @@ def test_the_tradeoff_reaches_full_robustness_at_a_huge_alpha(folder):
 
 
 def test_the_demo_writes_its_data_and_its_report(tmp_path):
-    done = unswayed("demo", cwd=tmp_path)
+    done = unswayed_here("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "unswayed-demo.csv",

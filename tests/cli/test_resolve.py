@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.commands import unswayed
+from tests.commands import unswayed_here
 
 NEARLY_COLLINEAR = """\
 a,b,y
@@ -28,7 +28,7 @@ def hard(tmp_path):
 
 
 def test_undecided_rows_are_counted_and_the_way_out_is_named(hard):
-    done = unswayed("certify", *ASKED, *HELD_OUT, "--out", "o.csv", cwd=hard)
+    done = unswayed_here("certify", *ASKED, *HELD_OUT, "--out", "o.csv", cwd=hard)
     assert done.returncode == 0
     assert "undecided at 1: 3 rows; --resolve exact settles them" in done.stdout
     assert "too close to singular" in done.stderr
@@ -36,7 +36,7 @@ def test_undecided_rows_are_counted_and_the_way_out_is_named(hard):
 
 
 def test_a_report_of_undecided_rows_says_that_nothing_is_known(hard):
-    done = unswayed("certify", *ASKED, *HELD_OUT, "--report", "r.html", cwd=hard)
+    done = unswayed_here("certify", *ASKED, *HELD_OUT, "--report", "r.html", cwd=hard)
     assert done.returncode == 0, done.stderr
     page = (hard / "r.html").read_text()
     assert '"minimum_budget":[0,0,0]' in page
@@ -46,35 +46,35 @@ def test_a_report_of_undecided_rows_says_that_nothing_is_known(hard):
 
 
 def test_resolved_rows_are_decided_and_the_checker_agrees(hard):
-    done = unswayed(
+    done = unswayed_here(
         "certify", *ASKED, *HELD_OUT, "--resolve", "exact", "--certificates", "c.json", "--json",
         cwd=hard,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["undecided"] == 0
-    done = unswayed("verify", "c.json", "--train", "hard.csv", cwd=hard)
+    done = unswayed_here("verify", "c.json", "--train", "hard.csv", cwd=hard)
     assert done.returncode == 0, done.stdout
     assert "3 claims proven, 0 rejected, 0 without a verdict" in done.stdout
 
 
 def test_a_witness_that_rounding_hides_is_not_called_impossible(hard):
     asked = ("witness", *ASKED, "--holdout", "3", "--row", "3")
-    done = unswayed(*asked, cwd=hard)
+    done = unswayed_here(*asked, cwd=hard)
     assert done.returncode == 2
     assert "hidden by rounding; pass --resolve exact" in done.stderr
-    done = unswayed(*asked, "--resolve", "exact", "--json", cwd=hard)
+    done = unswayed_here(*asked, "--resolve", "exact", "--json", cwd=hard)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["overturned"]
 
 
 def test_coefficients_that_nothing_is_known_of_are_undecided(hard):
-    done = unswayed("coefficients", *ASKED, cwd=hard)
+    done = unswayed_here("coefficients", *ASKED, cwd=hard)
     assert done.stdout.count("undecided") == done.stdout.count("unknown") == 2
-    done = unswayed("coefficients", *ASKED, "--resolve", "exact", cwd=hard)
+    done = unswayed_here("coefficients", *ASKED, "--resolve", "exact", cwd=hard)
     assert "2 of 2 coefficients keep their sign" in done.stdout
 
 
 def test_another_way_to_resolve_is_refused(hard):
-    done = unswayed("certify", *ASKED, "--resolve", "guess", cwd=hard)
+    done = unswayed_here("certify", *ASKED, "--resolve", "guess", cwd=hard)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import Ridge
 
-from tests.commands import CLASSES, NUMBERS, people, unswayed
+from tests.commands import CLASSES, NUMBERS, people, unswayed_here
 from tests.verify.test_mutations import mutations
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed.cli import main
@@ -149,8 +149,8 @@ def test_plain_numbers_need_no_data_file(folder):
     model.certify_coefficients().save(folder / "coefficients.json")
     train.to_csv(folder / "train.csv", index=False)
     test.to_csv(folder / "test.csv", index=False)
-    done = unswayed("verify", "c.json", "--train", "train.csv", "--test", "test.csv", "--label",
-                    "hired", cwd=folder)  # fmt: skip
+    files = ("--train", "train.csv", "--test", "test.csv")
+    done = unswayed_here("verify", "c.json", *files, "--label", "hired", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "40 claims proven, 0 rejected, 0 without a verdict" in done.stdout
     report = verify(folder / "coefficients.json", train=folder / "train.csv", label="hired")
@@ -162,7 +162,7 @@ def test_plain_numbers_need_no_data_file(folder):
 )
 def test_coefficients_are_proven_from_the_file_alone(folder, options, capsys):
     arguments = ("coefficients", "people.csv", *options, "--certificates", "c.json")
-    done = unswayed(*arguments, cwd=folder)
+    done = unswayed_here(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "wrote c.json" in done.stdout
     document = json.loads((folder / "c.json").read_text())
@@ -201,10 +201,10 @@ def test_a_false_claim_is_named_with_the_reason_and_exit_1(folder, checked):
     liar = next(each for each in document["claims"] if each["verdict"] == "robust")
     liar["minimum_budget"] += 1
     (folder / "c.json").write_text(json.dumps(document))
-    done = unswayed("verify", "c.json", "--train", "people.csv", cwd=folder)
+    done = unswayed_here("verify", "c.json", "--train", "people.csv", cwd=folder)
     assert done.returncode == 1
     assert f"claim {liar['row']}: it is robust: {liar['minimum_budget'] - 1} labels" in done.stdout
-    quiet = unswayed("verify", "c.json", "--train", "people.csv", "--quiet", cwd=folder)
+    quiet = unswayed_here("verify", "c.json", "--train", "people.csv", "--quiet", cwd=folder)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")
 
 
@@ -227,13 +227,15 @@ def test_another_cell_or_another_recipe_is_other_data(folder, checked):
 
 
 def test_the_schema_is_printed(tmp_path):
-    done = unswayed("verify", "--schema", cwd=tmp_path)
+    done = unswayed_here("verify", "--schema", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, schema_text())
 
 
 def test_certificates_do_not_overwrite_what_they_are_about(folder):
     (folder / "people.csv").rename(folder / "people.json")
-    done = unswayed("certify", "people.json", *CLASSES, "--certificates", "people.json", cwd=folder)
+    done = unswayed_here(
+        "certify", "people.json", *CLASSES, "--certificates", "people.json", cwd=folder
+    )
     assert done.returncode == 2
     assert "overwrite" in done.stderr
 

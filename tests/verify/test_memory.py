@@ -260,6 +260,7 @@ def test_a_certificate_of_the_largest_size_takes_bounded_memory(small, case):
     measured(small, "c.json", "--data", "c.npz")
 
 
+@pytest.mark.thorough
 def test_as_many_claims_as_are_read_take_bounded_memory(tmp_path):
     n_tests = 900_000
     y, X, tests = np.arange(4.0), np.arange(8.0).reshape(4, 2), np.zeros((n_tests, 2))
@@ -270,6 +271,7 @@ def test_as_many_claims_as_are_read_take_bounded_memory(tmp_path):
     assert code in (2, 3), (out, err)
 
 
+@pytest.mark.thorough
 def test_a_recipe_of_as_many_features_as_are_read_takes_bounded_memory(tmp_path):
     width = 400_000
     labels, rows = np.array([0.0, 1.0, 0.0]), np.zeros((3, width))
@@ -331,6 +333,7 @@ def test_a_kernel_whose_inverse_would_fill_the_memory_is_refused(tmp_path):
     assert "memory" in measured(tmp_path, "c.json", "--data", "c.npz")
 
 
+@pytest.mark.thorough
 def test_intervals_of_their_own_for_many_rows_take_bounded_memory(tmp_path):
     rng = np.random.default_rng(3)
     n_rows = 5 * 10**5

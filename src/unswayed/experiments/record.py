@@ -79,9 +79,9 @@ class Record:
 
     name: str
     title: str
-    _: KW_ONLY
     comparisons: list[Comparison] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    _: KW_ONLY
     tables: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     figures: dict[str, str] = field(default_factory=dict)  # file stem: caption
