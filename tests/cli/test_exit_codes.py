@@ -54,7 +54,7 @@ runpy.run_module("unswayed", run_name="__main__", alter_sys=True)
 def broken(folder, what):
     return subprocess.run(
         [sys.executable, "-c", BROKEN, *ASKED, what],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
 
 

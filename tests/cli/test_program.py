@@ -18,7 +18,7 @@ from unswayed.cli.program import build
 def python(code, *arguments, cwd):
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        cwd=cwd, capture_output=True, text=True, timeout=60, check=False,
+        cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 

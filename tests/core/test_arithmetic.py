@@ -127,7 +127,7 @@ def refusals():
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -29,7 +29,7 @@ def run_measured(folder, *arguments):
         pytest.skip("the memory of a process is read from /proc")
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, "verify", *map(str, arguments)],
-        cwd=folder, capture_output=True, text=True, timeout=100, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
     *out, size = done.stdout.splitlines() or [f"0 {done.stderr[-500:]}"]
     return done.returncode, out, done.stderr, int(size)

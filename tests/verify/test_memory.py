@@ -373,7 +373,7 @@ def test_verify_in_python_waits_for_no_pipe(small, option):
     certificate = "c.json" if option else "pipe"
     done = subprocess.run(
         [sys.executable, "-c", ASK, certificate, option, "pipe"],
-        cwd=small, capture_output=True, text=True, timeout=20, check=True,
+        cwd=small, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     assert done.stdout == "pipe is not a file\n"
 
