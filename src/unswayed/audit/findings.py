@@ -76,6 +76,7 @@ def findings_of(
         n_validation=0 if choice is None else choice.n_rows,
         held_out=held_out,
         notes=study.notes,
+        caveats=study.caveats,
         command=command,
         files=[(path.name, sha256(path)) for path in request.files] if command else (),
         seed=request.seed,

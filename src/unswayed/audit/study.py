@@ -14,6 +14,7 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.report.findings import Caveat
 from unswayed.words import as_text
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
@@ -83,6 +84,7 @@ class Study:
     movable: BoolArray  # training rows whose label may be wrong
     alpha_choice: AlphaChoice | None = None  # None: alpha was given
     notes: list[str] = field(default_factory=list)
+    caveats: list[Caveat] = field(default_factory=list)  # of the file and its columns
     progress: Progress = field(default_factory=Silent)
 
     # --- what was asked ------------------------------------------------------------------

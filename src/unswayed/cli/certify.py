@@ -103,6 +103,8 @@ def certify(
         write_text(report, page)
     for note in (*study.notes, *_empty_budgets(study)):
         terminal.note(note)
+    for caveat in facts["caveats"]:
+        terminal.warn(caveat["sentence"])
     _show(terminal, study, facts)
     for path in (out, certificates, report):
         if path is not None:

@@ -51,6 +51,17 @@ class Terminal:
         if not self.quiet:
             self.error.print(f"[dim]note:[/dim] {escape(_printable(text))}", soft_wrap=True)
 
+    def warn(self, text: str) -> None:
+        """Print what could mislead to stderr, unless the output is quiet.
+
+        Parameters
+        ----------
+        text : str
+        """
+        if not self.quiet:
+            said = escape(_printable(text))
+            self.error.print(f"[yellow]warning:[/yellow] {said}", soft_wrap=True)
+
     def answer(self, value: Any) -> None:
         """Print the result as one JSON object, if JSON was asked for.
 

@@ -41,6 +41,28 @@ class ShownRows(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """Something that could mislead whoever reads the numbers, and what settles it.
+
+    Attributes
+    ----------
+    kind : str
+        A short name that programs can look for, such as "constant-classifier" or "code-column".
+    text : str
+        What it is and why it matters, in one sentence.
+    option : str, optional
+        What to pass to settle it.
+    """
+
+    kind: str
+    text: str
+    option: str | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.option is None else f"{self.text}; {self.option}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetRate:
     """A budget that was asked about, and which test rows are robust at it."""
@@ -100,6 +122,8 @@ class Findings:
     held_out : bool
         Whether test rows are of the same file as the training rows.
     notes : sequence of str
+    caveats : sequence of Caveat
+        What could mislead; shown beside the numbers, in every output.
     command : str, optional
         What makes the page again.
     files : sequence of (name, sha256)
@@ -141,6 +165,7 @@ class Findings:
     n_validation: int = 0
     held_out: bool = False
     notes: Sequence[str] = ()
+    caveats: Sequence[Caveat] = ()
     command: str | None = None
     files: Sequence[tuple[str, str]] = ()
     seed: int | None = None

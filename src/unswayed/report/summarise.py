@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def headline(findings: Findings) -> dict[str, Any]:
         "budgets": [_rate(findings, each) for each in findings.budgets],
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
         "notes": list(findings.notes),
+        "caveats": [asdict(each) | {"sentence": str(each)} for each in findings.caveats],
     }
 
 
