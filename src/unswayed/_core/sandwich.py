@@ -36,12 +36,14 @@ class Bounds:
     tight: BoolArray  # whether the reach itself is known, up to that error
     within: BoolArray  # proven to stay within its margins, by more than these bounds
     beyond: BoolArray  # proven to go beyond them
+    close: BoolArray  # decided, or left open, by so little that rounding in another batch could
+    # decide otherwise
 
     @classmethod
     def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
         """Return the bounds of rows whose reaches are known up to an error."""
         outer_up, outer_down = wider(up, error), wider(down, error)
-        within, beyond = np.zeros((2, len(up)), dtype=bool)
+        within, beyond, close = np.zeros((3, len(up)), dtype=bool)
         return cls(
             outer_up=outer_up,
             outer_down=outer_down,
@@ -53,6 +55,7 @@ class Bounds:
             tight=np.ones(len(up), dtype=bool),
             within=within,
             beyond=beyond,
+            close=close,
         )
 
     @classmethod
@@ -60,7 +63,7 @@ class Bounds:
         """Return outer bounds alone; the inner ones are 0."""
         # Arrays of their own: better answers are written into them later.
         inner_up, inner_down = np.zeros((2, len(up)))
-        tight, within, beyond = np.zeros((3, len(up)), dtype=bool)
+        tight, within, beyond, close = np.zeros((4, len(up)), dtype=bool)
         return cls(
             outer_up=up,
             outer_down=down,
@@ -72,11 +75,12 @@ class Bounds:
             tight=tight,
             within=within,
             beyond=beyond,
+            close=close,
         )
 
-    def decided_as(self, within: BoolArray, beyond: BoolArray) -> "Bounds":
+    def decided_as(self, within: BoolArray, beyond: BoolArray, close: BoolArray) -> "Bounds":
         """Return the same bounds with decisions that were made by sharper ones."""
-        return replace(self, within=within, beyond=beyond)
+        return replace(self, within=within, beyond=beyond, close=close)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

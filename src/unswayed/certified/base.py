@@ -178,6 +178,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             weights=weights,
             group=group,
             scores=scores,
+            solution=fitted.solution,
             decision=self._decision(fitted) if decision is None else decision,
             origin=X,
             resolve=resolve is not None,

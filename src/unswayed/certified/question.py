@@ -1,7 +1,7 @@
 """A question: rows put to a fitted model, equal ones once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import WeightRows
+from unswayed._core.parallel import one_blas_thread
 from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import Budget
@@ -20,10 +21,10 @@ from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.rational import ExactRow, RationalEngine
 from unswayed.certifiers.rows import FeatureRows
-from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer
+from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer, close_calls
 from unswayed.decisions import Decision, Margins
 from unswayed.frames import frame_like
-from unswayed.models.learner import Scores
+from unswayed.models.learner import Scores, Solution
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,13 +43,16 @@ class Question:
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     seen: Any = None  # rows as the final estimator sees them
     estimator: Any = None  # fitted, the model behind it
+    solution: Solution | None = None  # what training left; not needed for coefficients
     coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None] = lambda: None
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 
     @cached_property
     def margins(self) -> Margins:
         """How far the score of each distinct row may move."""
-        return self.decision.margins(self.scores)
+        found = self.decision.margins(self.scores)
+        # Copies: close calls are overwritten, and a decision may hand out what it uses again.
+        return Margins(*(np.array(getattr(found, each.name)) for each in fields(Margins)))
 
     # --- rational arithmetic --------------------------------------------------------------
 
@@ -81,7 +85,8 @@ class Question:
         Answer
             One entry per distinct row.
         """
-        return Answer.of(self.engine.reach(self.weights, budget), self.margins)
+        found = Answer.of(self.engine.reach(self.weights, budget), self.margins)
+        return self._whatever_the_batch(found, self.engine, budget)
 
     def judged(self, certifier: Certifier, budget: Budget) -> Answer:
         """Return the answer that follows from the bounds of a certifier.
@@ -97,7 +102,28 @@ class Question:
             One entry per distinct row.
         """
         assert isinstance(self.weights, FeatureRows)  # noqa: S101  (coefficients have no other)
-        return Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
+        found = Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
+        return self._whatever_the_batch(found, certifier, budget)
+
+    def _whatever_the_batch(self, answer: Answer, certifier: Certifier, budget: Budget) -> Answer:
+        """Ask again about each row that is a close call, by itself: its batch then plays no part.
+
+        Scores and margins of these rows are overwritten, too: they are as right as the others.
+        """
+        if self.solution is None or not isinstance(self.weights, FeatureRows):
+            return answer
+        known = np.isfinite(self.scores.error)
+        for row in np.flatnonzero(close_calls(answer.bounds, self.margins) & known).tolist():
+            alone = self.weights.take(np.array([row]))
+            scores = alone.scores(self.solution)
+            margins = self.decision.margins(scores)
+            with one_blas_thread:
+                bounds = certifier.bounds(alone, budget, margins)
+            answer.put(np.array([row]), Answer.of(bounds, margins))
+            self.scores.value[row], self.scores.error[row] = scores.value[0], scores.error[0]
+            for each in fields(Margins):
+                getattr(self.margins, each.name)[row] = getattr(margins, each.name)[0]
+        return answer
 
     def _sharpened(self, answer: Answer, budget: Budget) -> Answer:
         """Ask selection about rows that bounds alone leave open: cheaper than fractions."""

@@ -15,12 +15,12 @@ import numpy as np
 
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import Budget
 from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.rows import FeatureRows
 from unswayed.certifiers.sandwich import MAX_ANCHORS, Sandwich
-from unswayed.certifiers.verdicts import judge
+from unswayed.certifiers.verdicts import close_calls, judge
 from unswayed.decisions import Margins
 from unswayed.models.learner import LinearLearner
 
@@ -144,7 +144,7 @@ class Cascade:
         elapsed = time.perf_counter() - started
         if len(which) >= _TIMED_ROWS:  # fewer would time the overhead of a call
             self._row_seconds = min(self._row_seconds, elapsed / len(which))
-        found.put(which, *judge(bounds, margins[which]))
+        found.put(which, bounds, margins[which])
 
     def _by_sandwich(
         self,
@@ -169,7 +169,7 @@ class Cascade:
         while len(open_rows):
             lot, open_rows = open_rows[:_OPEN_ROWS], open_rows[_OPEN_ROWS:]
             exact = sandwich.add(directions[lot])
-            found.put(numbers[lot], *judge(exact, margins[numbers[lot]]))
+            found.put(numbers[lot], exact, margins[numbers[lot]])
             if len(open_rows):
                 left = self._decide(
                     sandwich, directions[open_rows], asked[open_rows], numbers[open_rows], found
@@ -192,9 +192,7 @@ class Cascade:
         found: "_Decisions",
     ) -> IntArray:
         """Decide what bounds decide; return the rows they leave open."""
-        robust, broken = judge(sandwich.bounds(directions, margins), margins)
-        found.put(numbers, robust, broken)
-        return np.flatnonzero(~(robust | broken))
+        return found.put(numbers, sandwich.bounds(directions, margins), margins, close=False)
 
     def _pays(self, seconds: float, n_rows: int) -> bool:
         """Return whether a chunk took less time than exact alone; a short one is taken to have."""
@@ -202,13 +200,20 @@ class Cascade:
 
 
 class _Decisions:
-    """Which rows are proven to stay within their margins, and which to go beyond."""
+    """Which rows are proven to stay within their margins or to go beyond, and which by a hair."""
 
     def __init__(self, n_rows: int) -> None:
-        self._robust, self._broken = np.zeros((2, n_rows), dtype=bool)
+        self._robust, self._broken, self._close = np.zeros((3, n_rows), dtype=bool)
 
-    def put(self, rows: IntArray, robust: BoolArray, broken: BoolArray) -> None:
+    def put(
+        self, rows: IntArray, bounds: Bounds, margins: Margins, *, close: bool = True
+    ) -> IntArray:
+        """Decide some rows by their bounds; return which of them are left open."""
+        robust, broken = judge(bounds, margins)
         self._robust[rows], self._broken[rows] = robust, broken
+        if close:
+            self._close[rows] = close_calls(bounds, margins)
+        return np.flatnonzero(~(robust | broken))
 
     def reported(self, boxed: Bounds, margins: Margins) -> Bounds:
         """Return the bounds of boxes, cut off at the margins of rows that are proven robust."""
@@ -219,4 +224,6 @@ class _Decisions:
                 (boxed.outer_down, margins.down),
             )
         )
-        return Bounds.outside(up, down, boxed.error).decided_as(self._robust, self._broken)
+        return Bounds.outside(up, down, boxed.error).decided_as(
+            self._robust, self._broken, self._close
+        )

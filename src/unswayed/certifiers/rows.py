@@ -92,9 +92,10 @@ class FeatureRows:
         Scores
         """
         with one_blas_thread:  # products of small matrices, as a rule
+            if len(self) < len(self.represented):
+                return self.learner.scores(self.represented.take(self.which), solution)
             parts = [self.learner.scores(block, solution) for block in self.represented.blocks()]
-        found = Scores.concatenate(parts)
-        return Scores(found.value[self.which], found.error[self.which])
+        return Scores.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,6 +43,36 @@ def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
     return (known & robust) | bounds.within, (known & broken) | bounds.beyond
 
 
+def close_calls(bounds: Bounds, margins: Margins) -> BoolArray:
+    """Return which verdicts other rounding of the same rows could change.
+
+    The last bits of a product depend on the rows it is computed beside. Elsewhere bounds and
+    margins would be within their errors of the true ones too, and so within twice these of the
+    ones here: a verdict that holds by four times the errors holds there as well.
+
+    Parameters
+    ----------
+    bounds : Bounds
+    margins : Margins
+
+    Returns
+    -------
+    (rows,) array of bool
+    """
+    with np.errstate(invalid="ignore"):
+        room = 4 * (bounds.error + margins.slack)
+        hidden = ~np.isfinite(margins.slack)  # on which side of its threshold a score is
+        close = bounds.close | hidden
+        for margin, outer, inner in (
+            (margins.up, bounds.outer_up, bounds.inner_up),
+            (margins.down, bounds.outer_down, bounds.inner_down),
+        ):
+            near = (np.abs(margin - outer) <= room) | (np.abs(margin - inner) <= room)
+            near |= (margins.slack > 0) & (margin <= 4 * margins.slack)
+            close |= near & np.isfinite(margin) & (room > 0)
+    return np.asarray(close & np.isfinite(bounds.error))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """Bounds, verdicts and methods of a set of rows."""
