@@ -254,6 +254,18 @@ class Threshold(Decision):
 
 
 @dataclass(frozen=True, slots=True)
+class AboveMean(Threshold):
+    """Classification at the mean of the labels, which scores are measured from (`Balanced`).
+
+    The value is 0: the threshold of scores that are measured so.
+    """
+
+    def document(self) -> dict[str, Any]:
+        """Return the question as a certificate file writes it."""
+        return {"task": "classification", "threshold": "balanced"}
+
+
+@dataclass(frozen=True, slots=True)
 class Radius(Decision):
     """Regression: the prediction may move by `value` either way, inclusively."""
 

@@ -195,7 +195,7 @@ def test_a_kernel_of_many_rows_is_never_held_whole(monkeypatch):
         return kernel(block)
 
     monkeypatch.setattr(model.fitted_.learner, "represent", watched)
-    scores = FeatureRows.of(model.fitted_.learner, rows).scores(model.fitted_.solution).value
+    scores = FeatureRows.of(model.fitted_.learner, rows).scores(model.fitted_.model.solution).value
     assert len(scores) == len(rows)
     assert max(asked) * len(X) <= 2**22
 

@@ -15,7 +15,7 @@ from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
-from unswayed.certified.fitted import CHECKED, Fitted, count_rows, validated
+from unswayed.certified.fitted import CHECKED, Fitted, Trained, count_rows, validated
 from unswayed.certified.label_code import Reading
 from unswayed.certified.methods import (
     Method,
@@ -25,14 +25,13 @@ from unswayed.certified.methods import (
     sandwich,
 )
 from unswayed.certified.question import Question
-from unswayed.certifiers.cascade import Cascade
-from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.parameter_box import ParameterBox
 from unswayed.certifiers.rows import FeatureRows, UnitRows
 from unswayed.certifiers.sandwich import MAX_ANCHORS, Sandwich
-from unswayed.decisions import Decision, Sign
+from unswayed.decisions import AboveMean, Decision, Sign
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
+from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
 from unswayed.models.label_peeking import check_features
 from unswayed.models.learner import LinearLearner
@@ -124,21 +123,22 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         fit_final(final, seen, labels.to_fit, weight)
         check_features(estimator, rows, labels.to_fit, features)
         learner = family_of(final).learner(final, features, weight)
-        engine = ExactEngine(learner, resolved)
+        model = Trained.of(learner, labels.targets, resolved)
+        scored = model
+        if isinstance(labels.decision, AboveMean):
+            scored = Trained.of(Balanced(learner), labels.targets, resolved)
         fitted = Fitted(
             door=door,
             schema=Schema.of(X),
             like=rows_of_kind(X),
             estimator=estimator,
-            learner=learner,
+            model=model,
+            scored=scored,
             labels=labels,
-            solution=learner.solve(labels.targets),
-            engine=engine,
-            cascade=Cascade(engine),
             trusted=trusted,
         )
-        checked = FeatureRows.of(learner, features[:CHECKED])
-        fitted.check_precision(seen, checked.scores(fitted.solution).value)
+        checked = FeatureRows.of(scored.learner, features[:CHECKED])
+        fitted.check_precision(seen, checked.scores(scored.solution).value)
         return fitted
 
     def _show(self, fitted: Fitted) -> None:
@@ -168,17 +168,19 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         seen = fitted.features(X)
         features = as_matrix(seen)
         first, group = distinct_rows(features)
-        weights = FeatureRows.of(fitted.learner, features[first])
-        scores = weights.scores(fitted.solution)
-        fitted.check_precision(seen, scores.value[group])
+        asked = fitted.scored if decision is None else fitted.model
+        weights = FeatureRows.of(asked.learner, features[first])
+        scores = weights.scores(asked.solution)
+        if decision is None:
+            fitted.check_precision(seen, scores.value[group])
         return Question(
-            engine=fitted.engine,
+            engine=asked.engine,
             targets=fitted.targets,
             code=fitted.labels.code,
             weights=weights,
             group=group,
             scores=scores,
-            solution=fitted.solution,
+            solution=asked.solution,
             decision=self._decision(fitted) if decision is None else decision,
             origin=X,
             resolve=resolve is not None,
@@ -246,9 +248,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         check_method(method)
         asked = self._budget(fitted, budget)
         question = self._question(fitted, X, resolve, decision)
-        certifier = certifier_of(fitted, question.decision, asked, method)
+        trained = fitted.scored if decision is None else fitted.model
+        certifier = certifier_of(fitted, trained, question.decision, asked, method)
         certs = question.certificates(question.judged(certifier, asked), asked)
-        fitted.check_predictions(question.seen, question.decision, certs.prediction)
+        if decision is None:
+            fitted.check_predictions(question.seen, question.decision, certs.prediction)
         return certs
 
     @ordinary_arithmetic()

@@ -1,7 +1,7 @@
 """CertifiedClassifier: a binary classifier whose predictions come with proofs."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import Fitted
 from unswayed.certified.label_code import LabelCode, Reading
-from unswayed.decisions import Threshold
+from unswayed.decisions import AboveMean, Threshold
 from unswayed.exceptions import InputError
 from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
@@ -30,6 +30,11 @@ Pipeline that ends in one
         RidgeClassifier on -1 and 1, deciding at 0.
     bias : LabelBias
         Which labels may be wrong. Offsets of `shifts` and `intervals` are in the numbers above.
+    threshold : float or "balanced", optional
+        The second class is predicted if the score is above it; by default half-way between the
+        numbers above. "balanced" is the mean of the labels in these numbers (for 0 and 1 the share
+        of positive ones; weighted, if there are sample weights). It moves with the labels, and
+        certificates account for that: their scores are measured from it.
     trust : str or sequence of str
         What you vouch for, by name, because it cannot be seen here that no label had a part in
         it: "sample_weight", or steps that were fitted elsewhere. Certificates say so.
@@ -64,11 +69,23 @@ Pipeline that ends in one
         estimator: Any,
         *,
         bias: LabelBias | None = None,
+        threshold: float | Literal["balanced"] | None = None,
         trust: str | Sequence[str] = (),
     ) -> None:
         self.estimator = estimator
         self.bias = bias
+        self.threshold = threshold
         self.trust = trust
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.threshold, str) and self.threshold != "balanced":
+            raise InputError(
+                f"threshold must be a number, 'balanced' or None, got {self.threshold!r}; "
+                "'balanced' decides at the share of positive labels"
+            )
+        if self.threshold is not None and self.threshold != "balanced":
+            Threshold(self.threshold)
 
     def _read(self, labels: NDArray[Any]) -> Reading:
         if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
@@ -93,13 +110,20 @@ Pipeline that ends in one
             labels if is_classifier(final_estimator(self.estimator)) else targets,
             LabelCode(classes, positive, shifted=not flips),
             flip_between=codes,
-            decision=Threshold.between(negative, positive, classes),
+            decision=self._rule(negative, positive, classes),
         )
+
+    def _rule(self, negative: float, positive: float, classes: NDArray[Any]) -> Threshold:
+        if self.threshold is None:
+            return Threshold.between(negative, positive, classes)
+        if isinstance(self.threshold, str):
+            return AboveMean(0.0, classes)
+        return Threshold(self.threshold, classes)
 
     def _show(self, fitted: Fitted) -> None:
         super()._show(fitted)
         self.classes_ = fitted.labels.code.classes
-        self.threshold_ = self._decision(fitted).value
+        self.threshold_ = self._decision(fitted).value + fitted.reference
 
     def _decision(self, fitted: Fitted) -> Threshold:
         decision = fitted.labels.decision

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 from unswayed._typing import FloatArray
+from unswayed.bias import ResolvedBias
 from unswayed.certified.label_code import Reading
 from unswayed.certifiers.cascade import Cascade
 from unswayed.certifiers.exact import ExactEngine
@@ -83,6 +84,33 @@ def count_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A learner that was trained on labels, and who certifies what it says under a bias."""
+
+    learner: Learner
+    solution: Solution
+    engine: ExactEngine
+    cascade: Cascade  # the certifier "auto"
+
+    @classmethod
+    def of(cls, learner: Learner, labels: FloatArray, bias: ResolvedBias) -> "Trained":
+        """Train a learner.
+
+        Parameters
+        ----------
+        learner : Learner
+        labels : (n,) array
+        bias : ResolvedBias
+
+        Returns
+        -------
+        Trained
+        """
+        engine = ExactEngine(learner, bias)
+        return cls(learner, learner.solve(labels), engine, Cascade(engine))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
     """A fitted model and what its certificates start from.
@@ -96,13 +124,11 @@ class Fitted:
     like : frame or None
         An empty frame of the training frame's library.
     estimator : the fitted estimator
-    learner : Learner
+    model : Trained
         The same as certifiers see it.
+    scored : Trained
+        What the decision looks at: the model, or the model less the mean of the labels.
     labels : Reading
-    solution : Solution
-    engine : ExactEngine
-    cascade : Cascade
-        The certifier "auto".
     trusted : tuple of str
         What the caller vouched for.
     """
@@ -111,11 +137,9 @@ class Fitted:
     schema: Schema | None
     like: Any
     estimator: Any
-    learner: Learner
+    model: Trained
+    scored: Trained
     labels: Reading
-    solution: Solution
-    engine: ExactEngine
-    cascade: Cascade
     trusted: tuple[str, ...]
     _told: set[str] = field(default_factory=set)  # warnings are given once per fit
 
@@ -123,6 +147,21 @@ class Fitted:
     def final(self) -> Any:
         """The fitted final estimator."""
         return final_estimator(self.estimator)
+
+    @property
+    def learner(self) -> Learner:
+        """The model as certifiers see it."""
+        return self.model.learner
+
+    @property
+    def engine(self) -> ExactEngine:
+        """The engine behind the model."""
+        return self.model.engine
+
+    @property
+    def reference(self) -> float:
+        """What scores are measured from: 0, or the mean of the labels if that is the threshold."""
+        return self.scored.learner.reference(self.targets)
 
     @property
     def targets(self) -> FloatArray:
@@ -152,7 +191,7 @@ class Fitted:
         Scores
             Values, with bounds on their errors.
         """
-        return UnitRows(self.linear_learner, count).scores(self.solution)
+        return UnitRows(self.linear_learner, count).scores(self.model.solution)
 
     def features(self, X: Any) -> Any:
         """Return rows as the final estimator sees them, behind all steps of a pipeline.
@@ -172,7 +211,7 @@ class Fitted:
         return as_matrix(rows) if family_of(self.final).keeps_rows(self.final) else rows
 
     def raw(self, features: Any) -> FloatArray:
-        """Return scores, before any threshold, as the wrapped estimator itself computes them.
+        """Return scores as the wrapped estimator itself computes them, less the `reference`.
 
         Parameters
         ----------
@@ -183,7 +222,7 @@ class Fitted:
         (n,) array
         """
         score = getattr(self.final, family_of(self.final).score)
-        return np.asarray(score(features), dtype=np.float64).ravel()
+        return np.asarray(score(features), dtype=np.float64).ravel() - self.reference
 
     def check_predictions(self, features: Any, decision: Decision, certified: NDArray[Any]) -> None:
         """Warn, naming rows, if the wrapped estimator predicts other classes than are certified.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from unswayed.budgets import Budget
-from unswayed.certified.fitted import Fitted
+from unswayed.certified.fitted import Fitted, Trained
 from unswayed.certifiers.parameter_box import ByBox, ParameterBox
 from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.sandwich import MAX_ANCHORS, BySandwich, Sandwich, check_budget
@@ -27,12 +27,16 @@ def check_method(method: Method) -> None:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
 
 
-def certifier_of(fitted: Fitted, decision: Decision, budget: Budget, method: Method) -> Certifier:
+def certifier_of(
+    fitted: Fitted, asked: Trained, decision: Decision, budget: Budget, method: Method
+) -> Certifier:
     """Return the certifier that a method means.
 
     Parameters
     ----------
     fitted : Fitted
+    asked : Trained
+        Whose scores are certified: of the model, or of the model less the mean of the labels.
     decision : Decision
         Where predictions are in doubt: anchors are chosen there.
     budget : Budget
@@ -42,15 +46,21 @@ def certifier_of(fitted: Fitted, decision: Decision, budget: Budget, method: Met
     -------
     Certifier
     """
+    if asked is not fitted.model and not (isinstance(method, str) and method in ("exact", "auto")):
+        raise InputError(
+            "bounds on coefficients do not bound scores that are measured from the mean of the "
+            "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
+        )
     build: dict[str, Callable[[], Method]] = {
-        "exact": lambda: fitted.engine,
-        "auto": lambda: fitted.cascade,
+        "exact": lambda: asked.engine,
+        "auto": lambda: asked.cascade,
         "box": lambda: parameter_box(fitted, budget),
         "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
     }
     made = build[method]() if isinstance(method, str) else method
     assert not isinstance(made, str)  # noqa: S101  (tells mypy)
-    _check_origin(fitted, made, budget)
+    if asked is fitted.model:
+        _check_origin(fitted, made, budget)
     if isinstance(made, ParameterBox):
         return ByBox(made, fitted.linear_learner)
     return BySandwich(made) if isinstance(made, Sandwich) else made
@@ -107,4 +117,4 @@ def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: in
             "cheaper than any bound: use method='exact'"
         )
     made = Sandwich(fitted.engine, budget, max_anchors)
-    return made.choose_anchors(fitted.solution, decision)
+    return made.choose_anchors(fitted.model.solution, decision)

@@ -138,7 +138,7 @@ class Learner(ABC):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
-    takes_features: ClassVar[bool] = False
+    takes_features: bool = False
 
     n_rows: int
     specification: Specification
@@ -204,6 +204,21 @@ class Learner(ABC):
         -------
         Scores
         """
+
+    def reference(self, labels: FloatArray) -> float:
+        """Return what scores are measured from, as the estimator itself measures them.
+
+        Parameters
+        ----------
+        labels : (n,) array
+            Training labels.
+
+        Returns
+        -------
+        float
+            0, unless scores are measured from the labels' mean.
+        """
+        return 0.0
 
 
 class LinearLearner(Learner):

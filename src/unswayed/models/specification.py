@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class Specification(ABC):
         Its name in certificate files.
     """
 
-    kind: ClassVar[str]
+    kind: str
 
     def __init__(
         self, matrix: Matrix | None = None, *, sample_weight: FloatArray | None = None

@@ -175,7 +175,8 @@ class _Judge:
         self.model = MODELS[model["kind"]](
             data.train, model, bias.weights, data.tests, self.room, track
         )
-        mark = rule.get("threshold", rule.get("radius", 0))
+        self.balanced = rule.get("threshold") == "balanced"
+        mark = 0.0 if self.balanced else rule.get("threshold", rule.get("radius", 0))
         self.power = common_power(chain((mark,), data.labels, bias.lower, bias.upper))
         self.mark = whole([mark], self.power)[0]
         self.intervals: list[tuple[int, int]] = []  # distinct ones
@@ -183,6 +184,8 @@ class _Judge:
         self._read_intervals(bias)
         self.length = bits(chain.from_iterable(self.intervals))
         n_places = 1 + max(self.model.place)
+        if self.balanced:
+            self._weigh(bias, n_places)
         self.room.take(n_places, bits_of_doubles(data.labels, self.power))
         self.labels = [0] * n_places  # summed up by place
         for place, label in zip(self.model.place, data.labels, strict=True):
@@ -193,6 +196,24 @@ class _Judge:
             if key not in self.alike:
                 self.room.take(4, 64)
             self.alike[key] += 1
+
+    def _weigh(self, bias: Bias, n_places: int) -> None:
+        """Set the weight of a label at each place, and of all labels, as integers."""
+        power = common_power(bias.weights)
+        self.room.take(n_places, bits_of_doubles(bias.weights, power))
+        self.weights, self.total = [0] * n_places, 0
+        for place, weight in zip(self.model.place, bias.weights, strict=True):
+            self.weights[place] = whole([weight], power)[0]
+            self.total += self.weights[place]
+
+    def _from_the_mean(self, z: list[int], below: int) -> tuple[list[int], int]:
+        """Return the influence on a score less the mean of the labels, z - weight / total."""
+        self.room.check(len(z), bits(z) + below.bit_length() + self.total.bit_length())
+        less = [
+            number * self.total - weight * below
+            for number, weight in zip(z, self.weights, strict=True)
+        ]
+        return less, below * self.total
 
     def _read_intervals(self, bias: Bias) -> None:
         """Number the distinct intervals that labels may move in."""
@@ -215,6 +236,7 @@ class _Judge:
             z, below = self.model.coefficient(at)
         else:
             z, below = self.model.row(self.tests[at])
+            z, below = self._from_the_mean(z, below) if self.balanced else (z, below)
         row = _Row(self.task, z, below * self.power, self.mark * below, dot(z, self.labels))
         self.room.check(4 * len(self.alike), bits(z) + self.length)
         ends = []

@@ -110,8 +110,11 @@ class _Names:
 def _task(document: dict[str, Any]) -> Iterator[str]:
     rule = document["question"]
     if rule["task"] == "classification":
-        mark = repr(rule["threshold"])
-        yield f"what must stay: the class, which is whether the score is above the threshold {mark}"
+        balanced = rule["threshold"] == "balanced"
+        mark = "mean of the labels" if balanced else f"threshold {rule['threshold']!r}"
+        yield f"what must stay: the class, which is whether the score is above the {mark}"
+        if balanced:
+            yield "scores: measured from that mean (weighted, if rows are), which moves with labels"
     elif rule["task"] == "regression":
         yield f"what must stay: the score, up to a radius of {rule['radius']!r}"
     else:
