@@ -142,7 +142,7 @@ def test_rational_arithmetic_agrees_with_fractions_on_ties(seed, budget):
 
 
 def test_sparse_rows_give_the_same_answer():
-    X, y, tests, weight = problem(3, n=30)
+    X, y, tests, _ = problem(3, n=30)
     model = CertifiedClassifier(
         Ridge(alpha=0.7), bias=LabelBias.flips(budget=2), threshold="balanced"
     )

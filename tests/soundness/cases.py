@@ -36,11 +36,14 @@ class Problem:
     flips: dict | None = None  # arguments of LabelBias.flips that lead to lower and upper
     kernel: dict = field(default_factory=dict)
     sparse: bool = False
+    balanced: bool = False  # a classifier that decides at the mean of its labels
 
     @property
     def question(self):
         if self.radius is not None:
             return ("radius", self.radius)
+        if self.balanced:
+            return ("threshold", 0.0)  # of scores less the mean
         return ("threshold", 0.0 if self.signed else 0.5)
 
     @property
@@ -69,7 +72,8 @@ class Problem:
     def fitted(self):
         """The certified model, fitted."""
         if self.radius is None:
-            model = CertifiedClassifier(self.estimator, bias=self.bias)
+            threshold = "balanced" if self.balanced else None
+            model = CertifiedClassifier(self.estimator, bias=self.bias, threshold=threshold)
         else:
             model = CertifiedRegressor(self.estimator, bias=self.bias, radius=self.radius)
         # Of few rows any weights may be one per class; here they are no label's doing.
@@ -87,6 +91,13 @@ class Problem:
 
     def influence(self, inputs, kernel_matrix=None):
         """Exact influence of every label on the score of rows, as the model sees the rows."""
+        found = self.plain_influence(inputs, kernel_matrix)
+        if not self.balanced:
+            return found
+        total = sum(self.weights)
+        return [[z - w / total for z, w in zip(row, self.weights, strict=True)] for row in found]
+
+    def plain_influence(self, inputs, kernel_matrix=None):
         rows = truth.table(inputs)
         if self.kind == "smoother":
             return rows
@@ -574,6 +585,15 @@ def all_weights(rng, family, seed):
     return _at_a_tie(rng, problem) if rng.random() < 0.3 else problem
 
 
+def balanced(rng, family, seed):
+    """Classifiers of all other families, deciding at the mean of their labels."""
+    while True:
+        other = str(rng.choice([name for name in FAMILIES if name not in ("balanced", "long")]))
+        problem = make(other, int(rng.integers(10**6)))
+        if problem.radius is None:
+            return dataclasses.replace(problem, family=family, seed=seed, balanced=True)
+
+
 FAMILIES = {
     "ordinary": (ordinary, 700),
     "many-rows": (many_rows, 100),
@@ -593,6 +613,7 @@ FAMILIES = {
     "kernels": (kernels, 300),
     "smoothers": (smoothers, 250),
     "all-weights": (all_weights, 300),
+    "balanced": (balanced, 400),
 }
 
 

@@ -64,7 +64,7 @@ def computed_rows(problem, model):
 def methods(problem):
     """Methods that exist for a problem's model."""
     found = ["auto", "exact"]
-    if problem.kind == "ridge":
+    if problem.kind == "ridge" and not problem.balanced:
         found.append("box")
         if len(problem.X) >= problem.X.shape[1]:
             found.append("sandwich")
@@ -132,7 +132,7 @@ def false_bounds(bounds, budget, true):
 def built(problem, model):
     """Methods of every second problem, with bounds that are built beforehand instead of named."""
     # On few rows "auto" alone would be "exact" again.
-    cascade = Cascade(model.fitted_.engine, eager=True)
+    cascade = Cascade(model.fitted_.scored.engine, eager=True)
     if problem.seed % 2:
         return [cascade if method == "auto" else method for method in methods(problem)]
     build = {
@@ -258,9 +258,9 @@ def lies(problem):
         def note(what, complaints):
             found.extend(f"{what}, {complaint}" for complaint in complaints)
 
-        learner = model.fitted_.learner
         bias = ResolvedBias(problem.lower, problem.upper, Count(problem.budget))
-        engine = RationalEngine(learner.specification, bias, problem.targets)
+        scored = model.fitted_.scored.learner.specification
+        engine = RationalEngine(scored, bias, problem.targets)
         note("rational", wrong_exactly(engine.rows(computed_rows(problem, model)), problem, true))
         for method in built(problem, model):
             certs = model.certify(tests, method=method)
@@ -282,6 +282,8 @@ def lies(problem):
         if problem.kind == "ridge":
             true = problem.true_coefficients
             n_cases += len(true)
+            specification = model.fitted_.learner.specification
+            engine = RationalEngine(specification, bias, problem.targets)
             note("rational coefficients", wrong_exactly(engine.coefficients(), problem, true))
             certs = model.certify_coefficients()
             note("coefficients", false_verdicts(certs, true))

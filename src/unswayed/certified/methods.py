@@ -46,7 +46,12 @@ def certifier_of(
     -------
     Certifier
     """
-    if asked is not fitted.model and not (isinstance(method, str) and method in ("exact", "auto")):
+    boxed = (
+        method in ("box", "sandwich")
+        if isinstance(method, str)
+        else isinstance(method, ParameterBox | Sandwich)
+    )
+    if boxed and asked is not fitted.model:
         raise InputError(
             "bounds on coefficients do not bound scores that are measured from the mean of the "
             "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
@@ -59,17 +64,16 @@ def certifier_of(
     }
     made = build[method]() if isinstance(method, str) else method
     assert not isinstance(made, str)  # noqa: S101  (tells mypy)
-    if asked is fitted.model:
-        _check_origin(fitted, made, budget)
+    _check_origin(asked, made, budget)
     if isinstance(made, ParameterBox):
         return ByBox(made, fitted.linear_learner)
     return BySandwich(made) if isinstance(made, Sandwich) else made
 
 
 def _check_origin(
-    fitted: Fitted, bounds: ParameterBox | Sandwich | Certifier, budget: Budget
+    asked: Trained, bounds: ParameterBox | Sandwich | Certifier, budget: Budget
 ) -> None:
-    if bounds.fingerprint != fitted.engine.fingerprint:
+    if bounds.fingerprint != asked.engine.fingerprint:
         raise InputError(
             f"this {type(bounds).__name__} was built from another model or bias than this one; "
             "bounds prove nothing beyond what they were built from: build one from this model"
