@@ -8,7 +8,7 @@ from unswayed.audit.files import sha256
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
-from unswayed.report.findings import BudgetRate, Findings
+from unswayed.report.findings import BudgetRate, Caveat, Findings
 
 
 def findings_of(
@@ -76,7 +76,7 @@ def findings_of(
         n_validation=0 if choice is None else choice.n_rows,
         held_out=held_out,
         notes=study.notes,
-        caveats=study.caveats,
+        caveats=[*study.caveats, *_about_the_threshold(study)],
         command=command,
         files=[(path.name, sha256(path)) for path in request.files] if command else (),
         seed=request.seed,
@@ -89,6 +89,25 @@ def findings_of(
     )
 
 
+_BALANCED = ", the share of positive labels, which moves with the labels"
+
+
+def _about_the_threshold(study: Study) -> list[Caveat]:
+    """Return a caveat if every score is on one side of a threshold that was asked for."""
+    threshold, score = study.request.threshold, study.answers.score
+    if threshold is None or threshold == "balanced" or score.min() <= threshold < score.max():
+        return []
+    said = study.decided(float(score[0]))
+    return [
+        Caveat(
+            "threshold-outside-scores",
+            f"--threshold {threshold:g} is outside the scores of the test rows, {score.min():.3g} "
+            f"to {score.max():.3g}, so that every one of them is told {said!r}",
+            "pass a threshold between them, or --threshold balanced",
+        )
+    ]
+
+
 def _model(study: Study) -> str:
     """Describe the model in words."""
     words = f"Ridge regression with alpha {study.alpha:g} on one-hot categories and scaled numbers"
@@ -96,5 +115,6 @@ def _model(study: Study) -> str:
         negative, positive = study.target.class_names
         words += (
             f", labels {negative} = 0 and {positive} = 1, deciding at {study.model.threshold_:g}"
+            + _BALANCED * (study.request.threshold == "balanced")
         )
     return words

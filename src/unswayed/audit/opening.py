@@ -194,6 +194,11 @@ class _Opening:
                     "a predicted number always moves a little, so say how far is too far: pass "
                     "--radius, for example --radius 2000"
                 )
+            if request.threshold is not None:
+                raise InputError(
+                    f"--threshold is for classes, but the label {shorten(target.label)!r} is a "
+                    "number; leave it out"
+                )
         elif request.shift is not None or request.radius is not None:
             option = "--shift" if request.shift is not None else "--radius"
             raise InputError(
@@ -268,7 +273,7 @@ class _Opening:
         pipeline = columns.pipeline(ridge(alpha), self.request.missing)
         model: Any
         if target.task == "classification":
-            model = CertifiedClassifier(pipeline, bias=bias)
+            model = CertifiedClassifier(pipeline, bias=bias, threshold=self.request.threshold)
         else:
             radius = self.request.radius
             model = CertifiedRegressor(pipeline, bias=bias, radius=radius)

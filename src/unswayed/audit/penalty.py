@@ -25,10 +25,13 @@ from unswayed.audit.columns import Columns
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
 from unswayed.audit.target import Target
+from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
 """Penalties tried: four a decade from 0.01 to 100,000."""
+ALMOST_ALL = 0.98
+"""A model that says one class for this share of rows or more says nothing about the rows."""
 FOLDS = 5
 FEWEST = 10
 """Rows that choose alpha at least: two a fold."""
@@ -84,14 +87,14 @@ def ridge(alpha: float) -> Any:
     return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
 
 
-def quality(target: Target, score: FloatArray, truth: FloatArray) -> float:
+def quality(rule: Threshold | None, score: FloatArray, truth: FloatArray) -> float:
     """Return the accuracy of a classifier's scores, or R² of a regressor's.
 
     Parameters
     ----------
-    target : Target
+    rule : Threshold or None
+        Which class a score stands for; None for regression.
     score : (n,) array
-        Predicted scores; a class is positive above 0.5.
     truth : (n,) array
         Labels; 0 and 1 for classes.
 
@@ -100,10 +103,25 @@ def quality(target: Target, score: FloatArray, truth: FloatArray) -> float:
     float
         NaN for a regression whose labels are all equal.
     """
-    if target.task == "classification":
-        return float((target.predict(score) == truth).mean())
+    if rule is not None:
+        return float((rule.predict(score) == truth).mean())
     spread = float(((truth - truth.mean()) ** 2).sum())
     return 1.0 - float(((truth - score) ** 2).sum()) / spread if spread else float("nan")
+
+
+def says_one_class(predictions: Any) -> bool:
+    """Return whether predictions are (almost) all of one class, so that being robust is no feat.
+
+    Parameters
+    ----------
+    predictions : (n,) array
+
+    Returns
+    -------
+    bool
+    """
+    _, counts = np.unique(predictions, return_counts=True)
+    return bool(counts.max(initial=0) >= ALMOST_ALL * len(predictions))
 
 
 def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
@@ -183,10 +201,14 @@ def choose_alpha(
     file = None if request.validation is None else request.validation.name
     _check_labels(labels, file)
     rows = columns.transformer(request.missing).fit(training).transform(features)
-    scores = _predicted_by_others(rows, labels, request.seed, progress)
-    found = np.array([quality(target, score, labels) for score in scores.T])
+    rule = request.rule if target.classes else None
+    scores = _predicted_by_others(rows, labels, request, progress)
+    found = np.array([quality(rule, score, labels) for score in scores.T])
     # A hair's breadth for the rounding of differences of shares.
     allowed = found >= found.max() - request.give_up / 100 - 1e-12
+    if rule is not None:
+        telling = np.array([not says_one_class(rule.predict(score)) for score in scores.T])
+        allowed = allowed & telling if (allowed & telling).any() else allowed
     per_row = GRID[int(np.flatnonzero(allowed)[-1])] / (len(labels) * (FOLDS - 1) / FOLDS)
     return AlphaChoice(float(f"{per_row * len(training):.3g}"), len(labels), file)
 
@@ -206,16 +228,18 @@ def _check_labels(labels: FloatArray, file: str | None) -> None:
 
 
 def _predicted_by_others(
-    rows: Any, labels: FloatArray, seed: int, progress: Progress
+    rows: Any, labels: FloatArray, request: Request, progress: Progress
 ) -> FloatArray:
     """Predict each row by models of the other folds; one column per penalty of the grid."""
     from sklearn.linear_model import Ridge
 
-    fold = np.random.default_rng(seed).permutation(len(labels)) % FOLDS
+    fold = np.random.default_rng(request.seed).permutation(len(labels)) % FOLDS
     repeated = np.repeat(labels[:, None], len(GRID), axis=1)  # one target per penalty
     scores = np.empty(repeated.shape)
     for each in progress.track(range(FOLDS), "choosing alpha", FOLDS):
         out = fold == each
         model = Ridge(alpha=np.array(GRID)).fit(rows[~out], repeated[~out])
         scores[out] = model.predict(rows[out])
+        if request.threshold == "balanced":
+            scores[out] -= labels[~out].mean()
     return scores

@@ -9,6 +9,7 @@ from typing import Literal
 from unswayed._typing import BoolArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import count_budget
+from unswayed.decisions import AboveMean, Threshold
 from unswayed.exceptions import InputError
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
@@ -165,6 +166,37 @@ def parse_alpha(text: str) -> float | None:
     return alpha
 
 
+def parse_threshold(text: str) -> float | Literal["balanced"]:
+    """Read where one class ends and the other begins.
+
+    Parameters
+    ----------
+    text : str
+        A number, or ``balanced``.
+
+    Returns
+    -------
+    float or "balanced"
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    if text.strip().lower() == "balanced":
+        return "balanced"
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(
+            f"--threshold {text!r} is not a score; write a number such as 0.5, or balanced for the "
+            "share of positive labels"
+        )
+    return value
+
+
 def parse_holdout(text: str) -> float:
     """Read how many rows to hold out: a count, or a share with a percent sign.
 
@@ -214,6 +246,7 @@ class Request:
     direction: Literal["up", "down"] | None = None
     radius: float | None = None
     alpha: float | None = 1.0
+    threshold: float | Literal["balanced"] | None = None  # None: half-way between the classes
     give_up: float = 0.0
     validation: Path | None = None  # rows that choose alpha; None: some are set aside for it
     groups: tuple[str, ...] = ()
@@ -225,6 +258,13 @@ class Request:
     def budget(self) -> Budget:
         """The main budget, which is the first one given."""
         return self.budgets[0]
+
+    @property
+    def rule(self) -> Threshold:
+        """Which class a score stands for, where labels are classes, coded as 0 and 1."""
+        if self.threshold is None:
+            return Threshold.between(0.0, 1.0)
+        return AboveMean(0.0) if self.threshold == "balanced" else Threshold(self.threshold)
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -234,7 +234,8 @@ class Study:
         """
         if self.test.labels is None:
             return None
-        return quality(self.target, self.answers.score, self.test.labels)
+        rule = self.request.rule if self.target.classes else None
+        return quality(rule, self.answers.score, self.test.labels)
 
     def prediction(self, at: int) -> str:
         """Return the prediction of a test row as a text.
@@ -262,7 +263,9 @@ class Study:
         str
             A class, or the number itself for regression.
         """
-        return self.target.as_text(float(self.target.predict(np.array([score]))[0]))
+        if not self.target.classes:
+            return self.target.as_text(score)
+        return self.target.as_text(float(self.request.rule.predict(np.array([score]))[0]))
 
     def groups(self, name: str) -> list[str]:
         """Return the group of every test row, by a column.

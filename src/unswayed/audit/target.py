@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray
 from unswayed.audit.columns import codes, is_number, is_text, plain
-from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
 from unswayed.words import as_text, shorten
 
@@ -120,21 +119,6 @@ class Target:
                 f"not have; it must be one of {', '.join(map(repr, self.class_names))}"
             )
         return np.asarray(position, dtype=np.float64)
-
-    def predict(self, scores: FloatArray) -> FloatArray:
-        """Return the labels that scores predict: 0 and 1 for the classes, else the scores.
-
-        Parameters
-        ----------
-        scores : array
-
-        Returns
-        -------
-        array
-        """
-        if self.task == "regression":
-            return scores
-        return Threshold.between(0.0, 1.0).predict(scores).astype(np.float64)
 
     def as_text(self, value: float) -> str:
         """Return a label as a text.

@@ -13,6 +13,7 @@ from unswayed.audit.request import (
     parse_budget,
     parse_holdout,
     parse_shift,
+    parse_threshold,
 )
 from unswayed.exceptions import InputError
 
@@ -92,6 +93,9 @@ class ModelOptions:
     alpha: str | None = None
     """Ridge penalty: a number (by default 1), or auto to choose it on rows that are no training
     rows: a fifth of them is set aside (at most 5,000), or those of --validation."""
+    threshold: str | None = None
+    """Score above which the second class is predicted: a number (by default 0.5, half-way), or
+    balanced for the share of positive labels, which moves with the labels and is certified so."""
     give_up: float | None = None
     """Points of accuracy to trade for robustness; takes the largest alpha within that loss."""
     validation: Path | None = None
@@ -203,6 +207,7 @@ def make_request(
         direction=bias.direction,
         radius=radius,
         alpha=alpha,
+        threshold=None if model.threshold is None else parse_threshold(model.threshold),
         give_up=model.give_up or 0.0,
         validation=model.validation,
         groups=split_names(groups),
