@@ -199,6 +199,11 @@ class _Opening:
                     f"--threshold is for classes, but the label {shorten(target.label)!r} is a "
                     "number; leave it out"
                 )
+        elif request.threshold == "balanced" and request.method in ("box", "sandwich"):
+            raise InputError(
+                f"--method {request.method} bounds coefficients, which does not bound scores "
+                "measured from the share of positive labels; use --method exact or auto"
+            )
         elif request.shift is not None or request.radius is not None:
             option = "--shift" if request.shift is not None else "--radius"
             raise InputError(
