@@ -62,6 +62,8 @@ def close_calls(bounds: Bounds, margins: Margins) -> BoolArray:
     with np.errstate(invalid="ignore"):
         room = 4 * (bounds.error + margins.slack)
         hidden = ~np.isfinite(margins.slack)  # on which side of its threshold a score is
+        # What sharper bounds than these decided, they have looked at themselves.
+        here = ~(bounds.within | bounds.beyond)
         close = bounds.close | hidden
         for margin, outer, inner in (
             (margins.up, bounds.outer_up, bounds.inner_up),
@@ -69,7 +71,7 @@ def close_calls(bounds: Bounds, margins: Margins) -> BoolArray:
         ):
             near = (np.abs(margin - outer) <= room) | (np.abs(margin - inner) <= room)
             near |= (margins.slack > 0) & (margin <= 4 * margins.slack)
-            close |= near & np.isfinite(margin) & (room > 0)
+            close |= near & here & np.isfinite(margin) & (room > 0)
     return np.asarray(close & np.isfinite(bounds.error))
 
 
