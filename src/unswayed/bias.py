@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.budgets import Budget, Count, as_written, count_budget
 from unswayed.doubles import as_doubles, refuse_masked
@@ -16,6 +17,7 @@ from unswayed.exceptions import BiasError
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
+Clip: TypeAlias = tuple[float | None, float | None] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +82,8 @@ class LabelBias:
     upper: FloatArray | None = None
     where: Where = None
     direction: Direction = None
+    relative: bool = False  # lower and upper are shares of each label's absolute value
+    clip: tuple[float, float] | None = None  # the range that no label can leave
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
@@ -120,8 +124,10 @@ class LabelBias:
         budget: float | Budget,
         where: Where = None,
         direction: Direction = None,
+        relative: bool = False,
+        clip: Clip = None,
     ) -> "LabelBias":
-        """Return a bias in which every label may be off by the same amount.
+        """Return a bias in which every label may be off by the same amount, or the same share.
 
         Parameters
         ----------
@@ -131,10 +137,21 @@ class LabelBias:
             As for `flips`.
         direction : {"up", "down"}, optional
             "up" leaves only the upward half of the interval, "down" the downward one.
+        relative : bool
+            Whether the amount is a share of each label's absolute value: 0.05 is 5 %. The offsets
+            that follow are rounded outwards.
+        clip : (low, high), optional
+            A range that no label can leave, such as (0, None): offsets end where a label would.
 
         Returns
         -------
         LabelBias
+
+        Examples
+        --------
+        >>> bias = LabelBias.shifts(150, budget=1, clip=(0, None))
+        >>> bias.resolve([100, 400]).lower.tolist()
+        [-100.0, -150.0]
         """
         wanted = (
             f"shifts takes a number or a pair (lower, upper), got {shown(amount)}; "
@@ -146,7 +163,8 @@ class LabelBias:
         if not ends.shape and ends < 0:
             raise BiasError(f"shifts({amount!r}): the amount must not be negative")
         lower, upper = (ends[:1], ends[1:]) if ends.shape else (-ends[None], ends[None])
-        return cls("shifts", budget, lower, upper, where, direction)
+        within = None if clip is None else _range(clip)
+        return cls("shifts", budget, lower, upper, where, direction, relative, within)
 
     @classmethod
     def intervals(
@@ -221,6 +239,10 @@ class LabelBias:
                     raise BiasError(f"{name} has {end.size} entries for {n_rows} training rows")
             lower = np.broadcast_to(self.lower, n_rows).copy()
             upper = np.broadcast_to(self.upper, n_rows).copy()
+        if self.relative:
+            lower, upper = -_share(-lower, y), _share(upper, y)
+        if self.clip is not None:
+            lower, upper = cut(lower, upper, y, self.clip)
         if self.direction == "up":
             lower[:] = 0.0
         elif self.direction == "down":
@@ -272,7 +294,59 @@ class LabelBias:
             mask = np.asarray(self.where)
             where = f", where=<{np.count_nonzero(mask)} of {mask.size} rows>"
         direction = f", direction={self.direction!r}" if self.direction else ""
-        return f"LabelBias.{self.kind}({first}budget={self.budget!r}{where}{direction})"
+        relative = ", relative=True" if self.relative else ""
+        clip = f", clip=({self.clip[0]:g}, {self.clip[1]:g})" if self.clip else ""
+        rest = f"{where}{direction}{relative}{clip}"
+        return f"LabelBias.{self.kind}({first}budget={self.budget!r}{rest})"
+
+
+def cut(
+    lower: FloatArray, upper: FloatArray, y: FloatArray, clip: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return offsets that end where a label would leave a range.
+
+    Parameters
+    ----------
+    lower, upper : (n,) arrays
+        Offsets of the labels.
+    y : (n,) array
+        The labels, all of them within the range.
+    clip : (low, high)
+        The range; an infinite end is none.
+
+    Returns
+    -------
+    lower, upper : (n,) arrays
+        Rounded outwards, so that no label of the range is left out.
+    """
+    low, high = clip
+    for row in np.flatnonzero((y < low) | (y > high))[:1]:
+        raise BiasError(
+            f"the label {y[row]:g} at row {row} is outside clip=({low:g}, {high:g}), which no "
+            "label can leave; pass a range that holds every label, or mend the label"
+        )
+    if np.isfinite(low):
+        lower = np.maximum(lower, below(np.full(len(y), low), -y, np.zeros(len(y))))
+    if np.isfinite(high):
+        upper = np.minimum(upper, above(np.full(len(y), high), -y, np.zeros(len(y))))
+    return lower, upper
+
+
+def _range(clip: Any) -> tuple[float, float]:
+    wanted = f"clip must be a pair (low, high) with low <= high, got {shown(clip)}"
+    if not isinstance(clip, tuple | list) or len(clip) != 2:
+        raise BiasError(f"{wanted}; None stands for no end")
+    low = -np.inf if clip[0] is None else float(as_doubles(clip[0], wanted, BiasError))
+    high = np.inf if clip[1] is None else float(as_doubles(clip[1], wanted, BiasError))
+    if not low <= high:
+        raise BiasError(f"{wanted}; None stands for no end")
+    return low, high
+
+
+def _share(share: FloatArray, y: FloatArray) -> FloatArray:
+    """Return a share of the absolute value of each label, rounded up."""
+    found = share * np.abs(y)
+    return np.where((share > 0) & (y != 0), np.nextafter(found, np.inf), 0.0)
 
 
 def _check_index(where: Any, X: Any) -> None:

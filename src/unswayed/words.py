@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -138,3 +138,29 @@ def labels(count: float) -> str:
     if not math.isfinite(count):
         return "never" if math.isinf(count) else "unknown"
     return "1 label" if count == 1 else f"{int(count):,} labels"
+
+
+def distance(moved: float, relative: bool) -> str:
+    """Return how far a prediction can move as text, rounded up to four digits.
+
+    Parameters
+    ----------
+    moved : float
+        Infinite if it is not known.
+    relative : bool
+        Whether it is a share.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> distance(1234.51, False), distance(0.0721, True), distance(math.inf, False)
+    ('1235', '7.21 %', 'unknown')
+    """
+    if not math.isfinite(moved):
+        return "unknown"
+    exact = Decimal(moved) * (100 if relative else 1)
+    rounded = Context(prec=4, rounding=ROUND_CEILING).plus(exact)
+    return f"{as_text(float(rounded))}{' %' if relative else ''}"

@@ -42,9 +42,41 @@ CASES = {
         csv(GOOD), ("--label", "city"), ["3 values", "only be certified where there are two"],
     ),
     "a number without a shift": (csv(GOOD), ("--label", "salary"), ["--shift"]),
-    "a number without a radius": (
-        csv(GOOD), ("--label", "salary", "--shift", "9"), ["--radius"],
+    "a share to pass without a radius": (
+        csv(GOOD), ("--label", "salary", "--shift", "9", "--fail-under", "9%"), ["--radius "],
     ),
+    "bounds without a radius": (
+        csv(GOOD), ("--label", "salary", "--shift", "9", "--method", "box"), ["--radius"],
+    ),
+    "a shift of mixed units": (csv(GOOD), ("--label", "salary", "--shift=-5:1%"), ["0:5%"]),
+    "a shift with no end": (csv(GOOD), ("--label", "salary", "--shift", "1e999999"), ["range"]),
+    "a range that is none": (
+        csv(GOOD), ("--label", "salary", "--shift", "9", "--clip", "9:3"), ["'9:3'", "0:100"],
+    ),
+    "a label outside the range": (
+        csv(GOOD.assign(salary=[-5.0, *GOOD["salary"][1:]])),
+        ("--label", "salary", "--shift", "9", "--clip", "0:", "--seed", "1"),
+        ["'salary' is -5 in row 1", "wider range"],
+    ),
+    "a label without a logarithm": (
+        csv(GOOD.assign(salary=[0.0, *GOOD["salary"][1:]])),
+        ("--label", "salary", "--shift", "9%", "--log", "--seed", "1"),
+        ["--log", "'salary' is 0 in row 1"],
+    ),
+    "a logarithm that is off by dollars": (
+        csv(GOOD), ("--label", "salary", "--shift", "9", "--log"), ["a factor", "5%"],
+    ),
+    "a radius in dollars for logarithms": (
+        csv(GOOD), ("--label", "salary", "--shift", "9%", "--log", "--radius", "9"), ["10%"],
+    ),
+    "a share as a radius": (
+        csv(GOOD), ("--label", "salary", "--shift", "9", "--radius", "9%"), ["--log"],
+    ),
+    "certificates of logarithms": (
+        csv(GOOD), ("--label", "salary", "--shift", "9%", "--log", "--certificates", "c.json"),
+        ["exact arithmetic", "a column"],
+    ),
+    "a logarithm of classes": (csv(GOOD), (*CLASSES, "--log"), ["two classes", "leave --log"]),
     "a shift for classes": (csv(GOOD), (*CLASSES, "--shift", "1"), ["two classes", "leave"]),
     "an unknown column in only": (
         csv(GOOD), (*CLASSES, "--only", "gendr == 'female'"), ["'gendr'", "'gender'?"],

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unswayed.audit.files import sha256
+from unswayed.audit.movement import describe_movement
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
@@ -70,6 +71,9 @@ def findings_of(
         witnesses=study.witnesses,
         coefficients=lambda: (study.coefficients, study.columns.feature_names()),
         radius=request.radius,
+        log=request.log,
+        decided=target.task == "classification" or request.radius is not None,
+        **describe_movement(study),
         alpha=study.alpha,
         method=request.method,
         alpha_choice=None if choice is None else choice.in_words(),
@@ -111,6 +115,8 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
 def _model(study: Study) -> str:
     """Describe the model in words."""
     words = f"Ridge regression with alpha {study.alpha:g} on one-hot categories and scaled numbers"
+    if study.target.log:
+        words += f", trained on the logarithm of {study.target.label}"
     if study.target.classes:
         negative, positive = study.target.class_names
         words += (

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,8 +82,11 @@ class _Opening:
             stay, out = set_aside(train.num_rows, request.seed)
             aside = train.take(pa.array(out))
             train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
-        target = Target.of(request.label, train.column(request.label), request.task)
+        target = Target.of(
+            request.label, train.column(request.label), request.task, log=request.log
+        )
         self._check_bias(target)
+        self._check_labels(target, train, train_numbers)
         columns = Columns.of(train, names, request.categorical)
         training = Rows(
             train, train_numbers, columns.matrix(train), target.encode(train.column(request.label))
@@ -187,30 +191,63 @@ class _Opening:
             if request.shift is None:
                 raise InputError(
                     f"the label {shorten(target.label)!r} is a number, so say how far it may be "
-                    "off: pass --shift 2000, or --shift 0:2000 for labels that are too low"
+                    "off: pass --shift 2000, --shift 0:2000 for labels that are too low, or "
+                    "--shift 5% for a share of each"
                 )
-            if request.radius is None and self.need_test:
+            if request.log and not request.shift.relative:
                 raise InputError(
-                    "a predicted number always moves a little, so say how far is too far: pass "
-                    "--radius, for example --radius 2000"
+                    "--log: on the scale of logarithms a label is off by a factor, so write "
+                    "--shift as a share, such as 5% for a factor of 1.05"
                 )
             if request.threshold is not None:
                 raise InputError(
                     f"--threshold is for classes, but the label {shorten(target.label)!r} is a "
                     "number; leave it out"
                 )
-        elif request.threshold == "balanced" and request.method in ("box", "sandwich"):
+            if request.radius is None and self.need_test and request.method != "exact":
+                raise InputError(
+                    f"--method {request.method} has ranges that are wider than what labels can "
+                    "do, so it needs a radius to decide by: pass --radius, or leave --method out"
+                )
+            return
+        if request.threshold == "balanced" and request.method in ("box", "sandwich"):
             raise InputError(
                 f"--method {request.method} bounds coefficients, which does not bound scores "
                 "measured from the share of positive labels; use --method exact or auto"
             )
-        elif request.shift is not None or request.radius is not None:
-            option = "--shift" if request.shift is not None else "--radius"
+        given = {
+            "--shift": request.shift,
+            "--radius": request.radius,
+            "--clip": request.clip,
+            "--log": request.log or None,
+        }
+        for option in (name for name, value in given.items() if value is not None):
             raise InputError(
                 f"{option} is for labels that are numbers, but {shorten(target.label)!r} has the "
                 f"two classes {' and '.join(map(repr, target.class_names))}, which are flipped; "
                 f"leave {option} out, or pass --task regression"
             )
+
+    def _check_labels(self, target: Target, train: pa.Table, numbers: IntArray) -> None:
+        """Raise if a training label has no logarithm, or is outside the range of ``--clip``."""
+        request = self.request
+        if target.task == "classification" or not (request.log or request.clip):
+            return
+        values = replace(target, log=False).encode(train.column(target.label))
+        low, high = request.clip or (-np.inf, np.inf)
+        rules = (
+            (request.log & (values <= 0), "--log: only positive numbers have a logarithm"),
+            ((values < low) | (values > high), "--clip: no label may be outside the range"),
+        )
+        for broken, rule in rules:
+            for at in np.flatnonzero(broken)[:1]:
+                others = int(broken.sum()) - 1
+                more = f", and {others:,} more are like it" if others else ""
+                raise InputError(
+                    f"{rule}, but {shorten(target.label)!r} is {as_text(float(values[at]))} in row "
+                    f"{numbers[at]:,} of {request.train}{more}; mend such labels or leave their "
+                    f"rows out, or {'pass a wider range' if request.clip else 'leave --log out'}"
+                )
 
     def _test_rows(
         self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
@@ -274,14 +311,16 @@ class _Opening:
 
         if self.request.method not in METHODS:
             raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
-        bias = self.request.bias(None if movable.all() else movable)
+        assert training.labels is not None  # noqa: S101
+        bias = self.request.bias(training.labels, None if movable.all() else movable)
         pipeline = columns.pipeline(ridge(alpha), self.request.missing)
         model: Any
         if target.task == "classification":
             model = CertifiedClassifier(pipeline, bias=bias, threshold=self.request.threshold)
         else:
             radius = self.request.radius
-            model = CertifiedRegressor(pipeline, bias=bias, radius=radius)
+            limit = None if radius is None else self.request.on_scale(radius)
+            model = CertifiedRegressor(pipeline, bias=bias, radius=limit)
         with self._noting():
             return model.fit(training.features, training.labels)
 

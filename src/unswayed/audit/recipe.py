@@ -7,9 +7,29 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import IntArray
+from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
 from unswayed.certified.certificate_file import pack_rows, write_certificates
+from unswayed.exceptions import InputError
+
+
+def check_recipe(request: Request) -> None:
+    """Raise, before any work is done, if nobody could check certificates of a request.
+
+    Parameters
+    ----------
+    request : Request
+
+    Raises
+    ------
+    InputError
+    """
+    if request.log:
+        raise InputError(
+            "--certificates: files are checked in exact arithmetic, but no logarithm is exact; "
+            "write the logarithms into a column of the file, and certify that column without --log"
+        )
 
 
 def save_certificates(study: Study, certificates: Sequence[CertificateSet], path: Path) -> None:

@@ -3,11 +3,13 @@
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from unswayed._typing import BoolArray
-from unswayed.bias import LabelBias
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.audit.shift import Shift, log_below, log_range
+from unswayed.bias import LabelBias, cut
 from unswayed.budgets import count_budget
 from unswayed.decisions import AboveMean, Threshold
 from unswayed.exceptions import InputError
@@ -70,43 +72,6 @@ def parse_budget(text: str) -> Budget:
     raise InputError(
         f"--budget {text!r} is not a number of labels; write a count such as 25, or a share of "
         "the training rows below 100 % such as 1%"
-    )
-
-
-def parse_shift(text: str) -> tuple[float, float]:
-    """Read by how much labels may be wrong: ``2000`` is ±2000, ``0:2000`` only upwards.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    low, high : float
-        What may be added to a label, in the label's unit.
-
-    Raises
-    ------
-    InputError
-        If it is not a range around 0.
-
-    Examples
-    --------
-    >>> parse_shift("2000"), parse_shift("0:2000")
-    ((-2000.0, 2000.0), (0.0, 2000.0))
-    """
-    ends = text.split(":")
-    try:
-        numbers = [float(end) for end in ends]
-    except ValueError:
-        numbers = []
-    if len(numbers) == 1 and 0 <= numbers[0] < math.inf:
-        return -numbers[0], numbers[0]
-    if len(numbers) == 2 and -math.inf < numbers[0] <= 0 <= numbers[1] < math.inf:
-        return numbers[0], numbers[1]
-    raise InputError(
-        f"--shift {text!r} is not a range of label errors; write 2000 for up to 2000 either way, "
-        "or 0:2000 for labels that may be up to 2000 too low (LOW:HIGH with LOW <= 0 <= HIGH)"
     )
 
 
@@ -241,10 +206,12 @@ class Request:
     holdout: float | None = None  # 10 %, but not more rows than say something
     seed: int = 0
     budgets: tuple[Budget, ...] = (Budget("1%", 0.01),)
-    shift: tuple[float, float] | None = None
+    shift: Shift | None = None
+    clip: tuple[float, float] | None = None  # labels cannot leave this range
+    log: bool = False  # the model is trained on the logarithms of the labels
     only: str | None = None
     direction: Literal["up", "down"] | None = None
-    radius: float | None = None
+    radius: float | None = None  # in the label's unit; of logarithms, a share
     alpha: float | None = 1.0
     threshold: float | Literal["balanced"] | None = None  # None: half-way between the classes
     give_up: float = 0.0
@@ -271,11 +238,28 @@ class Request:
         """Paths of all files that are read."""
         return tuple(path for path in (self.train, self.test, self.validation) if path is not None)
 
-    def bias(self, where: BoolArray | None) -> LabelBias:
+    def on_scale(self, radius: float) -> float:
+        """Return a radius on the scale that the model is trained on.
+
+        Parameters
+        ----------
+        radius : float
+            In the label's unit; of logarithms a share, where 0.1 allows a factor of 1.1.
+
+        Returns
+        -------
+        float
+            Of logarithms rounded down, so that what is within it is within the share.
+        """
+        return log_below(1 + Fraction(radius)) if self.log else radius
+
+    def bias(self, labels: FloatArray, where: BoolArray | None) -> LabelBias:
         """Return the bias model at the main budget.
 
         Parameters
         ----------
+        labels : (n,) array
+            Training labels as the model is trained on them.
         where : (n,) bool array or None
             Training rows whose labels may be wrong; None for all.
 
@@ -284,7 +268,19 @@ class Request:
         LabelBias
             Flips for classes, shifts where a shift is given.
         """
-        value = self.budget.value
-        if self.shift is None:
-            return LabelBias.flips(budget=value, where=where, direction=self.direction)
-        return LabelBias.shifts(self.shift, budget=value, where=where, direction=self.direction)
+        shift = self.shift
+        rest: dict[str, Any] = {"budget": self.budget.value, "direction": self.direction}
+        if shift is None:
+            return LabelBias.flips(where=where, **rest)
+        if not self.log:
+            return LabelBias.shifts(
+                (shift.low, shift.high),
+                where=where,
+                relative=shift.relative,
+                clip=self.clip,
+                **rest,
+            )
+        lower, upper = shift.of_logarithms(labels)
+        if self.clip is not None:
+            lower, upper = cut(lower, upper, labels, log_range(self.clip))
+        return LabelBias.intervals(lower, upper, where=where, **rest)

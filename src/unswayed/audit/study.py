@@ -14,12 +14,14 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.decisions import Radius
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
 _EXACT = ("auto", "exact")
+_RANGES = ("score", "low", "high", "inner_low", "inner_high")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +67,8 @@ class Answers:
     score: FloatArray
     low: FloatArray
     high: FloatArray
+    inner_low: FloatArray
+    inner_high: FloatArray
     verdict: Any  # object array of Verdict, at the main budget
     minimum_budget: FloatArray
     minimum_budget_proven: BoolArray  # elsewhere it is proven only that fewer do not suffice
@@ -121,7 +125,10 @@ class Study:
         str
         """
         request = self.request
-        what = self._flips_in_words() if request.shift is None else self._shifts_in_words()
+        if request.shift is None:
+            what = self._flips_in_words()
+        else:
+            what = request.shift.in_words(request.direction, log=request.log) + self._clip()
         if request.only is None:
             return what
         count = int(self.movable.sum())
@@ -139,15 +146,16 @@ class Study:
                 return f"a label {positive!r} may really be {negative!r}"
         return "any label may really be the other class"
 
-    def _shifts_in_words(self) -> str:
-        low, high = self.request.shift or (0.0, 0.0)
-        if self.request.direction == "up" or low == 0:
-            return f"any label may be up to {high:g} too low"
-        if self.request.direction == "down" or high == 0:
-            return f"any label may be up to {-low:g} too high"
-        if low == -high:
-            return f"any label may be off by up to {high:g} either way"
-        return f"any label may be up to {-low:g} too high or up to {high:g} too low"
+    def _clip(self) -> str:
+        """Describe the range that labels cannot leave, if there is one."""
+        if self.request.clip is None:
+            return ""
+        low, high = self.request.clip
+        if not np.isfinite(high):
+            return f", but never below {low:g}"
+        if not np.isfinite(low):
+            return f", but never above {high:g}"
+        return f", but never outside {low:g} to {high:g}"
 
     def keeps(self) -> str:
         """Describe what robust rows keep.
@@ -159,6 +167,10 @@ class Study:
         """
         if self.target.task == "classification":
             return "keep their prediction"
+        if self.request.radius is None:
+            return "stay within a radius of their prediction"
+        if self.request.log:
+            return f"stay within a factor of {1 + self.request.radius:.6g} of their prediction"
         return f"stay within {self.request.radius:g} of their prediction"
 
     # --- what was found ------------------------------------------------------------------
@@ -178,9 +190,18 @@ class Study:
         for start in self.progress.track(starts, "certifying", len(starts)):
             rows = self.test.features[start : start + _CHUNK]
             certificates = self._certify(rows, self.request.budget)
-            columns.append([getattr(certificates, each.name) for each in fields(Answers)])
+            columns.append(self._facts(certificates))
             kept += [certificates] if self.request.keep else []
         return Answers(*map(np.concatenate, zip(*columns, strict=True))), kept
+
+    def _facts(self, certificates: CertificateSet) -> list[Any]:
+        """Return the columns of `Answers`; without a radius, ranges only."""
+        if self.target.task == "classification" or self.request.radius is not None:
+            return [getattr(certificates, each.name) for each in fields(Answers)]
+        ranges = [getattr(certificates, name) for name in _RANGES]
+        size = len(certificates)
+        verdict = np.full(size, Verdict.UNDECIDED, dtype=object)
+        return [*ranges, verdict, np.full(size, np.nan), np.zeros(size, dtype=bool)]
 
     @property
     def answers(self) -> Answers:
@@ -203,9 +224,29 @@ class Study:
     def _certify(self, features: FloatArray, budget: Budget) -> Any:
         """Certify rows by the method that was asked for."""
         request = self.request
+        # Ranges do not depend on the radius, so that any will do where there is none.
+        bare = self.target.task == "regression" and request.radius is None
         return self.model.certify(
-            features, budget=self.count(budget), method=request.method, resolve=request.resolve
+            features,
+            budget=self.count(budget),
+            method=request.method,
+            resolve=request.resolve,
+            decision=Radius(0.0) if bare else None,
         )
+
+    def ranges(self, budget: Budget) -> CertificateSet:
+        """Certify the test rows at a budget, for the ranges of their scores.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        CertificateSet
+        """
+        certs: CertificateSet = self._certify(self.test.features, budget)
+        return certs
 
     def robust(self, budget: Budget) -> BoolArray:
         """Return which test rows are proven robust at a budget, by the method asked for.
@@ -261,7 +302,7 @@ class Study:
         Returns
         -------
         str
-            A class, or the number itself for regression.
+            A class, or a number in the label's unit.
         """
         if not self.target.classes:
             return self.target.as_text(score)

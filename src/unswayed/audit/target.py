@@ -22,9 +22,12 @@ class Target:
     label: str
     task: Task
     classes: tuple[Any, ...] = ()
+    log: bool = False  # labels are encoded as their logarithms
 
     @classmethod
-    def of(cls, label: str, values: pa.ChunkedArray, task: Task | None) -> "Target":
+    def of(
+        cls, label: str, values: pa.ChunkedArray, task: Task | None, *, log: bool = False
+    ) -> "Target":
         """Recognise classes or numbers from the labels of the training rows.
 
         Parameters
@@ -35,6 +38,8 @@ class Target:
             Labels of the training rows.
         task : {"classification", "regression"} or None
             None: regression for more than two different numbers, else classification.
+        log : bool
+            Whether a number is predicted by its logarithm.
 
         Returns
         -------
@@ -69,7 +74,7 @@ class Target:
                     f"the label {name!r} holds texts, but regression needs numbers; leave --task "
                     "out or choose another label"
                 )
-            return cls(label, "regression")
+            return cls(label, "regression", log=log)
         if len(distinct) > 2:
             shown = ", ".join(repr(as_text(value, 20)) for value in distinct[:4])
             raise InputError(
@@ -95,7 +100,7 @@ class Target:
         Returns
         -------
         (n,) array
-            0 and 1 for the classes; the numbers themselves for regression.
+            0 and 1 for the classes; the numbers themselves, or their logarithms, for regression.
 
         Raises
         ------
@@ -105,7 +110,8 @@ class Target:
         values = codes(plain(values))
         try:
             if self.task == "regression":
-                return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
+                numbers = np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
+                return self._logarithms(numbers) if self.log else numbers
             known = pa.array(self.classes, type=values.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             raise InputError(
@@ -120,6 +126,37 @@ class Target:
             )
         return np.asarray(position, dtype=np.float64)
 
+    def _logarithms(self, numbers: FloatArray) -> FloatArray:
+        if not (numbers > 0).all():
+            raise InputError(
+                f"--log: the label {shorten(self.label)!r} is "
+                f"{as_text(float(numbers[~(numbers > 0)][0]))} in a row here, and only positive "
+                "numbers have a logarithm; leave --log out, or such rows"
+            )
+        return np.log(numbers)
+
+    def natural(self, scores: FloatArray, way: float = 0.0) -> FloatArray:
+        """Return scores in the label's own unit.
+
+        Parameters
+        ----------
+        scores : array
+            As the model has them.
+        way : float
+            -inf or inf to round that way, where logarithms have to be undone; 0: to nearest.
+
+        Returns
+        -------
+        array
+        """
+        if not self.log:
+            return scores
+        with np.errstate(over="ignore"):
+            found = np.exp(scores)
+        for _ in range(2 if way else 0):  # the C library's last place is not certain
+            found = np.nextafter(found, way)
+        return np.maximum(found, 0.0)
+
     def as_text(self, value: float) -> str:
         """Return a label as a text.
 
@@ -132,4 +169,8 @@ class Target:
         -------
         str
         """
-        return self.class_names[int(value)] if self.classes else as_text(float(value))
+        if self.classes:
+            return self.class_names[int(value)]
+        if self.log:
+            return as_text(float(f"{self.natural(np.array([value]))[0]:.12g}"))
+        return as_text(float(value))

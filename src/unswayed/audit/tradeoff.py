@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Budget, Request
@@ -43,6 +44,7 @@ def tradeoff(
     study: Study | None = None
     for alpha in progress.track(sorted(set(alphas)), "over alpha", len(set(alphas))):
         study = open_study(replace(request, alpha=alpha))
+        need_radius(study, "the trade-off")
         budgets: tuple[Budget, ...] = request.budgets
         rates = tuple(float(study.robust(budget).mean()) for budget in budgets)
         points.append(Point(alpha, study.quality(), rates))

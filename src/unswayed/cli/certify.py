@@ -1,21 +1,23 @@
 """``unswayed certify``: which predictions survive wrong labels, and which do not."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit.findings import findings_of
+from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
-from unswayed.audit.recipe import save_certificates
+from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point, tradeoff
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (
-    MODEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Distance,
     Escape,
     Flag,
     ModelOptions,
@@ -28,7 +30,9 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.report.summarise import headline
-from unswayed.words import labels, percent, points
+from unswayed.words import distance, labels, percent, points
+
+_BAR = 24
 
 
 def certify(
@@ -40,7 +44,7 @@ def certify(
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
-    radius: Annotated[float | None, MODEL] = None,
+    radius: Distance = None,
     groups: Annotated[Names, OUTPUT] = (),
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
@@ -62,8 +66,7 @@ def certify(
     bias : BiasOptions, optional
     model : ModelOptions, optional
     output : OutputOptions, optional
-    radius
-        How far a predicted number may move and still count as the same.
+    radius : str, optional
     groups
         Columns to compare groups by. COL,COL,… or repeated.
     out
@@ -89,7 +92,12 @@ def certify(
     check_output(out, "--out", TABLES, *request.files)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
     check_output(certificates, "--certificates", (".json",), *request.files, out)
+    if certificates is not None:
+        check_recipe(request)
     study = open_study(replace(request, keep=certificates is not None), terminal)
+    asked = {"--fail-under": fail_under, "--certificates": certificates, "--report": report}
+    for option in (name for name, value in asked.items() if value is not None):
+        need_radius(study, option)
     facts = headline(findings_of(study))
     page = None
     if report is not None:
@@ -110,7 +118,7 @@ def certify(
         if path is not None:
             terminal.say(f"wrote {path}")
     rate = facts["budgets"][0]["rate"]
-    passed = least is None or rate >= least
+    passed = least is None or rate is None or rate >= least
     if not passed:
         terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
     terminal.answer(facts | {"passed": passed})
@@ -154,13 +162,16 @@ def answer_table(study: Study) -> dict[str, Any]:
     if study.test.labels is not None:
         columns["label"] = [study.target.as_text(label) for label in study.test.labels.tolist()]
     columns |= {
-        "score": answers.score,
-        "low": answers.low,
-        "high": answers.high,
-        "verdict": [str(verdict) for verdict in answers.verdict],
-        "minimum_budget": answers.minimum_budget,
-        "minimum_budget_proven": answers.minimum_budget_proven,
+        "score": study.target.natural(answers.score),
+        "low": study.target.natural(answers.low, -math.inf),
+        "high": study.target.natural(answers.high, math.inf),
     }
+    if study.target.task == "classification" or study.request.radius is not None:
+        columns |= {
+            "verdict": [str(verdict) for verdict in answers.verdict],
+            "minimum_budget": answers.minimum_budget,
+            "minimum_budget_proven": answers.minimum_budget_proven,
+        }
     return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
 
 
@@ -177,6 +188,8 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     what = facts["task"]
     if facts["classes"]:
         what += f", positive: {facts['classes'][1]}"
+    if facts["log"]:
+        what += " of its logarithm"
     held = " (held out)" if facts["held_out"] else ""
     alpha = "" if facts["alpha"] is None else f"; ridge with alpha {facts['alpha']:g}"
     terminal.say(f"{facts['label']}: {what}{alpha}")
@@ -189,12 +202,60 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     terminal.say(f"assumed: {facts['bias']}")
 
 
+def _show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print how far predictions can move, and what stays within which radius."""
+    moved, grid = facts["movement"], facts["radius_grid"]
+
+    def distances(each: dict[str, Any]) -> list[str]:
+        return [distance(each[name], moved["relative"]) for name in ("median", "p90", "largest")]
+
+    heads = ["half of the rows", "90 %", "all"]
+    budgets = moved["budgets"]
+    sizes = [labels(each["labels"]) if "%" in each["budget"] else "" for each in budgets]
+    terminal.say("predictions of test rows move by at most")
+    terminal.table(
+        ["wrong labels", "", *heads],
+        [
+            [each["budget"], size, *distances(each)]
+            for each, size in zip(budgets, sizes, strict=True)
+        ],
+    )
+    for grouping in moved["groups"]:
+        terminal.say()
+        terminal.table(
+            [grouping["column"], "rows", *heads],
+            [[each["group"], f"{each['rows']:,}", *distances(each)] for each in grouping["groups"]],
+        )
+    terminal.say()
+    if not grid:
+        terminal.say("rounding hides how far predictions can move; --resolve exact tells")
+        terminal.say()
+        return
+    terminal.table(
+        ["radius", *(f"robust at {each['budget']}" for each in budgets), ""],
+        [
+            [each["text"], *map(percent, each["rates"]), "█" * round(_BAR * each["rate"])]
+            for each in grid
+        ],
+        left=(1 + len(budgets),),
+    )
+    hidden = max(each["undecided"] for each in grid)
+    if hidden:
+        terminal.say(f"undecided at a radius: up to {hidden:,} rows; --resolve exact settles them")
+    terminal.say("verdicts need a radius, chosen by what matters to you: --radius DISTANCE")
+    terminal.say()
+
+
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     describe(terminal, study, facts)
     if facts["quality"] is not None:
         name = "accuracy" if facts["classes"] else "variance explained (R²)"
-        terminal.say(f"{name} on the test rows: {percent(facts['quality'])}")
+        of = f" of log {facts['label']}" if facts["log"] else ""
+        terminal.say(f"{name}{of} on the test rows: {percent(facts['quality'])}")
     terminal.say()
+    if study.target.task == "regression" and study.request.radius is None:
+        _show_movement(terminal, facts)
+        return
     terminal.table(
         ["wrong labels", "", f"test rows that {facts['keeps']}", ""],
         [

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit.opening import open_study
-from unswayed.audit.recipe import save_certificates
+from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
 from unswayed.cli.options import (
     OUTPUT,
@@ -64,6 +64,8 @@ def coefficients(
     request = make_request(train, data, bias, model)
     check_output(out, "--out", TABLES, *request.files)
     check_output(certificates, "--certificates", (".json",), *request.files, out)
+    if certificates is not None:
+        check_recipe(request)
     study = open_study(request, terminal, need_test=False)
     found = all_coefficients(study.coefficients, study.columns.feature_names())
     if out is not None:
@@ -102,7 +104,8 @@ def _sign(coefficient: dict[str, Any]) -> str:
 
 def _show(terminal: Terminal, study: Study, found: list[dict[str, Any]]) -> None:
     count = study.count(study.request.budget)
-    terminal.say(f"{study.target.label}: {study.target.task}; ridge with alpha {study.alpha:g}")
+    task = f"{study.target.task}{' of its logarithm' if study.target.log else ''}"
+    terminal.say(f"{study.target.label}: {task}; ridge with alpha {study.alpha:g}")
     terminal.say(f"{study.n_train:,} training rows; assumed: {study.bias_in_words()}")
     if study.alpha_choice is not None:
         terminal.say(study.alpha_choice.in_words())

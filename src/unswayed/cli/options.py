@@ -12,9 +12,9 @@ from unswayed.audit.request import (
     parse_alpha,
     parse_budget,
     parse_holdout,
-    parse_shift,
     parse_threshold,
 )
+from unswayed.audit.shift import parse_clip, parse_radius, parse_shift
 from unswayed.exceptions import InputError
 
 _DATA = Group("Data", sort_key=1)
@@ -32,6 +32,16 @@ Escape = Annotated[
         group=_OUTPUT,
         help="In CSV files, put an apostrophe before texts that a spreadsheet would run: those "
         "that begin with = + - @, a tab or a line break and are no numbers.",
+    ),
+]
+# A range may begin with a minus.
+Range = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+Distance = Annotated[
+    str | None,
+    Parameter(
+        group=_MODEL,
+        help="How far a predicted number may move and still count as the same: 2000 in the label's "
+        "unit, or with --log a share such as 10%.",
     ),
 ]
 Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a Parquet file.")]
@@ -52,6 +62,10 @@ class DataOptions:
     """Columns to leave out of the model, such as names. COL,COL,… or repeated."""
     missing: Literal["refuse", "drop", "impute"] = "refuse"
     """Rows with missing values: refuse the file, drop them, or fill the values in."""
+    log: Flag = False
+    """Train on the logarithm of the label, for numbers that are off, and compared, by a factor:
+    --shift 5% is then a factor of 1.05, --radius 10% one of 1.1. Predictions are printed in the
+    label's own unit."""
 
 
 @Parameter(name="*", group=_DATA)
@@ -77,8 +91,11 @@ class BiasOptions:
     budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
     """How many labels at once: a count, or a share such as 1% (the default). May be repeated;
     the first is the main one."""
-    shift: str | None = None
-    """How far numbers may be off: 2000 either way, or 0:2000 too low only."""
+    shift: Range = None
+    """How far numbers may be off: 2000 either way, 0:2000 too low only, 5% or 0:5% of each
+    label's own value."""
+    clip: Range = None
+    """A range that no label can leave, such as 0: or 0:100; shifts end there."""
     only: str | None = None
     """Only labels of rows like these, for example "sex == 'female' and age < 30"."""
     direction: Literal["up", "down"] | None = None
@@ -153,7 +170,7 @@ def make_request(
     model: ModelOptions | None,
     test: RowOptions | None = None,
     *,
-    radius: float | None = None,
+    radius: str | None = None,
     groups: tuple[str, ...] = (),
 ) -> Request:
     """Make a request of the options of a command.
@@ -165,7 +182,8 @@ def make_request(
     bias : BiasOptions or None
     model : ModelOptions or None
     test : RowOptions, optional
-    radius : float, optional
+    radius : str, optional
+        As typed.
     groups : tuple of str
         As typed; names may be joined by commas.
 
@@ -188,8 +206,6 @@ def make_request(
         _check_validation(model.validation, train, alpha)
     if test.seed < 0:
         raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
-    if radius is not None and not 0 <= radius < float("inf"):
-        raise InputError(f"--radius {radius:g} is not a distance; pass a number, 0 or more")
     return Request(
         train=train,
         label=data.label,
@@ -203,9 +219,11 @@ def make_request(
         seed=test.seed,
         budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget or ("1%",)))),
         shift=None if bias.shift is None else parse_shift(bias.shift),
+        clip=None if bias.clip is None else parse_clip(bias.clip),
+        log=data.log,
         only=bias.only,
         direction=bias.direction,
-        radius=radius,
+        radius=None if radius is None else parse_radius(radius, log=data.log),
         alpha=alpha,
         threshold=None if model.threshold is None else parse_threshold(model.threshold),
         give_up=model.give_up or 0.0,

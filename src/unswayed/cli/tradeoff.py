@@ -12,6 +12,7 @@ from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Distance,
     Escape,
     OutputOptions,
     RowOptions,
@@ -36,7 +37,7 @@ def tradeoff(
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     output: OutputOptions | None = None,
-    radius: Annotated[float | None, MODEL] = None,
+    radius: Distance = None,
     alphas: Annotated[str | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
@@ -53,8 +54,7 @@ def tradeoff(
     test : RowOptions, optional
     bias : BiasOptions, optional
     output : OutputOptions, optional
-    radius
-        How far a predicted number may move and still count as the same.
+    radius : str, optional
     alphas
         Penalties to try, such as 1,10,100; by default ten from 0.1 to 30,000.
     out

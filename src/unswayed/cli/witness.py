@@ -5,14 +5,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
 from unswayed.audit.study import Study
 from unswayed.certificates import Verdict, Witness
 from unswayed.cli.options import (
-    MODEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
+    Distance,
     Escape,
     ModelOptions,
     OutputOptions,
@@ -39,7 +40,7 @@ def witness(
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
     row: int,
-    radius: Annotated[float | None, MODEL] = None,
+    radius: Distance = None,
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
 ) -> int:
@@ -58,8 +59,7 @@ def witness(
     row
         Number of the test row in its file, counted from 1 below the header, as certify --out
         has it.
-    radius
-        How far a predicted number may move and still count as the same.
+    radius : str, optional
     out
         Table of the labels to change: FILE.csv, .parquet or .json.
     escape_formulas : bool
@@ -73,6 +73,7 @@ def witness(
     request = make_request(train, data, bias, model, test, radius=radius)
     check_output(out, "--out", TABLES, *request.files)
     study = open_study(request, terminal)
+    need_radius(study, "witness")
     at = _position(study, row)
     found = study.witnesses(np.array([at]))[0]
     if found is None and study.ever_overturned(at) == Verdict.UNDECIDED:

@@ -115,6 +115,16 @@ class Findings:
     coefficients : callable
         Returns certificates of the coefficients and their names; None if there are none.
     radius, alpha : float, optional
+    decided : bool
+        Whether there are verdicts: False where nobody said how far a number may move.
+    log : bool
+        Whether logarithms are predicted: the radius and movements are then shares.
+    movement : dict, optional
+        How far predicted numbers can move: "median", "p90" and "largest", at the main budget and in
+        "budgets" at each; "groups", by column; "relative", whether they are shares.
+    radius_grid : sequence of dict
+        "radius", its "text", and how many rows are "robust" and "undecided" at it; "rate" is the
+        robust share at the main budget, "rates" at each that was asked about without a radius.
     method : str
     alpha_choice : str, optional
         Which rows chose alpha.
@@ -159,6 +169,10 @@ class Findings:
     witnesses: Callable[[IntArray], list[Witness | None]]
     coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None]
     radius: float | None = None
+    log: bool = False
+    decided: bool = True
+    movement: dict[str, Any] | None = None
+    radius_grid: Sequence[dict[str, Any]] = ()
     alpha: float | None = None
     method: str = "exact"
     alpha_choice: str | None = None

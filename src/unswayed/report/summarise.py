@@ -47,6 +47,9 @@ def headline(findings: Findings) -> dict[str, Any]:
         "rows_in_words": findings.rows_in_words,
         "numbering": findings.numbering,
         "radius": findings.radius,
+        "log": findings.log,
+        "movement": findings.movement,
+        "radius_grid": list(findings.radius_grid),
         "alpha": findings.alpha,
         "method": findings.method,
         "train_rows": findings.n_train,
@@ -56,7 +59,7 @@ def headline(findings: Findings) -> dict[str, Any]:
         "held_out": findings.held_out,
         "movable_labels": findings.n_movable,
         "quality": findings.quality,
-        "undecided": findings.n_undecided,
+        "undecided": findings.n_undecided if findings.decided else None,
         "budgets": [_rate(findings, each) for each in findings.budgets],
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
         "notes": list(findings.notes),
@@ -69,8 +72,8 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
         "budget": budget.text,
         "labels": budget.labels,
         "share": budget.labels / findings.n_train,
-        "robust": int(budget.robust.sum()),
-        "rate": float(budget.robust.mean()),
+        "robust": int(budget.robust.sum()) if findings.decided else None,
+        "rate": float(budget.robust.mean()) if findings.decided else None,
     }
 
 
@@ -98,11 +101,11 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
                 "group": name,
                 "rows": counts[name],
                 "small": counts[name] < SMALL_GROUP,
-                "rates": [each[name] for each in rates],
+                "rates": [each[name] if findings.decided else None for each in rates],
             }
             for name in _order(set(values))
         ],
-        "gaps": [each.gap for each in rates],
+        "gaps": [each.gap if findings.decided else None for each in rates],
     }
 
 
