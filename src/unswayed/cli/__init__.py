@@ -16,6 +16,7 @@ COMMANDS = {
     "witness": "Show which labels overturn one prediction.",
     "coefficients": "Prove which coefficients keep their sign.",
     "verify": "Check a certificate file without trusting the program that wrote it.",
+    "compare": "Compare two files, or two settings of one, on the same test rows.",
     "tradeoff": "Weigh accuracy against robustness over alpha.",
     "reproduce": "Compute every table and figure of the paper again.",
     "demo": "Run an embedded story end to end and write its report.",

@@ -20,18 +20,12 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
 
 
-def render(facts: dict[str, Any]) -> str:
-    """Return the page of a summary.
-
-    Parameters
-    ----------
-    facts : dict
-        What `summarise` returned.
+def page_environment() -> jinja2.Environment:
+    """Return the templates, which escape whatever they are given.
 
     Returns
     -------
-    str
-        HTML that needs no other file and no network.
+    jinja2.Environment
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("unswayed.report"),
@@ -46,6 +40,23 @@ def render(facts: dict[str, Any]) -> str:
         "labels": labels,
         "number": _number,
     }
+    return environment
+
+
+def render(facts: dict[str, Any]) -> str:
+    """Return the page of a summary.
+
+    Parameters
+    ----------
+    facts : dict
+        What `summarise` returned.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file and no network.
+    """
+    environment = page_environment()
     template = environment.get_template("report.html")
     library = _inert(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # it has a default
     script = _source(environment, "report.js")

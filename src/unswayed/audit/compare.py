@@ -1,0 +1,294 @@
+"""Two studies side by side, on the same test rows."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.audit.findings import findings_of
+from unswayed.audit.movement import need_radius
+from unswayed.audit.study import Study
+from unswayed.exceptions import InputError
+from unswayed.groups import group_rates
+from unswayed.report.summarise import SMALL_GROUP, headline
+from unswayed.words import shorten
+
+_ALIKE = 0.9  # of the rows: columns that agree in so many are of the same rows
+_CELLS = 6  # columns shown beside a row
+_CHANGES = 30  # rows named as changed most
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two studies whose test rows are the same, in the same order."""
+
+    first: Study
+    second: Study
+    names: tuple[str, str]
+    matched: str  # why their test rows are the same
+
+    @classmethod
+    def of(cls, first: Study, second: Study, names: tuple[str, str]) -> "Comparison":
+        """Put two studies side by side.
+
+        Parameters
+        ----------
+        first, second : Study
+        names : tuple of str
+            What to call them.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        InputError
+            If they predict different things, or their test rows are not the same.
+        """
+        targets = [study.target for study in (first, second)]
+        if targets[0].task != targets[1].task or targets[0].class_names != targets[1].class_names:
+            what = [
+                f"the classes {' and '.join(map(repr, each.class_names))}"
+                if each.classes
+                else "a number"
+                for each in targets
+            ]
+            raise InputError(
+                f"{names[0]} predicts {what[0]} but {names[1]} predicts {what[1]}, so their "
+                "predictions cannot be compared; give both the same kind of label"
+            )
+        if targets[0].log != targets[1].log:
+            raise InputError(
+                "one of the two is of logarithms, so that their distances have different units; "
+                "pass --log for both or for none"
+            )
+        if len(first.request.budgets) != len(second.request.budgets):
+            raise InputError(
+                "the two have different numbers of budgets, but rates are compared one by one; "
+                "give both as many --budget options"
+            )
+        for study in (first, second):
+            need_radius(study, "compare")
+        return cls(first, second, names, _matched(first, second))
+
+    # --- row by row ----------------------------------------------------------------------
+
+    @cached_property
+    def changed(self) -> BoolArray:
+        """Which test rows have another prediction; of numbers, one further off than the radius."""
+        one, other = self.first, self.second
+        if one.target.classes:
+            rows = range(len(one.test))
+            return np.array([one.prediction(at) != other.prediction(at) for at in rows], dtype=bool)
+        radius = self.first.request.radius
+        assert radius is not None  # noqa: S101  (it was checked at birth)
+        apart = np.abs(one.answers.score - other.answers.score)
+        return np.asarray(apart > one.request.on_scale(radius))
+
+    def _least(self) -> list[FloatArray]:
+        """Return minimum budgets: 0 where unknown, more than all labels where nothing overturns."""
+        every = 1 + max(self.first.n_train, self.second.n_train)
+        return [
+            np.minimum(np.nan_to_num(study.answers.minimum_budget, nan=0.0, posinf=every), every)
+            for study in (self.first, self.second)
+        ]
+
+    def order(self) -> IntArray:
+        """Return positions of the test rows that changed, most of all first.
+
+        Returns
+        -------
+        (k,) array of int
+            Rows with another prediction come first, then those that are robust in one of the two
+            only, each by how many times more or fewer labels overturn them. Rows of which nothing
+            of that changed are left out.
+        """
+        one, other = self._least()
+        moved = np.abs(np.log((1 + other) / (1 + one)))
+        before, after = self._robust()[0]
+        changed, turned = self.changed, before != after
+        order = np.lexsort((-moved, ~turned, ~changed))
+        return np.asarray(order[(changed | turned | (moved > 0))[order]])
+
+    def table(self) -> dict[str, Any]:
+        """Return the columns of ``--out``, with one entry per test row.
+
+        Returns
+        -------
+        dict of str to sequence
+        """
+        columns: dict[str, Any] = {"row": self.first.test.numbers}
+        if self.first.test.labels is not None:
+            target = self.first.target
+            columns["label"] = [target.as_text(each) for each in self.first.test.labels.tolist()]
+        for which, study in (("first", self.first), ("second", self.second)):
+            answers = study.answers
+            columns |= {
+                f"prediction_{which}": [study.prediction(at) for at in range(len(study.test))],
+                f"score_{which}": study.target.natural(answers.score),
+                f"low_{which}": study.target.natural(answers.low, -np.inf),
+                f"high_{which}": study.target.natural(answers.high, np.inf),
+                f"verdict_{which}": [str(verdict) for verdict in answers.verdict],
+                f"minimum_budget_{which}": answers.minimum_budget,
+            }
+        columns["prediction_changed"] = self.changed
+        groups = self.first.request.groups
+        return columns | {f"group_{name}": self.first.groups(name) for name in groups}
+
+    # --- in sum --------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the terminal and the page show.
+
+        Returns
+        -------
+        dict
+            Plain values: the headline of each, rates at every budget side by side, by group, what
+            changed, and the rows that changed most.
+        """
+        sides = [headline(findings_of(study)) for study in (self.first, self.second)]
+        found = [caveat for side in sides for caveat in side["caveats"]]
+        return {
+            "names": list(self.names),
+            "matched": self.matched,
+            "test_rows": len(self.first.test),
+            "changed": int(self.changed.sum()),
+            "budgets": self._budgets(),
+            "groups": [self._groups(name) for name in self.first.request.groups],
+            "columns": self._shown(),
+            "rows_changed": len(self.order()),
+            "rows": self._rows(),
+            "first": sides[0],
+            "second": sides[1],
+            "caveats": [each for at, each in enumerate(found) if each not in found[:at]],
+        }
+
+    def _robust(self) -> list[tuple[BoolArray, BoolArray]]:
+        """Return which rows are robust, first and second, at each budget."""
+        pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
+        return [(self.first.robust(one), self.second.robust(other)) for one, other in pairs]
+
+    def _budgets(self) -> list[dict[str, Any]]:
+        pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
+        return [
+            {
+                "budgets": [one.text, other.text],
+                "labels": [self.first.count(one), self.second.count(other)],
+                "rates": [float(before.mean()), float(after.mean())],
+                "both": int((before & after).sum()),
+                "gained": int((~before & after).sum()),
+                "lost": int((before & ~after).sum()),
+                "neither": int((~before & ~after).sum()),
+            }
+            for (one, other), (before, after) in zip(pairs, self._robust(), strict=True)
+        ]
+
+    def _groups(self, name: str) -> dict[str, Any]:
+        values = self.first.groups(name)
+        robust = [[group_rates(each, values) for each in pair] for pair in self._robust()]
+        changed, main = group_rates(self.changed, values), robust[0]
+        return {
+            "column": shorten(name),
+            "groups": [
+                {
+                    "group": group,
+                    "rows": int(count),
+                    "small": int(count) < SMALL_GROUP,
+                    "changed": round(changed[group] * int(count)),
+                    "rates": [[each[group] for each in pair] for pair in robust],
+                }
+                for group, count in zip(main[0].groups, main[0].count, strict=True)
+            ],
+            "gaps": [[each.gap for each in pair] for pair in robust],
+        }
+
+    def _shown(self) -> list[str]:
+        """Return columns to show beside rows: groups first, then features of both."""
+        others = self.first.feature_columns
+        return list(dict.fromkeys([*self.first.request.groups, *others]))[:_CELLS]
+
+    def _rows(self) -> list[dict[str, Any]]:
+        at, table = self.order()[:_CHANGES], self.table()
+        cells = self.first.test.cells(at, self._shown(), 40)
+        kept = ("prediction", "score", "verdict", "minimum_budget")
+        return [
+            {
+                "row": int(table["row"][row]),
+                "label": table["label"][row] if "label" in table else None,
+                "prediction_changed": bool(table["prediction_changed"][row]),
+                **{
+                    name: [_plain(table[f"{name}_{side}"][row]) for side in ("first", "second")]
+                    for name in kept
+                },
+                "cells": cells[place],
+            }
+            for place, row in enumerate(at.tolist())
+        ]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _matched(first: Study, second: Study) -> str:
+    """Say why the test rows of two studies are the same ones, or raise if they are not."""
+    one, other = first.request, second.request
+    same = np.array_equal(first.test.numbers, second.test.numbers)
+    if one.test is not None and one.test == other.test:
+        if same:
+            return f"both certify the rows of {one.test.name}"
+        raise InputError(
+            f"the two leave out different rows of {one.test} that miss values; pass --missing "
+            "impute, or a file whose rows are complete"
+        )
+    if one.test is not None or other.test is not None:
+        raise InputError(
+            "the two certify rows of different files, which cannot be compared one by one; pass "
+            "one --test file for both"
+        )
+    if one.train.resolve() == other.train.resolve():
+        if same:
+            return "both hold out the same rows of the file"
+        raise InputError(
+            "the second holds out other rows than the first (--seed, --holdout or --missing "
+            "differ), so nothing can be compared row by row; give both the same, or rows with "
+            "--test"
+        )
+    files = f"{one.train} and {other.train}"
+    if not same:
+        raise InputError(
+            f"{files} have different numbers of rows, so their held-out rows are not the same; "
+            "pass rows to certify with --test"
+        )
+    return _alike(first, second, files)
+
+
+def _alike(first: Study, second: Study, files: str) -> str:
+    """Say how far held-out rows of two files agree, or raise if they are other rows."""
+    tables = first.test.table, second.test.table
+    shared = [name for name in tables[0].column_names if name in tables[1].column_names]
+    equal = {name: _equal(tables[0].column(name), tables[1].column(name)) for name in shared}
+    alike = [name for name, rows in equal.items() if rows.mean() >= _ALIKE]
+    if 2 * len(alike) < max(1, len(shared)):
+        raise InputError(
+            f"{files} have as many rows, but in most of the columns that they share the held-out "
+            f"rows differ ({len(alike)} of {len(shared)} columns agree), so they are not the same "
+            "rows in the same order; pass rows to certify with --test"
+        )
+    whole = int(np.logical_and.reduce(list(equal.values())).sum())
+    differ = [name for name, rows in equal.items() if not rows.all()]
+    named = ", ".join(repr(shorten(name, 30)) for name in differ[:5])
+    return (
+        f"row N of {first.request.train.name} is taken to be row N of {second.request.train.name}: "
+        f"{whole:,} of {len(first.test):,} held-out rows are equal in every shared column"
+        + (f", others differ in {named}{', …' if len(differ) > 5 else ''}" if differ else "")
+    )
+
+
+def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> BoolArray:
+    pairs = zip(one.to_pylist(), other.to_pylist(), strict=True)
+    return np.array([left == right for left, right in pairs], dtype=bool)

@@ -1,0 +1,307 @@
+"""``unswayed compare``: two files, or two settings of one, on the same test rows."""
+
+import shlex
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from unswayed.audit.compare import Comparison
+from unswayed.audit.files import sha256
+from unswayed.audit.findings import findings_of
+from unswayed.audit.opening import open_study
+from unswayed.audit.request import Request
+from unswayed.audit.study import Study
+from unswayed.cli.command import command_line
+from unswayed.cli.options import (
+    OUTPUT,
+    BiasOptions,
+    DataOptions,
+    Distance,
+    Escape,
+    ModelOptions,
+    Names,
+    OutputOptions,
+    RowOptions,
+    Train,
+    make_request,
+    split_names,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.exceptions import InputError
+from unswayed.words import labels, percent, points, shorten, suggest
+
+_LINES = 10
+
+
+def compare(
+    train: Train,
+    second: Annotated[
+        Path | None, Parameter(help="Another training file, to compare with; by default the same.")
+    ] = None,
+    /,
+    *,
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    output: OutputOptions | None = None,
+    radius: Distance = None,
+    against: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    without: Names = (),
+    groups: Annotated[Names, OUTPUT] = (),
+    out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
+    report: Annotated[Path | None, OUTPUT] = None,
+) -> int:
+    """Compare two files, or two settings of one, on the same test rows.
+
+    Example: unswayed compare people.csv --label hired --against "--alpha 100"
+
+    Example: unswayed compare before.csv after.csv --label hired --test rows.csv
+
+    Parameters
+    ----------
+    train : Path
+    second : Path, optional
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    output : OutputOptions, optional
+    radius : str, optional
+    against
+        Options of the second that differ, in quotes: "--alpha 100 --only 'age < 30'". All others
+        are those of the first.
+    without
+        Columns that the second leaves out of its model. COL,COL,… or repeated.
+    groups
+        Columns to compare groups by. COL,COL,… or repeated.
+    out
+        Table of the test rows, both side by side: FILE.csv, .parquet or .json.
+    escape_formulas : bool
+    report
+        Page for people: FILE.html, readable offline.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    terminal = Terminal(output)
+    given = {"data": data, "test": test, "bias": bias, "model": model, "radius": radius}
+    one = _request(train, given, groups)
+    other = _request(second or train, _overridden(given, against or ""), groups)
+    other = replace(other, ignore=tuple(dict.fromkeys((*other.ignore, *split_names(without)))))
+    if one == other:
+        raise InputError(
+            "there is nothing to compare: pass a second file, options that differ, such as "
+            '--against "--alpha 100", or a column to leave out with --without'
+        )
+    check_output(out, "--out", TABLES, *one.files, *other.files)
+    check_output(report, "--report", (".html", ".htm"), *one.files, *other.files, out)
+    studies = [open_study(one, terminal)]
+    _check_without(studies[0], split_names(without))
+    studies.append(open_study(other, terminal))
+    names = ("first", "second")
+    if second is not None and second.name != train.name:
+        names = (train.name, second.name)
+    both = Comparison.of(studies[0], studies[1], names)
+    facts = both.facts() | {"difference": _difference(second, against, without)}
+    page = None if report is None else _page(both, facts)
+    if out is not None:
+        write_table(out, both.table(), escape=escape_formulas)
+    if report is not None and page is not None:
+        write_text(report, page)
+    for note in dict.fromkeys(note for study in studies for note in study.notes):
+        terminal.note(note)
+    for caveat in facts["caveats"]:
+        terminal.warn(caveat["sentence"])
+    _show(terminal, facts)
+    for path in (out, report):
+        if path is not None:
+            terminal.say(f"wrote {path}")
+    terminal.answer(facts)
+    return 0
+
+
+def _check_without(study: Study, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in study.feature_columns:
+            raise InputError(
+                f"--without: the first model has no feature {shorten(name)!r}; "
+                f"{suggest(name, study.feature_columns)}"
+            )
+
+
+def _request(train: Path, given: dict[str, Any], groups: tuple[str, ...]) -> Request:
+    return make_request(
+        *(train, given["data"], given["bias"], given["model"], given["test"]),
+        radius=given["radius"],
+        groups=groups,
+    )
+
+
+def _settings(
+    *,
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    radius: Distance = None,
+) -> dict[str, Any]:
+    """Options that the two may differ in."""
+    return {"data": data, "test": test, "bias": bias, "model": model, "radius": radius}
+
+
+def _overridden(given: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return the options of the first, with those in a text instead of its own."""
+    try:
+        tokens = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"--against {text!r} is not a list of options: {error}") from None
+    named = {token.split("=")[0] for token in tokens if token.startswith("--")}
+    if tokens and not tokens[0].startswith("--"):
+        raise InputError(
+            f'--against {text!r} must hold options, such as --against "--alpha 100"; name a '
+            "second file right after the first"
+        )
+    label = [] if "--label" in named else ["--label", given["data"].label]
+    app = App(help_flags=(), version_flags=())
+    app.default(_settings)
+    try:
+        found = app(
+            [*tokens, *label],
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+    except CycloptsError as error:
+        raise InputError(f"--against {text!r}: {error}") from None
+    merged = {name: _merged(given[name], found[name], named) for name in given}
+    return merged | ({"radius": found["radius"]} if "--radius" in named else {})
+
+
+def _merged(mine: Any, other: Any, named: set[str]) -> Any:
+    """Return a set of options with the values of another for those that are named there."""
+    if other is None or isinstance(other, str) or mine is None:
+        return other if mine is None else mine
+    chosen = {
+        each.name: getattr(other, each.name)
+        for each in fields(other)
+        if f"--{each.name.replace('_', '-')}" in named
+    }
+    return replace(mine, **chosen)
+
+
+def _difference(second: Path | None, against: str | None, without: tuple[str, ...]) -> str:
+    """Say in what the second differs from the first."""
+    parts = [f"with {against.strip()}"] if against else []
+    parts += [f"without {', '.join(split_names(without))}"] if without else []
+    return " ".join([*([] if second else ["the same"]), *parts])
+
+
+def _page(both: Comparison, facts: dict[str, Any]) -> str:
+    # Templates take their time: only those who want a page pay for them.
+    from unswayed.report.comparison import render_comparison
+    from unswayed.report.summarise import provenance
+
+    made = provenance(findings_of(both.first, command=command_line()))
+    files = dict.fromkeys((*both.first.request.files, *both.second.request.files))
+    made["files"] = [{"name": path.name, "sha256": sha256(path)} for path in files]
+    return render_comparison(facts | {"provenance": made})
+
+
+def _change(rates: list[float]) -> str:
+    size = points(abs(rates[1] - rates[0]))
+    return f"{'' if not float(size) else '+' if rates[1] > rates[0] else '-'}{size} pt"
+
+
+def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
+    one, other = facts["first"], facts["second"]
+    sides = list(zip(facts["names"], (one, other), strict=True))
+    for (name, side), what in zip(sides, ("", facts["difference"]), strict=True):
+        alpha = f"ridge with alpha {side['alpha']:g}, {side['train_rows']:,} training rows"
+        terminal.say(f"{name}: {what}{'; ' if what else ''}{alpha}")
+        if side["alpha_choice"] is not None:
+            terminal.say(side["alpha_choice"])
+    if one["bias"] == other["bias"]:
+        sides = [("assumed", one)]
+    for name, side in sides:
+        terminal.say(f"{name}: {'' if name == 'assumed' else 'assumed '}{side['bias']}")
+    terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}")
+    terminal.say()
+    rows = []
+    if one["quality"] is not None and other["quality"] is not None:
+        found = [one["quality"], other["quality"]]
+        name = "accuracy" if one["classes"] else "variance explained (R²)"
+        rows.append([name, *map(percent, found), _change(found), "", ""])
+    for each in facts["budgets"]:
+        asked = " / ".join(dict.fromkeys(each["budgets"]))
+        kept = [percent(rate) for rate in each["rates"]]
+        counts = [f"{each['gained']:,}", f"{each['lost']:,}"]
+        rows.append([f"robust at {asked}", *kept, _change(each["rates"]), *counts])
+    terminal.table(["", *facts["names"], "change", "rows gained", "lost"], rows)
+    for grouping in facts["groups"]:
+        _show_groups(terminal, facts, grouping)
+    terminal.say()
+    what = "another prediction" if one["classes"] else "a prediction further away than the radius"
+    terminal.say(
+        f"{facts['changed']:,} of {facts['test_rows']:,} test rows get {what}", style="bold"
+    )
+    if facts["rows_changed"]:
+        _show_rows(terminal, facts)
+
+
+def _show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
+    asked = " / ".join(dict.fromkeys(facts["budgets"][0]["budgets"]))
+    terminal.say()
+    terminal.table(
+        [f"{grouping['column']} at {asked}", "rows", *facts["names"], "change", ""],
+        [
+            *(
+                [
+                    each["group"],
+                    f"{each['rows']:,}",
+                    *map(percent, each["rates"][0]),
+                    _change(each["rates"][0]),
+                    "few rows" if each["small"] else "",
+                ]
+                for each in grouping["groups"]
+            ),
+            ["gap", "", *(f"{points(gap)} pt" for gap in grouping["gaps"][0]), "", ""],
+        ],
+        left=(0, 5),
+    )
+
+
+def _arrow(texts: list[str], unit: str = "") -> str:
+    """Return "one → other", or one alone if they are equal; the unit is said once."""
+    if texts[0] == texts[1]:
+        return texts[0]
+    first = texts[0].removesuffix(unit) if texts[1].endswith(unit) else texts[0]
+    return f"{first} → {texts[1]}"
+
+
+def _show_rows(terminal: Terminal, facts: dict[str, Any]) -> None:
+    shown = facts["rows"][:_LINES]
+    columns = facts["columns"][:4]
+    terminal.say("rows that changed most")
+    terminal.table(
+        ["row", "prediction", "overturned by", *columns],
+        [
+            [
+                str(row["row"]),
+                _arrow(row["prediction"]),
+                _arrow([labels(count) for count in row["minimum_budget"]], " labels"),
+                *row["cells"][: len(columns)],
+            ]
+            for row in shown
+        ],
+        left=(1, 2, *range(3, 3 + len(columns))),
+    )
+    if facts["rows_changed"] > len(shown):
+        terminal.say("--out FILE.csv has all rows")
+    terminal.say()
