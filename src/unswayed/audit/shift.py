@@ -111,7 +111,7 @@ def parse_shift(text: str) -> Shift:
         low, high = (number / 100 if relative else number for number in numbers)
         if low <= 0 <= high and max(-low, high) <= Fraction(1e300):
             outward = _outward if relative else float
-            return Shift(-outward(-low), outward(high), relative)
+            return Shift(0.0 - outward(-low), outward(high), relative)
     raise InputError(
         f"--shift {text!r} is not a range of label errors; write 2000 for up to 2000 either way, "
         "0:2000 for labels that may be up to 2000 too low (LOW:HIGH with LOW <= 0 <= HIGH), or 5% "
