@@ -277,25 +277,22 @@ def _show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, 
     )
 
 
-def _arrow(texts: list[str], unit: str = "") -> str:
-    """Return "one → other", or one alone if they are equal; the unit is said once."""
-    if texts[0] == texts[1]:
-        return texts[0]
-    first = texts[0].removesuffix(unit) if texts[1].endswith(unit) else texts[0]
-    return f"{first} → {texts[1]}"
+def _arrow(texts: list[str]) -> str:
+    """Return "one → other", or one alone if they are equal."""
+    return " → ".join(dict.fromkeys(texts))
 
 
 def _show_rows(terminal: Terminal, facts: dict[str, Any]) -> None:
     shown = facts["rows"][:_LINES]
-    columns = facts["columns"][:4]
+    columns = facts["columns"][:3]
     terminal.say("rows that changed most")
     terminal.table(
-        ["row", "prediction", "overturned by", *columns],
+        ["row", "prediction", "labels that overturn it", *columns],
         [
             [
                 str(row["row"]),
                 _arrow(row["prediction"]),
-                _arrow([labels(count) for count in row["minimum_budget"]], " labels"),
+                _arrow([labels(count).split()[0] for count in row["minimum_budget"]]),
                 *row["cells"][: len(columns)],
             ]
             for row in shown
