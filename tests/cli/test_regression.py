@@ -194,3 +194,35 @@ def test_a_witness_of_logarithms_changes_labels_by_the_factor(folder):
     assert {round(max(each, 1 / each), 4) for each in factors} == {1.05}
     moved = float(found["new_prediction"]) / float(found["prediction"])
     assert max(moved, 1 / moved) > 1.005 - 1e-5
+
+
+def test_a_radius_that_is_just_reached_gets_the_verdict_of_a_run_with_it(tmp_path):
+    """Two groups of 8 rows: a prediction is a mean of 8, and one label moves it by an eighth."""
+    frame = pd.DataFrame({"group": ["a", "b"] * 8, "y": np.arange(16) % 5})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame[:2].to_csv(tmp_path / "rows.csv", index=False)
+    for resolve in ((), ("--resolve", "exact")):
+        options = ("--label", "y", "--shift", "1", "--alpha", "0", "--test", "rows.csv", *resolve)
+        facts = _answer(tmp_path, *options, "--budget", "1")
+        (point,) = (each for each in facts["radius_grid"] if each["radius"] == 0.125)
+        alone = _answer(tmp_path, *options, "--budget", "1", "--radius", "0.125")
+        assert alone["budgets"][0]["robust"] == point["robust"]
+        assert alone["undecided"] == point["undecided"]
+    assert point["robust"] == 2  # the last one is settled
+
+
+def test_movement_that_rounding_hides_is_unknown_until_it_is_resolved(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    frame = pd.DataFrame({"a": x, "b": x + 1e-13 * rng.normal(size=60), "c": rng.normal(size=60)})
+    frame["y"] = 3 * x + frame["c"] + rng.normal(size=60)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    options = ("--label", "y", "--shift", "1", "--alpha", "0", "--budget", "5")
+    done = unswayed_here("certify", "people.csv", *options, cwd=tmp_path)
+    assert "unknown" in done.stdout
+    assert "--resolve exact tells" in done.stdout
+    hidden = _answer(tmp_path, *options)
+    assert (hidden["movement"]["median"], hidden["radius_grid"]) == (None, [])
+    known = _answer(tmp_path, *options, "--resolve", "exact")
+    assert 0 < known["movement"]["median"] < 2
+    assert known["radius_grid"][-1]["rate"] == 1
