@@ -231,6 +231,8 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         sides = [("assumed", one)]
     for name, side in sides:
         terminal.say(f"{name}: {'' if name == 'assumed' else 'assumed '}{side['bias']}")
+    if one["keeps"] != other["keeps"]:
+        terminal.say(f"robust rows {one['keeps']}; of the second, {other['keeps']}")
     terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}")
     terminal.say()
     rows = []
@@ -240,6 +242,8 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         rows.append([name, *map(percent, found), _change(found), "", ""])
     for each in facts["budgets"]:
         asked = " / ".join(dict.fromkeys(each["budgets"]))
+        if each["labels"][0] != each["labels"][1]:
+            asked += " ({:,} / {:,} labels)".format(*each["labels"])
         kept = [percent(rate) for rate in each["rates"]]
         counts = [f"{each['gained']:,}", f"{each['lost']:,}"]
         rows.append([f"robust at {asked}", *kept, _change(each["rates"]), *counts])
