@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._core.dyadic import enclose, nearest
-from unswayed._core.influence import WeightRows
+from unswayed._core.influence import MadeRows, WeightRows
 from unswayed._core.parallel import one_blas_thread
 from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
@@ -25,6 +25,8 @@ from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer, close_calls
 from unswayed.decisions import Decision, Margins
 from unswayed.frames import frame_like
 from unswayed.models.learner import Scores, Solution
+
+_FEW = 2**20  # numbers: 8 MB, kept as long as the certificates are
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -233,6 +235,13 @@ class Question:
             exact.score if exact is not None else Fraction(float(self.scores.value[at]))
         )
 
+    @cached_property
+    def _made_once(self) -> WeightRows:
+        """The weights, made all at once where they are few: one by one takes far longer."""
+        if len(self.weights) * self.engine.influence.width > _FEW:
+            return self.weights
+        return MadeRows(self.weights.block(0, len(self.weights)))
+
     @ordinary_arithmetic()
     def changes(self, row: int, budget: Budget) -> tuple[IntArray, FloatArray, float]:
         """Return the smallest set of label changes that overturns a row.
@@ -259,7 +268,7 @@ class Question:
         found = None
         if at not in self._settled:
             found = self.engine.changes(
-                self.weights, at, self.margins, budget, smallest=self.resolve
+                self._made_once, at, self.margins, budget, smallest=self.resolve
             )
         if found is None:  # rounding hides it
             ((_, exact),) = self._exactly(np.array([at]))
