@@ -9,6 +9,10 @@ from numpy.typing import ArrayLike
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.doubles import as_values, is_missing, refuse_masked
 from unswayed.exceptions import InputError
+from unswayed.intervals import CONFIDENCE, gap_interval, wilson
+
+SMALL_GROUP = 30
+"""Fewer rows than this, and a rate says little: one row moves it by over three points."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,9 +25,9 @@ class GroupRates:
     >>> round(rates.gap, 3)
     0.1
     >>> print(rates)
-    Black   40.0 %  (10 rows)
-    White   50.0 %  (20 rows)
-    gap     10.0 points
+    Black   40.0 %  (10 rows; 16.8 to 68.7)
+    White   50.0 %  (20 rows; 29.9 to 70.1)
+    gap     10.0 points  (0.0 to 40.7: within chance)
     """
 
     groups: tuple[Any, ...]
@@ -35,6 +39,43 @@ class GroupRates:
         """Largest rate minus smallest."""
         return float(self.rate.max() - self.rate.min())
 
+    @property
+    def kept(self) -> IntArray:
+        """Number of robust rows of each group."""
+        return np.rint(self.rate * self.count).astype(np.int64)
+
+    def intervals(self, confidence: float = CONFIDENCE) -> FloatArray:
+        """Return Wilson's score interval of each group's rate.
+
+        Parameters
+        ----------
+        confidence : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        (k, 2) array
+            Low and high ends.
+        """
+        return wilson(self.kept, self.count, confidence=confidence)
+
+    def gap_interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Return an interval of the gap, which allows for how many groups are compared.
+
+        It is made of Newcombe's intervals of all pairs of groups; see `unswayed.intervals`.
+
+        Parameters
+        ----------
+        confidence : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float
+            A low end of 0: no two groups are told apart, and the gap is within chance.
+        """
+        return gap_interval(self.kept, self.count, confidence=confidence)
+
     def __getitem__(self, group: Any) -> float:
         return float(self.rate[self.groups.index(group)])
 
@@ -44,21 +85,30 @@ class GroupRates:
         Returns
         -------
         dict of str to list
-            Columns "group", "rate" and "count".
+            Columns "group", "rate", "count", and "low" and "high" ends of the rate's interval.
         """
+        low, high = self.intervals().T
         return {
             "group": list(self.groups),
             "rate": self.rate.tolist(),
             "count": self.count.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
         }
 
     def __str__(self) -> str:
         width = max(len("gap"), *(len(str(group)) for group in self.groups)) + 2
+        ends = [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in self.intervals()]
         lines = [
-            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows)"
-            for group, rate, count in zip(self.groups, self.rate, self.count, strict=True)
+            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows; {between})"
+            for group, rate, count, between in zip(
+                self.groups, self.rate, self.count, ends, strict=True
+            )
         ]
-        return "\n".join([*lines, f"{'gap':<{width}} {100 * self.gap:.1f} points"])
+        low, high = self.gap_interval()
+        chance = "" if low > 0 else ": within chance"
+        gap = f"{100 * self.gap:.1f} points  ({100 * low:.1f} to {100 * high:.1f}{chance})"
+        return "\n".join([*lines, f"{'gap':<{width}} {gap}"])
 
 
 def group_rates(robust: BoolArray, groups: ArrayLike) -> GroupRates:

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -116,6 +117,25 @@ def percent(rate: float) -> str:
     ('82.9 %', '100.0 %')
     """
     return f"{points(rate)} %"
+
+
+def between(ends: Sequence[float]) -> str:
+    """Return an interval of shares, in hundredths, as text.
+
+    Parameters
+    ----------
+    ends : sequence of two floats
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> between((0.0524, 0.3339))
+    '5.2 to 33.4'
+    """
+    return " to ".join(map(points, ends))
 
 
 def labels(count: float) -> str:

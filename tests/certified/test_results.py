@@ -142,14 +142,16 @@ def test_groups_of_another_length_are_refused(groups):
 def test_rates_print_as_a_table_and_go_into_json():
     rates = made([True, True, False]).by_group(["women", "men", "women"])
     assert str(rates).splitlines() == [
-        "men     100.0 %  (1 rows)",
-        "women   50.0 %  (2 rows)",
-        "gap     50.0 points",
+        "men     100.0 %  (1 rows; 20.7 to 100.0)",
+        "women   50.0 %  (2 rows; 9.5 to 90.5)",
+        "gap     50.0 points  (0.0 to 90.5: within chance)",
     ]
     assert json.loads(json.dumps(rates.to_dict())) == {
         "group": ["men", "women"],
         "rate": [1.0, 0.5],
         "count": [1, 2],
+        "low": pytest.approx([0.2065, 0.0945], abs=1e-4),
+        "high": pytest.approx([1.0, 0.9055], abs=1e-4),
     }
 
 

@@ -82,7 +82,7 @@ def test_results_keep_their_codes(folder, share, code):
     asked = ("certify", "people.csv", *CLASSES, "--budget", "5%", "--fail-under", share)
     done = unswayed(*asked, cwd=folder)
     assert done.returncode == code, done.stderr
-    assert "test rows that keep their prediction" in done.stdout
+    assert "rows that keep their prediction" in done.stdout
 
 
 def test_bad_input_keeps_its_code(folder):

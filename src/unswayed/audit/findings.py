@@ -9,7 +9,7 @@ from unswayed.audit.movement import describe_movement
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
-from unswayed.report.findings import BudgetRate, Caveat, Findings
+from unswayed.report.findings import BudgetRate, Caveat, Findings, small_groups
 
 
 def findings_of(
@@ -38,6 +38,7 @@ def findings_of(
     labels, train_labels = study.test.labels, study.train.labels
     assert train_labels is not None  # noqa: S101  (training rows have labels)
     held_out = request.test is None
+    groups = {name: study.groups(name) for name in request.groups}
     return Findings(
         task=target.task,
         label=target.label,
@@ -65,7 +66,7 @@ def findings_of(
         test=study.test,
         train=study.train,
         columns=study.feature_columns,
-        groups={name: study.groups(name) for name in request.groups},
+        groups=groups,
         train_label=lambda row: target.as_text(train_labels[row]),
         new_label=target.as_text,
         witnesses=study.witnesses,
@@ -80,7 +81,7 @@ def findings_of(
         n_validation=0 if choice is None else choice.n_rows,
         held_out=held_out,
         notes=study.notes,
-        caveats=[*study.caveats, *_about_the_threshold(study)],
+        caveats=[*study.caveats, *_caveats(study, groups)],
         command=command,
         files=[(path.name, sha256(path)) for path in request.files] if command else (),
         seed=request.seed,
@@ -110,6 +111,13 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
             "pass a threshold between them, or --threshold balanced",
         )
     ]
+
+
+def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
+    """Return what could mislead about the results."""
+    every = "pass --folds 10 to certify every row of the file"
+    few = small_groups(groups, every if study.request.test is None else None)
+    return [*_about_the_threshold(study), *few]
 
 
 def _model(study: Study) -> str:

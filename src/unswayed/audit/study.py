@@ -163,7 +163,7 @@ class Study:
         Returns
         -------
         str
-            A phrase that follows "test rows that".
+            A phrase that follows "rows that".
         """
         if self.target.task == "classification":
             return "keep their prediction"

@@ -12,7 +12,7 @@ from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Radius, Threshold
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
-from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings
+from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
 from unswayed.words import as_text, shorten, suggest
@@ -107,6 +107,7 @@ def findings_of(
     radius = decision.value if isinstance(decision, Radius) else None
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     lower, upper = float(bias.lower.min()), float(bias.upper.max())
+    compared = _groups(frame, groups)
     return Findings(
         task="regression" if radius is not None else "classification",
         label="the label",
@@ -130,7 +131,7 @@ def findings_of(
         test=FrameRows(frame, len(certificates)),
         train=FrameRows(None, len(bias.lower)),
         columns=[] if frame is None else list(frame.columns),
-        groups=_groups(frame, groups),
+        groups=compared,
         train_label=lambda row: as_text(question.code.decode(question.targets[[row]]).tolist()[0]),
         new_label=as_text,
         witnesses=lambda at: _witnesses(question, certificates, at),
@@ -138,6 +139,7 @@ def findings_of(
         radius=radius,
         method=", ".join(certificates.method_counts),
         notes=[f"{name} is taken on trust" for name in certificates.trusted],
+        caveats=small_groups(compared, "cross_certify certifies every row"),
     )
 
 

@@ -30,7 +30,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.report.summarise import headline
-from unswayed.words import distance, labels, percent, points
+from unswayed.words import between, distance, labels, percent, points
 
 _BAR = 24
 
@@ -257,13 +257,14 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         _show_movement(terminal, facts)
         return
     terminal.table(
-        ["wrong labels", "", f"test rows that {facts['keeps']}", ""],
+        ["wrong labels", "", f"rows that {facts['keeps']}", "", "between"],
         [
             [
                 each["budget"],
                 labels(each["labels"]) if "%" in each["budget"] else "",
                 f"{each['robust']:,} of {facts['test_rows']:,}",
                 percent(each["rate"]),
+                between(each["interval"]),
             ]
             for each in facts["budgets"]
         ],
@@ -274,20 +275,45 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         terminal.say(f"undecided at {budget}: {facts['undecided']:,} rows{hint}")
     for grouping in facts["groups"]:
         terminal.say()
-        terminal.table(
-            [grouping["column"], "rows", *(each["budget"] for each in facts["budgets"]), ""],
-            [
-                *(
-                    [
-                        each["group"],
-                        f"{each['rows']:,}",
-                        *map(percent, each["rates"]),
-                        "few rows" if each["small"] else "",
-                    ]
-                    for each in grouping["groups"]
-                ),
-                ["gap", "", *(f"{points(gap)} pt" for gap in grouping["gaps"]), ""],
-            ],
-            left=(0, 2 + len(facts["budgets"])),
-        )
+        _show_groups(terminal, grouping, [each["budget"] for each in facts["budgets"]])
     terminal.say()
+    terminal.say(_intervals_in_words(facts))
+    terminal.say()
+
+
+def _show_groups(terminal: Terminal, grouping: dict[str, Any], budgets: list[str]) -> None:
+    """Print the rates of groups and their gaps, with intervals."""
+    heads = [head for budget in budgets for head in (budget, "between")]
+    rows = []
+    for each in grouping["groups"]:
+        cells = [
+            cell
+            for rate, ends in zip(each["rates"], each["intervals"], strict=True)
+            for cell in (percent(rate), between(ends))
+        ]
+        few = "few rows" if each["small"] else ""
+        rows.append([each["group"], f"{each['rows']:,}", *cells, few])
+    gaps = [
+        cell
+        for gap, ends in zip(grouping["gaps"], grouping["gap_intervals"], strict=True)
+        for cell in (f"{points(gap)} pt", between(ends))
+    ]
+    terminal.table(
+        [grouping["column"], "rows", *heads, ""],
+        [*rows, ["gap", "", *gaps, ""]],
+        left=(0, 2 + len(heads)),
+    )
+    chance = [
+        budget for budget, within in zip(budgets, grouping["within_chance"], strict=True) if within
+    ]
+    if chance and len(grouping["groups"]) > 1:
+        terminal.say(f"at {', '.join(chance)} a gap this size is within chance")
+
+
+def _intervals_in_words(facts: dict[str, Any]) -> str:
+    """Say what the intervals are, and what they allow for."""
+    words = (
+        f"between: {100 * facts['confidence']:g} % intervals, for chance in which rows these are"
+    )
+    pairs = max((math.comb(len(each["groups"]), 2) for each in facts["groups"]), default=0)
+    return f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words

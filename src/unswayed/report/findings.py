@@ -1,6 +1,7 @@
 """Findings: what a page says of certificates, whoever made them and from whatever rows."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -8,9 +9,12 @@ import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.certificates import CertificateSet, Witness
+from unswayed.groups import SMALL_GROUP
+from unswayed.words import shorten
 
 MOST_GROUPS = 40
 """Groups of one column that can still be compared."""
+_NAMED = 5  # small groups that a caveat names
 
 
 class ShownRows(Protocol):
@@ -61,6 +65,38 @@ class Caveat:
 
     def __str__(self) -> str:
         return self.text if self.option is None else f"{self.text}; {self.option}"
+
+
+def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> list[Caveat]:
+    """Return a caveat for every column that has groups of few rows.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of str
+        Group of every test row, by column.
+    option : str or None
+        What to pass to have more rows.
+
+    Returns
+    -------
+    list of Caveat
+    """
+    made = []
+    for column, values in groups.items():
+        counts = sorted(
+            (rows, name) for name, rows in Counter(values).items() if rows < SMALL_GROUP
+        )
+        if not counts:
+            continue
+        named = ", ".join(f"{shorten(name)!r} ({rows})" for rows, name in counts[:_NAMED])
+        named += f" and {len(counts) - _NAMED} more" if len(counts) > _NAMED else ""
+        text = (
+            f"{shorten(column)!r} has {'a group' if len(counts) == 1 else 'groups'} of fewer than "
+            f"{SMALL_GROUP} test rows, where one row moves the rate by more than three points: "
+            f"{named}"
+        )
+        made.append(Caveat("small-group", text, option))
+    return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +167,9 @@ class Findings:
     n_validation : int
     held_out : bool
         Whether test rows are of the same file as the training rows.
+    folds : int, optional
+        Number of models, where every row is certified by the one that did not see it; `n_train`
+        rows trained each of them at least.
     notes : sequence of str
     caveats : sequence of Caveat
         What could mislead; shown beside the numbers, in every output.
@@ -178,6 +217,7 @@ class Findings:
     alpha_choice: str | None = None
     n_validation: int = 0
     held_out: bool = False
+    folds: int | None = None
     notes: Sequence[str] = ()
     caveats: Sequence[Caveat] = ()
     command: str | None = None

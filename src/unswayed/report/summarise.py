@@ -14,13 +14,12 @@ from unswayed import __version__
 from unswayed._core.selection import kernel_name
 from unswayed._typing import FloatArray
 from unswayed.curves import robustness_curve
-from unswayed.groups import GroupRates, group_rates
+from unswayed.groups import SMALL_GROUP, GroupRates, group_rates
+from unswayed.intervals import CONFIDENCE, wilson
 from unswayed.report.details import coefficients, least_robust, suspects, witnesses_of
 from unswayed.report.findings import BudgetRate, Findings
 from unswayed.words import shorten
 
-SMALL_GROUP = 30
-"""Fewer rows than this, and a rate says little: one row moves it by over three points."""
 _CURVE_POINTS = 121
 _CURVE_GROUPS = 8
 
@@ -57,9 +56,11 @@ def headline(findings: Findings) -> dict[str, Any]:
         "alpha_choice": findings.alpha_choice,
         "validation_rows": findings.n_validation,
         "held_out": findings.held_out,
+        "folds": findings.folds,
         "movable_labels": findings.n_movable,
         "quality": findings.quality,
         "undecided": findings.n_undecided if findings.decided else None,
+        "confidence": CONFIDENCE,
         "budgets": [_rate(findings, each) for each in findings.budgets],
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
         "notes": list(findings.notes),
@@ -74,6 +75,9 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
         "share": budget.labels / findings.n_train,
         "robust": int(budget.robust.sum()) if findings.decided else None,
         "rate": float(budget.robust.mean()) if findings.decided else None,
+        "interval": wilson(budget.robust.sum(), len(budget.robust)).tolist()
+        if findings.decided
+        else None,
     }
 
 
@@ -94,6 +98,8 @@ def _codes(values: list[str]) -> tuple[list[str], Any]:
 def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any]:
     rates = [group_rates(budget.robust, values) for budget in findings.budgets]
     counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
+    ends = [dict(zip(each.groups, each.intervals().tolist(), strict=True)) for each in rates]
+    gaps = [each.gap_interval() for each in rates]
     return {
         "column": shorten(column),
         "groups": [
@@ -102,10 +108,13 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
                 "rows": counts[name],
                 "small": counts[name] < SMALL_GROUP,
                 "rates": [each[name] if findings.decided else None for each in rates],
+                "intervals": [each[name] if findings.decided else None for each in ends],
             }
             for name in _order(set(values))
         ],
         "gaps": [each.gap if findings.decided else None for each in rates],
+        "gap_intervals": [list(gap) if findings.decided else None for gap in gaps],
+        "within_chance": [low == 0 if findings.decided else None for low, _ in gaps],
     }
 
 

@@ -1,0 +1,143 @@
+"""Confidence intervals of shares of rows, and of the gaps between groups of rows.
+
+They are about chance in which rows were looked at: other rows like these would have given another
+share. They say nothing about other training rows, which would have given another model.
+"""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._typing import FloatArray, IntArray
+
+CONFIDENCE = 0.95
+"""Of every interval that is shown."""
+
+
+def wilson(kept: ArrayLike, rows: ArrayLike, *, confidence: float = CONFIDENCE) -> FloatArray:
+    """Return Wilson's score intervals of shares.
+
+    Parameters
+    ----------
+    kept : array-like of int
+        How many rows have what is counted.
+    rows : array-like of int
+        How many rows there are, at least 1.
+    confidence : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    (..., 2) array
+        Low and high end of each interval.
+
+    Examples
+    --------
+    >>> wilson(15, 148).round(4).tolist()
+    [0.0624, 0.1605]
+    """
+    count, size = np.asarray(kept, dtype=np.float64), np.asarray(rows, dtype=np.float64)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    middle = (count + z * z / 2) / (size + z * z)
+    half = z * np.sqrt(count * (size - count) / size + z * z / 4) / (size + z * z)
+    # Rounding must not keep the ends of 0 and of all rows away from where they are.
+    low = np.where(count == 0, 0.0, middle - half)
+    high = np.where(count == size, 1.0, middle + half)
+    return np.stack((low, high), axis=-1)
+
+
+def newcombe(
+    first: tuple[ArrayLike, ArrayLike],
+    second: tuple[ArrayLike, ArrayLike],
+    *,
+    confidence: float = CONFIDENCE,
+) -> FloatArray:
+    """Return Newcombe's hybrid score intervals of differences of two independent shares.
+
+    Parameters
+    ----------
+    first, second : pair of array-like of int
+        How many rows have what is counted, and how many rows there are.
+    confidence : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    (..., 2) array
+        Low and high end of the first share minus the second.
+
+    Examples
+    --------
+    >>> newcombe((56, 70), (48, 80)).round(4).tolist()
+    [0.0524, 0.3339]
+    """
+    shares = [
+        np.asarray(kept, dtype=np.float64) / np.asarray(rows) for kept, rows in (first, second)
+    ]
+    ends = [wilson(kept, rows, confidence=confidence) for kept, rows in (first, second)]
+    difference = shares[0] - shares[1]
+    below = np.hypot(shares[0] - ends[0][..., 0], ends[1][..., 1] - shares[1])
+    above = np.hypot(ends[0][..., 1] - shares[0], shares[1] - ends[1][..., 0])
+    return np.stack((difference - below, difference + above), axis=-1)
+
+
+def gap_interval(
+    kept: ArrayLike, rows: ArrayLike, *, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Return an interval of the gap between groups: largest share minus smallest.
+
+    Which two groups are furthest apart is itself a matter of chance, and among many groups some
+    pair always is. So all pairs are compared, by Newcombe's intervals at a confidence that allows
+    for their number (Bonferroni): with the confidence asked for, all of them hold at once. The gap
+    is then at least the largest of their low ends, and at most the largest of their high ends.
+    As score intervals promise too much for groups of very few rows, a low end above 0 counts only
+    where Fisher's exact test tells the two groups apart as well.
+
+    Parameters
+    ----------
+    kept : (k,) array-like of int
+        How many rows of each group have what is counted.
+    rows : (k,) array-like of int
+        How many rows each group has.
+    confidence : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    low, high : float
+        A low end of 0: a gap this size is within chance, as no two groups are told apart.
+
+    Examples
+    --------
+    Of two groups it is the interval of their difference. With a third one it is wider.
+
+    >>> low, high = gap_interval([56, 48], [70, 80])
+    >>> round(low, 4), round(high, 4)
+    (0.0524, 0.3339)
+    >>> gap_interval([56, 48, 7], [70, 80, 10])[0] < low
+    True
+    """
+    count, size = np.asarray(kept), np.asarray(rows)
+    if len(count) < 2:
+        return 0.0, 0.0
+    one, other = (~np.eye(len(count), dtype=bool)).nonzero()
+    level = (1 - confidence) / math.comb(len(count), 2)
+    pairs = (count[one], size[one]), (count[other], size[other])
+    lows, highs = newcombe(*pairs, confidence=1 - level).T
+    low = 0.0
+    for at in np.argsort(-lows):
+        if lows[at] <= 0:
+            break
+        if _told_apart(count[[one[at], other[at]]], size[[one[at], other[at]]], level):
+            low = float(lows[at])
+            break
+    return low, min(1.0, float(highs.max()))
+
+
+def _told_apart(kept: IntArray, rows: IntArray, level: float) -> bool:
+    """Return whether the shares of two groups differ by Fisher's exact test."""
+    from scipy.stats import fisher_exact  # noqa: PLC0415  (half a second that few questions need)
+
+    return bool(fisher_exact(np.stack((kept, rows - kept)).tolist()).pvalue <= level)
