@@ -14,6 +14,7 @@ _HOMES = {
     "CertificateSet": "certificates",
     "CertifiedClassifier": "certified",
     "CertifiedRegressor": "certified",
+    "CrossCertificates": "certified.cross",
     "GroupRates": "groups",
     "InputError": "exceptions",
     "LabelBias": "bias",
@@ -27,6 +28,7 @@ _HOMES = {
     "UnswayedError": "exceptions",
     "Verdict": "certificates",
     "Witness": "certificates",
+    "cross_certify": "certified.cross",
     "prediction_range": "single",
     "robustness_curve": "curves",
 }

@@ -347,7 +347,7 @@ class CertificateSet:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in self._counts().items() if n)
         what = "row" if self.names is None else "coefficient"
         what += "" if len(self) == 1 else "s"
-        return f"<CertificateSet: {len(self)} {what}, {self._asked()}: {counts}>"
+        return f"<{type(self).__name__}: {len(self)} {what}, {self._asked()}: {counts}>"
 
     def _asked(self) -> str:
         """Return the question, and what its answer takes on trust."""

@@ -3,7 +3,9 @@
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
+from unswayed._typing import IntArray
 from unswayed.exceptions import InputError
 
 
@@ -71,3 +73,27 @@ def frame_like(X: Any, columns: dict[str, Any]) -> Any:
         except ImportError:
             continue
     raise ImportError("to_frame needs pandas, polars or pyarrow: pip install 'unswayed[frames]'")
+
+
+def take_rows(values: Any, rows: IntArray) -> Any:
+    """Return some rows of what users pass, as what it was.
+
+    Parameters
+    ----------
+    values : frame, series, array, sparse matrix or sequence
+    rows : int array
+        Positions, from 0.
+
+    Returns
+    -------
+    frame, series, array, sparse matrix or list
+        A pandas object keeps its index.
+    """
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame | nw.Series):
+        return native[rows].to_native()
+    if hasattr(values, "tocsr"):
+        return values.tocsr()[rows]
+    if isinstance(values, list | tuple):
+        return [values[row] for row in rows.tolist()]
+    return (values if isinstance(values, np.ndarray) else np.asarray(values))[rows]

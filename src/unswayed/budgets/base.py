@@ -62,6 +62,25 @@ class Budget(ABC):
         """
         return self.sized(float(written))
 
+    def taken(self, rows: IntArray) -> "Budget":
+        """Return the same budget for some of the training rows; by default raise `BiasError`.
+
+        Only the budget knows whether it holds anything about single rows.
+
+        Parameters
+        ----------
+        rows : (k,) array of int
+            Positions of the rows that stay.
+
+        Returns
+        -------
+        Budget
+        """
+        raise BiasError(
+            f"a budget of kind {type(self).__name__} does not say what it is for some of the "
+            "training rows; give it a method taken(rows), or pass a number as the budget"
+        )
+
     @property
     def least_amount(self) -> float:
         """Smallest amount that can move anything."""

@@ -54,6 +54,10 @@ class Count(Budget):
         """Return the count that was written; shares of `n_rows` are rounded down."""
         return Count(count_budget(written, n_rows))
 
+    def taken(self, rows: IntArray) -> "Count":
+        """Return the same count, whatever the rows are."""
+        return self
+
     @property
     def most_labels(self) -> int:
         """Number of labels."""

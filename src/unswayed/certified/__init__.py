@@ -3,6 +3,7 @@
 `base`        fitting, checking and questions: what classification and regression share
 `classifier`  CertifiedClassifier
 `regressor`   CertifiedRegressor
+`cross`       cross_certify: every row, by a model that did not see it
 `fitted`      what a fit leaves behind: one object that never changes
 `methods`     certifiers of a fitted model, by name
 `question`    rows put to a fitted model, and how answers are told

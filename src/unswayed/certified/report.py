@@ -1,6 +1,7 @@
 """HTML pages about certificates that were made in Python."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from unswayed.report.summarise import summarise
 from unswayed.words import as_text, shorten, suggest
 
 if TYPE_CHECKING:
+    from unswayed.certified.cross import Folds
     from unswayed.certified.question import Question
 
 _LONGEST = 300  # characters of a model in words
@@ -80,11 +82,58 @@ def write_report(
     groups : sequence of str
         Columns of the table.
     """
+    _check_path(path)
+    _write(findings_of(question, certificates, table, groups), path)
+
+
+def _check_path(path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is a page, so its name must end in .html")
-    page = render(summarise(findings_of(question, certificates, table, groups)))
+
+
+def _write(findings: Findings, path: Path) -> None:
+    page = render(summarise(findings))
     with atomic_write(path) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
+
+
+def write_folds_report(
+    folds: "Folds",
+    certificates: CertificateSet,
+    path: Path,
+    table: Any,
+    groups: Sequence[str],
+) -> None:
+    """Write a page about certificates of every row, each by a model that did not see it.
+
+    Parameters
+    ----------
+    folds : Folds
+        The models behind the certificates.
+    certificates : CertificateSet
+    path : Path
+    table : frame or None
+        The certified rows as people know them.
+    groups : sequence of str
+        Columns of the table.
+    """
+    _check_path(path)
+    one: Any = folds.folds[0].certificates.source
+    shown = folds.origin if eager_frame(folds.origin) is not None and table is None else table
+    found = findings_of(one, certificates, shown, groups)
+    made = replace(
+        found,
+        rows_in_words="rows, each by the model of the other folds",
+        n_train=min(len(each.train) for each in folds.folds),
+        train=FrameRows(None, len(certificates)),
+        train_label=lambda row: as_text(folds.labels[row].item()),
+        witnesses=lambda at: _witnesses(folds, certificates, at),
+        coefficients=lambda: None,  # each model has its own
+        held_out=True,
+        folds=len(folds.folds),
+        caveats=small_groups(found.groups, None),
+    )
+    _write(made, path)
 
 
 def findings_of(
@@ -144,7 +193,7 @@ def findings_of(
 
 
 def _witnesses(
-    question: "Question", certificates: CertificateSet, at: IntArray
+    question: "Question | Folds", certificates: CertificateSet, at: IntArray
 ) -> list[Witness | None]:
     enough = certificates.minimum_budgets.high
     return [

@@ -1,0 +1,362 @@
+"""cross_certify: every row, by a model that did not see it."""
+
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold, check_cv
+from sklearn.utils import get_tags
+
+from unswayed._typing import IntArray
+from unswayed.budgets import Budget
+from unswayed.certificates import CertificateSet, MinimumBudgets, Witness
+from unswayed.certified.base import Certified
+from unswayed.certified.fitted import count_rows
+from unswayed.decisions import Decision
+from unswayed.exceptions import InputError, UnswayedError
+from unswayed.frames import frame_like, take_rows
+from unswayed.validation import as_labels, as_sample_weight
+
+Track = Callable[[Iterable[Any], str, int], Iterator[Any]]
+_ROWWISE = (
+    *("score", "low", "high", "inner_low", "inner_high"),
+    *("error", "verdict", "method", "prediction"),
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CrossCertificates(CertificateSet):
+    """Certificates of all rows of a data set, each by the model of the fold it is in.
+
+    They are what `CertificateSet` says, with one model per fold behind them. Rows of witnesses are
+    rows of the whole data set. Where the budget is a share, a fold with more training rows may
+    have one label more than another: `budget` is the smallest.
+
+    Attributes
+    ----------
+    fold : array of int
+        The fold of each row, from 0.
+    """
+
+    fold: IntArray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificates as columns by name, with the fold of each row.
+
+        Returns
+        -------
+        dict of str to array or list
+        """
+        return {"fold": self.fold} | super().to_dict()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """One fold: its certificates, the rows they are of, and the rows that trained its model."""
+
+    certificates: CertificateSet
+    train: IntArray
+    test: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Folds:
+    """The models behind `CrossCertificates`, which compute some of their answers on demand.
+
+    Attributes
+    ----------
+    folds : sequence of Fold
+    origin : frame, array or sparse matrix
+        All rows, as they were given.
+    labels : array
+        Their labels.
+    """
+
+    folds: Sequence[Fold]
+    origin: Any
+    labels: Any
+
+    def minimum_budgets(self) -> MinimumBudgets:
+        """Return the least number of wrong labels that overturns each row.
+
+        Returns
+        -------
+        MinimumBudgets
+        """
+        found = [each.certificates.minimum_budgets for each in self.folds]
+        low, high = (
+            np.concatenate([getattr(each, end) for each in found]) for end in ("low", "high")
+        )
+        order = self.order
+        return MinimumBudgets(low[order], high[order])
+
+    @property
+    def order(self) -> IntArray:
+        """Position of each row, where folds stand one after the other."""
+        return np.argsort(np.concatenate([each.test for each in self.folds]))
+
+    def witness(self, row: int, amount: float) -> Witness:
+        """Return the smallest set of label changes that overturns a row.
+
+        Parameters
+        ----------
+        row : int
+        amount : float
+            At most so much, or as much as the row's fold was asked about, if that is more.
+
+        Returns
+        -------
+        Witness
+            Its rows are numbers of rows of the whole data set.
+        """
+        (fold,) = (each for each in self.folds if row in each.test)
+        source = fold.certificates.source
+        assert source is not None  # noqa: S101  (tells mypy)
+        within = int(np.flatnonzero(fold.test == row)[0])
+        found = source.witness(within, max(amount, fold.certificates.budget))
+        return Witness(fold.train[found.indices], found.labels, found.score)
+
+    def frame(self, columns: dict[str, Any]) -> Any:
+        """Return columns as a frame of the library the rows came in.
+
+        Parameters
+        ----------
+        columns : dict of str to array-like
+
+        Returns
+        -------
+        frame
+        """
+        return frame_like(self.origin, columns)
+
+    def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
+        """Refuse to write a certificate file: it is about one model.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+        path : Path
+        data : Path or None
+        """
+        raise InputError(
+            f"a certificate file is about one model, and these {len(self.folds)} folds have one "
+            "each; save them one by one: certs.source.folds[0].certificates.save(...)"
+        )
+
+    def report(
+        self, certificates: CertificateSet, path: Path, table: Any, groups: Sequence[str]
+    ) -> None:
+        """Write a page about certificates.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+        path : Path
+        table : frame or None
+            The rows as people know them.
+        groups : sequence of str
+            Columns of the table.
+        """
+        # The charts' libraries take a second: only those who want a page pay for them.
+        from unswayed.certified.report import write_folds_report  # noqa: PLC0415
+
+        write_folds_report(self, certificates, path, table, groups)
+
+
+def cross_certify(
+    model: Certified,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    budget: float | Budget | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    method: str = "exact",
+    resolve: str | None = None,
+    decision: Decision | None = None,
+    track: Track | None = None,
+) -> CrossCertificates:
+    """Certify every row by a model that did not see it.
+
+    One copy of the model is trained per fold, on the rows of the other folds, and certifies the
+    rows of its own. A hold-out certifies a tenth of the rows by one model, and its rates and gaps
+    change with the tenth; this uses all of them.
+
+    Folds are drawn without looking at the labels. If labels chose them, another label would mean
+    other folds and another model, about which no certificate says anything. A splitter that needs
+    the labels (`StratifiedKFold`) is used if you pass it, and `trusted` then names "cv".
+
+    Parameters
+    ----------
+    model : CertifiedClassifier or CertifiedRegressor
+        It is copied, and not fitted itself. In its bias, a share is one of each fold's training
+        rows, and arrays with one entry per row are cut to them.
+    X : array, scipy-sparse matrix, or pandas, polars or pyarrow frame
+    y : labels, one per row
+    cv : int, splitter of scikit-learn, or iterable of (train, test)
+        How many folds, which are drawn at random but always in the same way; or how rows are
+        split. Every row must be in one test part, and in no more.
+    budget : int, float or Budget, optional
+        Instead of the bias's own.
+    sample_weight : weights, one per row, optional
+    groups : array-like, optional
+        Rows of one group stay in one fold.
+    method : {"exact", "auto", "sandwich", "box"}
+        As for `certify`.
+    resolve, decision : optional
+        As for `certify`.
+    track : callable of (steps, what, total), optional
+        Yields the steps, and may show how many are done.
+
+    Returns
+    -------
+    CrossCertificates
+        In the order of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import Ridge
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CertifiedClassifier(Ridge(alpha=10), bias=LabelBias.flips(budget=8))
+    >>> certs = cross_certify(model, X, y, cv=5)
+    >>> print(len(certs), f"{certs.robustness_rate:.1%}", certs.fold[:8])
+    569 83.3% [4 0 2 3 2 2 1 1]
+    """
+    if not isinstance(model, Certified):
+        raise InputError(
+            f"cross_certify takes a CertifiedClassifier or CertifiedRegressor, got {model!r}; wrap "
+            "the estimator in one of them, which says which labels may be wrong"
+        )
+    if not isinstance(method, str):
+        raise InputError(
+            f"method must be a name, got {method!r}; bounds that were built before are about one "
+            "model, and every fold has its own"
+        )
+    model._check_settings()  # here, or the first fold would be named as the culprit
+    n_rows = count_rows(X)
+    labels, weight = as_labels(y, n_rows), as_sample_weight(sample_weight, n_rows)
+    splits, trusted = _splits(cv, X, labels, groups)
+    made = []
+    tracked = enumerate(splits if track is None else track(splits, "certifying folds", len(splits)))
+    for at, (train, test) in tracked:
+        try:
+            fitted = _copy(model, train, n_rows).fit(
+                _part(model, X, train, train),
+                take_rows(y, train),
+                None if weight is None else weight[train],
+            )
+            certificates = fitted.certify(
+                _part(model, X, test, train),
+                budget=budget.taken(train) if isinstance(budget, Budget) else budget,
+                method=method,
+                resolve=resolve,
+                decision=decision,
+            )
+        except UnswayedError as error:
+            raise type(error)(f"in fold {at} (from 0) of {len(splits)}: {error}") from None
+        made.append(Fold(certificates, train, test))
+    return _joined(Folds(folds=made, origin=X, labels=labels), trusted)
+
+
+def _copy(model: Certified, rows: IntArray, n_rows: int) -> Certified:
+    """Return an unfitted copy of a model for some of the rows."""
+    assert model.bias is not None  # noqa: S101  (checked: this tells mypy)
+    copied: Certified = clone(model).set_params(bias=model.bias.taken(rows, n_rows))
+    return copied
+
+
+def _part(model: Certified, X: Any, rows: IntArray, train: IntArray) -> Any:
+    """Return some of the rows; of a matrix of all pairs, their columns of the training rows."""
+    part = take_rows(X, rows)
+    return part[:, train] if get_tags(model).input_tags.pairwise else part
+
+
+def _splits(
+    cv: Any, X: Any, labels: Any, groups: Any
+) -> tuple[list[tuple[IntArray, IntArray]], tuple[str, ...]]:
+    """Return training and test rows of every fold, and "cv" if labels had a part in them."""
+    trusted: tuple[str, ...] = ()
+    n_rows = len(labels)
+    splitter = _splitter(cv, groups)
+    try:
+        try:
+            found = list(splitter.split(X, None, groups))
+        except (TypeError, ValueError):
+            found, trusted = list(splitter.split(X, labels, groups)), ("cv",)
+        splits = [(_rows(train, n_rows), _rows(test, n_rows)) for train, test in found]
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"cv={cv!r} cannot split these {n_rows} rows: {error}") from None
+    times = np.bincount(
+        np.concatenate([np.arange(0), *(test for _, test in splits)]), minlength=n_rows
+    )
+    if (times != 1).any():
+        row = int(np.flatnonzero(times != 1)[0])
+        raise InputError(
+            f"cv={cv!r} puts row {row} into {times[row]} test parts; every row is certified once, "
+            "so pass a splitter whose test parts make up the whole, such as KFold or GroupKFold"
+        )
+    for at, (train, test) in enumerate(splits):
+        if not len(train) or np.isin(test, train).any():
+            raise InputError(
+                f"cv={cv!r}: in fold {at} a test row is a training row too, or there is none to "
+                "train on; a row must be certified by a model that did not see it"
+            )
+    return splits, trusted
+
+
+def _splitter(cv: Any, groups: Any) -> Any:
+    if not isinstance(cv, bool) and isinstance(cv, numbers.Integral):
+        if cv < 2:
+            raise InputError(f"cv={cv} leaves no rows to train on; pass 2 folds or more")
+        return (
+            KFold(int(cv), shuffle=True, random_state=0) if groups is None else GroupKFold(int(cv))
+        )
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InputError(
+            f"cv={cv!r} is neither a number of folds, nor a splitter of scikit-learn, nor pairs of "
+            "training and test rows; pass 10, say"
+        )
+    return check_cv(cv)
+
+
+def _rows(rows: Any, n_rows: int) -> IntArray:
+    """Return row numbers, ascending, of numbers or of a mask."""
+    found = np.asarray(rows)
+    if found.dtype == bool:
+        if found.shape != (n_rows,):
+            raise IndexError(f"a mask has shape {found.shape}")
+        return np.flatnonzero(found)
+    if found.dtype.kind not in "iu" or (found < 0).any() or (found >= n_rows).any():
+        raise IndexError("row numbers must be whole, at least 0, and below the number of rows")
+    return np.unique(found)
+
+
+def _joined(folds: Folds, trusted: tuple[str, ...]) -> CrossCertificates:
+    """Return the certificates of all folds in the order of the rows."""
+    parts, order = [each.certificates for each in folds.folds], folds.order
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])[order] for name in _ROWWISE
+    }
+    least = min(parts, key=lambda part: part.budget)
+    most = max(part.budget for part in parts)
+    question = f"{least.question}, by models of the other of {len(parts)} folds"
+    if most > least.budget:
+        question += f" (up to {most:g} where a fold has more training rows)"
+    at = np.repeat(np.arange(len(parts)), [len(each.test) for each in folds.folds])[order]
+    vouched = [name for part in parts for name in part.trusted]
+    return CrossCertificates(
+        **columns,
+        budget=least.budget,
+        question=question,
+        trusted=tuple(dict.fromkeys((*vouched, *trusted))),
+        source=folds,
+        fold=at,
+    )
