@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, Literal, TypeAlias
 
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.rounding import above, below
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray
 from unswayed.budgets import Budget, Count, as_written, count_budget
 from unswayed.doubles import as_doubles, refuse_masked
 from unswayed.exceptions import BiasError
-from unswayed.frames import take_rows
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
@@ -256,32 +255,6 @@ class LabelBias:
             budget = Count(count_budget(budget, n_rows))
         return ResolvedBias(lower + 0.0, upper + 0.0, budget)
 
-    def taken(self, rows: IntArray, n_rows: int) -> "LabelBias":
-        """Return the same bias for some of the training rows.
-
-        Parameters
-        ----------
-        rows : (k,) array of int
-            Positions of the rows that stay.
-        n_rows : int
-            Number of training rows that the bias was written for.
-
-        Returns
-        -------
-        LabelBias
-            Arrays with one entry per row are cut. A budget that is a share is one of fewer rows.
-        """
-        ends: dict[str, Any] = {
-            name: end if end is None or end.size == 1 else _entries_of(end, rows, n_rows, name)
-            for name, end in (("lower", self.lower), ("upper", self.upper))
-            if self.kind == "intervals"
-        }
-        where = self.where
-        if where is not None and not callable(where):
-            where = _entries_of(where, rows, n_rows, "where")
-        budget = self.budget.taken(rows) if isinstance(self.budget, Budget) else self.budget
-        return replace(self, budget=budget, where=where, **ends)
-
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:
             return np.ones(n_rows, dtype=bool)
@@ -374,17 +347,6 @@ def _share(share: FloatArray, y: FloatArray) -> FloatArray:
     """Return a share of the absolute value of each label, rounded up."""
     found = share * np.abs(y)
     return np.where((share > 0) & (y != 0), np.nextafter(found, np.inf), 0.0)
-
-
-def _entries_of(values: Any, rows: IntArray, n_rows: int, name: str) -> Any:
-    """Return the entries of some training rows."""
-    refuse_masked(values, name, BiasError)
-    if np.shape(values) != (n_rows,):
-        raise BiasError(
-            f"{name} has shape {np.shape(values)} but there are {n_rows} rows; it needs exactly "
-            "one entry per row"
-        )
-    return take_rows(values, rows)
 
 
 def _check_index(where: Any, X: Any) -> None:

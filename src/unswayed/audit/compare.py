@@ -12,8 +12,8 @@ from unswayed.audit.findings import findings_of
 from unswayed.audit.movement import need_radius
 from unswayed.audit.study import Study
 from unswayed.exceptions import InputError
-from unswayed.groups import group_rates
-from unswayed.report.summarise import SMALL_GROUP, headline
+from unswayed.groups import SMALL_GROUP, group_rates
+from unswayed.report.summarise import headline
 from unswayed.words import shorten
 
 _ALIKE = 0.9  # of the rows: columns that agree in so many are of the same rows

@@ -46,12 +46,10 @@ def findings_of(
         bias=study.bias_in_words(),
         keeps=study.keeps(),
         model=_model(study),
-        rows_in_words="rows of the same file that were held out"
-        if held_out
-        else "rows of another file",
+        rows_in_words=_rows(study),
         numbering="Rows are numbered from 1 below the header of their file.",
         n_train=study.n_train,
-        n_movable=int(study.movable.sum()),
+        n_movable=study.n_movable,
         budgets=[
             BudgetRate(budget.text, study.count(budget), study.robust(budget))
             for budget in request.budgets
@@ -70,7 +68,10 @@ def findings_of(
         train_label=lambda row: target.as_text(train_labels[row]),
         new_label=target.as_text,
         witnesses=study.witnesses,
-        coefficients=lambda: (study.coefficients, study.columns.feature_names()),
+        # Of folds, each has a model and coefficients of its own.
+        coefficients=lambda: (
+            (study.coefficients, study.columns.feature_names()) if study.fold is None else None
+        ),
         radius=request.radius,
         log=request.log,
         decided=target.task == "classification" or request.radius is not None,
@@ -80,6 +81,7 @@ def findings_of(
         alpha_choice=None if choice is None else choice.in_words(),
         n_validation=0 if choice is None else choice.n_rows,
         held_out=held_out,
+        folds=request.folds,
         notes=study.notes,
         caveats=[*study.caveats, *_caveats(study, groups)],
         command=command,
@@ -115,20 +117,31 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
 
 def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
     """Return what could mislead about the results."""
-    every = "pass --folds 10 to certify every row of the file"
-    few = small_groups(groups, every if study.request.test is None else None)
+    request, every = study.request, "pass --folds 10 to certify every row of the file"
+    few = small_groups(groups, None if request.test or request.folds else every)
     return [*_about_the_threshold(study), *few]
+
+
+def _rows(study: Study) -> str:
+    """Describe which rows are certified."""
+    if study.fold is not None:
+        return "rows of the same file, each by a model that did not see it"
+    if study.request.test is None:
+        return "rows of the same file that were held out"
+    return "rows of another file"
 
 
 def _model(study: Study) -> str:
     """Describe the model in words."""
-    words = f"Ridge regression with alpha {study.alpha:g} on one-hot categories and scaled numbers"
+    alpha = "an alpha per fold" if study.alpha is None else f"alpha {study.alpha:g}"
+    words = f"Ridge regression with {alpha} on one-hot categories and scaled numbers"
     if study.target.log:
         words += f", trained on the logarithm of {study.target.label}"
     if study.target.classes:
         negative, positive = study.target.class_names
-        words += (
-            f", labels {negative} = 0 and {positive} = 1, deciding at {study.model.threshold_:g}"
-            + _BALANCED * (study.request.threshold == "balanced")
-        )
+        balanced = study.request.threshold == "balanced"
+        each = balanced and study.fold is not None
+        threshold = "a threshold per fold" if each else f"{study.model.threshold_:g}"
+        words += f", labels {negative} = 0 and {positive} = 1, deciding at {threshold}"
+        words += _BALANCED * balanced
     return words

@@ -16,7 +16,7 @@ from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.audit.request import Budget
 from unswayed.audit.study import Study
-from unswayed.certificates import CertificateSet, Verdict
+from unswayed.certificates import Verdict
 from unswayed.decisions import Radius
 from unswayed.exceptions import InputError
 from unswayed.groups import group_rates
@@ -122,12 +122,7 @@ def within(study: Study, moved: Movement, radius: float) -> tuple[BoolArray, int
     hidden = np.flatnonzero(~robust & (moved.least <= limit))
     if not len(hidden):
         return robust, 0
-    certs: CertificateSet = study.model.certify(
-        study.test.features[hidden],
-        budget=study.count(moved.budget),
-        decision=Radius(limit),
-        resolve=study.request.resolve,
-    )
+    certs = study.certify_rows(hidden, moved.budget, Radius(limit))
     robust[hidden] = certs.robust
     return robust, int(np.sum(certs.verdict == Verdict.UNDECIDED))
 

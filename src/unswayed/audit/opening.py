@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from unswayed.audit.penalty import AlphaChoice, choose_alpha, ridge, set_aside, 
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
 from unswayed.audit.study import Rows, Study
+from unswayed.audit.suited import target_of
 from unswayed.audit.target import Target
 from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.report.findings import MOST_GROUPS
@@ -26,6 +26,10 @@ from unswayed.words import as_text, shorten, suggest
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
 MOST_HELD_OUT = 10_000
 """Rows held out at most where the share is not asked for: more say little more."""
+
+
+Loaded = tuple[pa.Table, IntArray]
+"""Rows of a file, and their numbers in it, from 1."""
 
 
 def open_study(
@@ -52,47 +56,102 @@ def open_study(
         If the files do not fit the request.
     """
     progress = progress or Silent()
-    return _Opening(request, progress, need_test).study()
+    return Opening(request, progress, need_test).study()
 
 
-class _Opening:
-    """The steps from files to a fitted model."""
+class Opening:
+    """The steps from files to a fitted model.
 
-    def __init__(self, request: Request, progress: Progress, need_test: bool) -> None:
+    Parameters
+    ----------
+    request : Request
+    progress : Progress
+    need_test : bool
+        As for `open_study`.
+    """
+
+    def __init__(self, request: Request, progress: Progress, need_test: bool = True) -> None:
         self.request = request
         self.progress = progress
         self.need_test = need_test
         self.notes: list[str] = []
 
     def study(self) -> Study:
+        """Read the files, split the rows and fit the model.
+
+        Returns
+        -------
+        Study
+        """
         request = self.request
-        train, train_numbers = self._load(request.train)
-        names = self._feature_names(train)
+        train = self.load_train()
+        names = self.feature_names(train[0])
         if request.test is not None and self.need_test:
-            test, test_numbers = self._load(request.test, names, train.schema)
+            test = self._load(request.test, names, train[0].schema)
         else:
-            stay, out = self._split(train.num_rows)
-            test, test_numbers = train.take(pa.array(out)), train_numbers[out]
-            train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
-        aside = None
-        if request.alpha is None and request.validation is not None:
-            aside, _ = self._load(request.validation, names, train.schema)
-            _need((request.label,), aside, f"--validation {request.validation}")
-        elif request.alpha is None:
-            stay, out = set_aside(train.num_rows, request.seed)
-            aside = train.take(pa.array(out))
-            train, train_numbers = train.take(pa.array(stay)), train_numbers[stay]
-        target = Target.of(
-            request.label, train.column(request.label), request.task, log=request.log
-        )
-        self._check_bias(target)
-        self._check_labels(target, train, train_numbers)
-        columns = Columns.of(train, names, request.categorical)
+            stay, out = self._split(train[0].num_rows)
+            train, test = take(train, stay), take(train, out)
+        return self.fitted(names, train, test, self.load_validation(names, train[0].schema))
+
+    def load_train(self) -> Loaded:
+        """Read the training file.
+
+        Returns
+        -------
+        Loaded
+        """
+        return self._load(self.request.train)
+
+    def load_validation(self, names: list[str], schema: pa.Schema) -> pa.Table | None:
+        """Read the rows that choose alpha, where they are of a file of their own.
+
+        Parameters
+        ----------
+        names : list of str
+            Columns of the features.
+        schema : pyarrow.Schema
+            Of the training rows.
+
+        Returns
+        -------
+        pyarrow.Table or None
+        """
+        request = self.request
+        if request.alpha is not None or request.validation is None:
+            return None
+        aside, _ = self._load(request.validation, names, schema)
+        _need((request.label,), aside, f"--validation {request.validation}")
+        return aside
+
+    def fitted(
+        self, names: list[str], train: Loaded, test: Loaded, aside: pa.Table | None
+    ) -> Study:
+        """Encode rows, choose alpha if asked to, and fit the model.
+
+        Parameters
+        ----------
+        names : list of str
+            Columns of the features.
+        train, test : Loaded
+        aside : pyarrow.Table or None
+            Rows that choose alpha; None: some training rows are set aside if it is to be chosen.
+
+        Returns
+        -------
+        Study
+        """
+        request = self.request
+        if request.alpha is None and aside is None:
+            stay, out = set_aside(train[0].num_rows, request.seed)
+            aside, train = take(train, out)[0], take(train, stay)
+        table, numbers = train
+        target = target_of(request, train, certified=self.need_test)
+        columns = Columns.of(table, names, request.categorical)
         training = Rows(
-            train, train_numbers, columns.matrix(train), target.encode(train.column(request.label))
+            table, numbers, columns.matrix(table), target.encode(table.column(request.label))
         )
-        testing = self._test_rows(columns, target, test, test_numbers)
-        movable = self._movable(train)
+        testing = self._test_rows(columns, target, *test)
+        movable = self.movable(table)
         choice = None if aside is None else self._choice(target, columns, training, aside)
         alpha = request.alpha if choice is None else choice.alpha
         assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
@@ -113,7 +172,7 @@ class _Opening:
 
     def _load(
         self, path: Any, test_of: list[str] | None = None, like: pa.Schema | None = None
-    ) -> tuple[pa.Table, IntArray]:
+    ) -> Loaded:
         """Read a file and apply ``--missing``.
 
         Returns the rows that are used and their numbers in the file, from 1.
@@ -126,7 +185,7 @@ class _Opening:
             _need((request.label,), table, "--label")
             _need(request.categorical, table, "--categorical")
             _need(request.ignore, table, "--ignore")
-            used = [*self._feature_names(table), request.label]
+            used = [*self.feature_names(table), request.label]
         else:
             missing = [name for name in test_of if name not in table.column_names]
             if missing:
@@ -137,9 +196,7 @@ class _Opening:
             used = [*test_of, *({request.label} & set(table.column_names))]
         return self._without_missing(path, table, used)
 
-    def _without_missing(
-        self, path: Any, table: pa.Table, used: list[str]
-    ) -> tuple[pa.Table, IntArray]:
+    def _without_missing(self, path: Any, table: pa.Table, used: list[str]) -> Loaded:
         request, keep = self.request, np.ones(table.num_rows, dtype=bool)
         for name in used:
             column = table.column(name)
@@ -167,7 +224,17 @@ class _Opening:
             return table.filter(pa.array(keep)), np.flatnonzero(keep) + 1
         return table, np.arange(table.num_rows) + 1
 
-    def _feature_names(self, table: pa.Table) -> list[str]:
+    def feature_names(self, table: pa.Table) -> list[str]:
+        """Return the columns of a table that are features.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+
+        Returns
+        -------
+        list of str
+        """
         out = {self.request.label, *self.request.ignore}
         return [name for name in table.column_names if name not in out]
 
@@ -185,93 +252,53 @@ class _Opening:
             )
         return split_rows(n_rows, n_out, self.request.seed)
 
-    def _check_bias(self, target: Target) -> None:
-        request = self.request
-        if target.task == "regression":
-            if request.shift is None:
-                raise InputError(
-                    f"the label {shorten(target.label)!r} is a number, so say how far it may be "
-                    "off: pass --shift 2000, --shift 0:2000 for labels that are too low, or "
-                    "--shift 5% for a share of each"
-                )
-            if request.log and not request.shift.relative:
-                raise InputError(
-                    "--log: on the scale of logarithms a label is off by a factor, so write "
-                    "--shift as a share, such as 5% for a factor of 1.05"
-                )
-            if request.threshold is not None:
-                raise InputError(
-                    f"--threshold is for classes, but the label {shorten(target.label)!r} is a "
-                    "number; leave it out"
-                )
-            if request.radius is None and self.need_test and request.method != "exact":
-                raise InputError(
-                    f"--method {request.method} has ranges that are wider than what labels can "
-                    "do, so it needs a radius to decide by: pass --radius, or leave --method out"
-                )
-            return
-        if request.threshold == "balanced" and request.method in ("box", "sandwich"):
-            raise InputError(
-                f"--method {request.method} bounds coefficients, which does not bound scores "
-                "measured from the share of positive labels; use --method exact or auto"
-            )
-        given = {
-            "--shift": request.shift,
-            "--radius": request.radius,
-            "--clip": request.clip,
-            "--log": request.log or None,
-        }
-        for option in (name for name, value in given.items() if value is not None):
-            raise InputError(
-                f"{option} is for labels that are numbers, but {shorten(target.label)!r} has the "
-                f"two classes {' and '.join(map(repr, target.class_names))}, which are flipped; "
-                f"leave {option} out, or pass --task regression"
-            )
-
-    def _check_labels(self, target: Target, train: pa.Table, numbers: IntArray) -> None:
-        """Raise if a training label has no logarithm, or is outside the range of ``--clip``."""
-        request = self.request
-        if target.task == "classification" or not (request.log or request.clip):
-            return
-        values = replace(target, log=False).encode(train.column(target.label))
-        low, high = request.clip or (-np.inf, np.inf)
-        rules = (
-            (request.log & (values <= 0), "--log: only positive numbers have a logarithm"),
-            ((values < low) | (values > high), "--clip: no label may be outside the range"),
-        )
-        for broken, rule in rules:
-            for at in np.flatnonzero(broken)[:1]:
-                others = int(broken.sum()) - 1
-                more = f", and {others:,} more are like it" if others else ""
-                raise InputError(
-                    f"{rule}, but {shorten(target.label)!r} is {as_text(float(values[at]))} in row "
-                    f"{numbers[at]:,} of {request.train}{more}; mend such labels or leave their "
-                    f"rows out, or {'pass a wider range' if request.clip else 'leave --log out'}"
-                )
-
     def _test_rows(
         self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
     ) -> Rows:
         request, features = self.request, columns.matrix(test)
         for name, rows in columns.unseen(features).items():
-            first = int(np.flatnonzero(rows)[0])
-            value = as_text(test.column(name)[first].as_py())
-            where = f"{int(rows.sum()):,} test rows (first {value!r} in row {numbers[first]:,})"
-            if request.test is not None and request.unseen == "refuse":
-                raise InputError(
-                    f"column {shorten(name)!r} has categories in {where} that no training row "
-                    "has; correct them, or pass --unseen ignore to predict from the other columns"
-                )
-            self.notes.append(
-                f"column {shorten(name)!r}: {where} with a category that no training row has are "
-                "predicted from their other columns"
-            )
+            self.unseen(name, rows, (test, numbers))
         if request.missing != "impute" and np.isnan(features).any():
             raise InputError("a test row holds NaN; pass --missing drop or --missing impute")
         has_label = target.label in test.column_names
         labels = target.encode(test.column(target.label)) if has_label else None
-        _need(request.groups, test, "--groups")
-        for name in request.groups:
+        self.check_groups(test)
+        return Rows(test, numbers, features, labels)
+
+    def unseen(self, name: str, rows: BoolArray, test: Loaded) -> None:
+        """Note that test rows have a category that no training row has; raise if that is refused.
+
+        Parameters
+        ----------
+        name : str
+            Column of the category.
+        rows : (n,) bool array
+            Which test rows.
+        test : Loaded
+        """
+        first = int(np.flatnonzero(rows)[0])
+        value = as_text(test[0].column(name)[first].as_py())
+        where = f"{int(rows.sum()):,} test rows (first {value!r} in row {test[1][first]:,})"
+        if self.request.test is not None and self.request.unseen == "refuse":
+            raise InputError(
+                f"column {shorten(name)!r} has categories in {where} that no training row "
+                "has; correct them, or pass --unseen ignore to predict from the other columns"
+            )
+        self.notes.append(
+            f"column {shorten(name)!r}: {where} with a category that no training row has are "
+            "predicted from their other columns"
+        )
+
+    def check_groups(self, test: pa.Table) -> None:
+        """Raise if a column to compare groups by is missing, or has too many groups.
+
+        Parameters
+        ----------
+        test : pyarrow.Table
+            Rows that are certified.
+        """
+        _need(self.request.groups, test, "--groups")
+        for name in self.request.groups:
             kinds = len({as_text(value) for value in test.column(name).to_pylist()})
             if kinds > MOST_GROUPS:
                 sort = "numbers" if is_number(test.column(name).type) else "values"
@@ -279,9 +306,18 @@ class _Opening:
                     f"--groups: column {shorten(name)!r} has {kinds:,} different {sort}, too many "
                     f"to compare; name a column with at most {MOST_GROUPS}"
                 )
-        return Rows(test, numbers, features, labels)
 
-    def _movable(self, train: pa.Table) -> BoolArray:
+    def movable(self, train: pa.Table) -> BoolArray:
+        """Return which rows' labels may be wrong.
+
+        Parameters
+        ----------
+        train : pyarrow.Table
+
+        Returns
+        -------
+        (n,) bool array
+        """
         if self.request.only is None:
             return np.ones(train.num_rows, dtype=bool)
         mask = select(self.request.only, train)
@@ -333,6 +369,23 @@ class _Opening:
         for each in caught:
             if issubclass(each.category, SolverPrecisionWarning):
                 self.notes.append(str(each.message))
+
+
+def take(rows: Loaded, at: IntArray) -> Loaded:
+    """Return some rows of a file.
+
+    Parameters
+    ----------
+    rows : Loaded
+    at : int array
+        Positions of the rows.
+
+    Returns
+    -------
+    Loaded
+    """
+    table, numbers = rows
+    return table.take(pa.array(at)), numbers[at]
 
 
 def _need(names: tuple[str, ...], table: pa.Table, option: str) -> None:

@@ -191,6 +191,31 @@ def parse_holdout(text: str) -> float:
     return rows
 
 
+def parse_folds(text: str) -> int:
+    """Read a number of folds.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If it is no whole number, or below 2.
+    """
+    try:
+        folds = int(text)
+    except ValueError:
+        raise InputError(f"--folds {text!r} is not a number of folds; write 10, say") from None
+    if folds < 2:
+        raise InputError(f"--folds {folds} leaves no rows to train on; pass 2 or more, say 10")
+    return folds
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What is asked: which file, which label, which of its labels may be wrong, and how."""
@@ -204,6 +229,7 @@ class Request:
     missing: Literal["refuse", "drop", "impute"] = "refuse"
     unseen: Literal["refuse", "ignore"] = "refuse"
     holdout: float | None = None  # 10 %, but not more rows than say something
+    folds: int | None = None  # every row is certified, by a model of the other folds
     seed: int = 0
     budgets: tuple[Budget, ...] = (Budget("1%", 0.01),)
     shift: Shift | None = None

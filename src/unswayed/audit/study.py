@@ -14,7 +14,7 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
-from unswayed.decisions import Radius
+from unswayed.decisions import Decision, Radius
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text
 
@@ -84,7 +84,7 @@ class Study:
     train: Rows
     test: Rows
     model: Any
-    alpha: float
+    alpha: float | None  # None: one per fold
     movable: BoolArray  # training rows whose label may be wrong
     alpha_choice: AlphaChoice | None = None  # None: alpha was given
     notes: list[str] = field(default_factory=list)
@@ -97,6 +97,16 @@ class Study:
     def n_train(self) -> int:
         """Number of training rows."""
         return len(self.train)
+
+    @property
+    def n_movable(self) -> int:
+        """Number of training rows whose label may be wrong."""
+        return int(self.movable.sum())
+
+    @property
+    def fold(self) -> IntArray | None:
+        """The fold of every test row, from 1; None where one model certifies all of them."""
+        return None
 
     def count(self, budget: Budget) -> int:
         """Return a budget as a number of training labels.
@@ -233,6 +243,31 @@ class Study:
             resolve=request.resolve,
             decision=Radius(0.0) if bare else None,
         )
+
+    def certify_rows(
+        self, at: IntArray, budget: Budget, decision: Decision | None = None
+    ) -> CertificateSet:
+        """Certify some test rows exactly.
+
+        Parameters
+        ----------
+        at : int array
+            Positions among the test rows.
+        budget : Budget
+        decision : Decision, optional
+            What must stay the same, if not what was asked.
+
+        Returns
+        -------
+        CertificateSet
+        """
+        certs: CertificateSet = self.model.certify(
+            self.test.features[at],
+            budget=self.count(budget),
+            decision=decision,
+            resolve=self.request.resolve,
+        )
+        return certs
 
     def ranges(self, budget: Budget) -> CertificateSet:
         """Certify the test rows at a budget, for the ranges of their scores.

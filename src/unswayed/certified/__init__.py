@@ -4,6 +4,7 @@
 `classifier`  CertifiedClassifier
 `regressor`   CertifiedRegressor
 `cross`       cross_certify: every row, by a model that did not see it
+`subset`      a bias for some of the training rows
 `fitted`      what a fit leaves behind: one object that never changes
 `methods`     certifiers of a fitted model, by name
 `question`    rows put to a fitted model, and how answers are told

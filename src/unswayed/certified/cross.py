@@ -17,6 +17,7 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets, Witness
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import count_rows
+from unswayed.certified.subset import bias_of_rows
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError, UnswayedError
 from unswayed.frames import frame_like, take_rows
@@ -263,13 +264,13 @@ def cross_certify(
         except UnswayedError as error:
             raise type(error)(f"in fold {at} (from 0) of {len(splits)}: {error}") from None
         made.append(Fold(certificates, train, test))
-    return _joined(Folds(folds=made, origin=X, labels=labels), trusted)
+    return join(Folds(folds=made, origin=X, labels=labels), trusted)
 
 
 def _copy(model: Certified, rows: IntArray, n_rows: int) -> Certified:
     """Return an unfitted copy of a model for some of the rows."""
     assert model.bias is not None  # noqa: S101  (checked: this tells mypy)
-    copied: Certified = clone(model).set_params(bias=model.bias.taken(rows, n_rows))
+    copied: Certified = clone(model).set_params(bias=bias_of_rows(model.bias, rows, n_rows))
     return copied
 
 
@@ -339,8 +340,19 @@ def _rows(rows: Any, n_rows: int) -> IntArray:
     return np.unique(found)
 
 
-def _joined(folds: Folds, trusted: tuple[str, ...]) -> CrossCertificates:
-    """Return the certificates of all folds in the order of the rows."""
+def join(folds: Folds, trusted: tuple[str, ...] = ()) -> CrossCertificates:
+    """Return the certificates of all folds in the order of the rows.
+
+    Parameters
+    ----------
+    folds : Folds
+    trusted : tuple of str
+        What the caller vouched for, beside what the certificates name themselves.
+
+    Returns
+    -------
+    CrossCertificates
+    """
     parts, order = [each.certificates for each in folds.folds], folds.order
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])[order] for name in _ROWWISE

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit.findings import findings_of
+from unswayed.audit.folded import FoldedStudy
+from unswayed.audit.folds import open_folds
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
@@ -14,6 +16,7 @@ from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point, tradeoff
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (
+    DATA,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -29,6 +32,7 @@ from unswayed.cli.options import (
 )
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
 from unswayed.words import between, distance, labels, percent, points
 
@@ -44,6 +48,7 @@ def certify(
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
+    folds: Annotated[str | None, DATA] = None,
     radius: Distance = None,
     groups: Annotated[Names, OUTPUT] = (),
     out: Annotated[Path | None, OUTPUT] = None,
@@ -66,6 +71,9 @@ def certify(
     bias : BiasOptions, optional
     model : ModelOptions, optional
     output : OutputOptions, optional
+    folds
+        Certify every row, by a model of the other folds: 10 is a good number. Instead of --test
+        and --holdout.
     radius : str, optional
     groups
         Columns to compare groups by. COL,COL,… or repeated.
@@ -75,7 +83,8 @@ def certify(
     report
         Page with charts for people: FILE.html, readable offline.
     certificates
-        Claims that anyone can check with unswayed verify: FILE.json.
+        Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
+        so on, one per fold.
     with_tradeoff
         Put accuracy against robustness into the report.
     fail_under
@@ -87,14 +96,23 @@ def certify(
         Exit code.
     """
     terminal = Terminal(output)
-    request = make_request(train, data, bias, model, test, radius=radius, groups=groups)
+    request = make_request(
+        train, data, bias, model, test, radius=radius, groups=groups, folds=folds
+    )
+    if folds is not None and with_tradeoff:
+        raise InputError(
+            "--with-tradeoff: the trade-off is of one model per alpha; leave --folds out, or ask "
+            "for it with unswayed tradeoff"
+        )
+    proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
     check_output(out, "--out", TABLES, *request.files)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
-    check_output(certificates, "--certificates", (".json",), *request.files, out)
-    if certificates is not None:
+    for path in proofs:
+        check_output(path, "--certificates", (".json",), *request.files, out)
         check_recipe(request)
-    study = open_study(replace(request, keep=certificates is not None), terminal)
+    opened = open_study if folds is None else open_folds
+    study: Study = opened(replace(request, keep=bool(proofs)), terminal)
     asked = {"--fail-under": fail_under, "--certificates": certificates, "--report": report}
     for option in (name for name, value in asked.items() if value is not None):
         need_radius(study, option)
@@ -105,8 +123,9 @@ def certify(
         page = _page(study, points)
     if out is not None:
         write_table(out, answer_table(study), escape=escape_formulas)
-    if certificates is not None:
-        save_certificates(study, study.certificates, certificates)
+    parts = study.parts if isinstance(study, FoldedStudy) else [study]
+    for path, part in zip(proofs, parts, strict=False):  # none, or one per model
+        save_certificates(part, part.certificates, path)
     if report is not None and page is not None:
         write_text(report, page)
     for note in (*study.notes, *_empty_budgets(study)):
@@ -114,15 +133,24 @@ def certify(
     for caveat in facts["caveats"]:
         terminal.warn(caveat["sentence"])
     _show(terminal, study, facts)
-    for path in (out, certificates, report):
-        if path is not None:
-            terminal.say(f"wrote {path}")
+    for each in (out, *proofs, report):
+        if each is not None:
+            terminal.say(f"wrote {each}")
     rate = facts["budgets"][0]["rate"]
     passed = least is None or rate is None or rate >= least
     if not passed:
         terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
     terminal.answer(facts | {"passed": passed})
     return 0 if passed else 1
+
+
+def _certificate_files(path: Path | None, folds: int | None) -> list[Path]:
+    """Return the files of ``--certificates``: a file is about one model, and a fold has its own."""
+    if path is None:
+        return []
+    if folds is None:
+        return [path]
+    return [path.with_stem(f"{path.stem}-{fold}") for fold in range(1, folds + 1)]
 
 
 def _empty_budgets(study: Study) -> list[str]:
@@ -157,6 +185,7 @@ def answer_table(study: Study) -> dict[str, Any]:
     answers, numbers = study.answers, study.test.numbers
     columns: dict[str, Any] = {
         "row": numbers,
+        **({} if study.fold is None else {"fold": study.fold}),
         "prediction": [study.prediction(at) for at in range(len(numbers))],
     }
     if study.test.labels is not None:
@@ -194,7 +223,12 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     alpha = "" if facts["alpha"] is None else f"; ridge with alpha {facts['alpha']:g}"
     terminal.say(f"{facts['label']}: {what}{alpha}")
     rows = f"{facts['train_rows']:,} training rows"
-    if len(study.test):
+    if facts["folds"]:
+        rows = (
+            f"{facts['test_rows']:,} rows in {facts['folds']} folds, each row certified by a model "
+            f"of the other folds ({rows})"
+        )
+    elif len(study.test):
         rows += f", {facts['test_rows']:,} test rows{held}"
     terminal.say(rows)
     if study.alpha_choice is not None:

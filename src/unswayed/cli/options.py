@@ -11,6 +11,7 @@ from unswayed.audit.request import (
     Request,
     parse_alpha,
     parse_budget,
+    parse_folds,
     parse_holdout,
     parse_threshold,
 )
@@ -22,6 +23,7 @@ _BIAS = Group("Which labels may be wrong", sort_key=2)
 _MODEL = Group("Model", sort_key=3)
 _OUTPUT = Group("Output", sort_key=4)
 
+DATA = Parameter(group=_DATA)
 MODEL = Parameter(group=_MODEL)
 OUTPUT = Parameter(group=_OUTPUT)
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -78,7 +80,7 @@ class RowOptions:
     holdout: str | None = None
     """How many rows to hold out: a share or a count. By default 10 %, at most 10,000."""
     seed: int = 0
-    """Which rows are held out."""
+    """Which rows are held out, or in which fold they are."""
     unseen: Literal["refuse", "ignore"] = "refuse"
     """Test rows with a category that no training row has: refuse them, or predict from the rest."""
 
@@ -172,6 +174,7 @@ def make_request(
     *,
     radius: str | None = None,
     groups: tuple[str, ...] = (),
+    folds: str | None = None,
 ) -> Request:
     """Make a request of the options of a command.
 
@@ -186,6 +189,7 @@ def make_request(
         As typed.
     groups : tuple of str
         As typed; names may be joined by commas.
+    folds : str, optional
 
     Returns
     -------
@@ -206,6 +210,8 @@ def make_request(
         _check_validation(model.validation, train, alpha)
     if test.seed < 0:
         raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
+    if folds is not None:
+        _check_folds(test)
     return Request(
         train=train,
         label=data.label,
@@ -216,6 +222,7 @@ def make_request(
         missing=data.missing,
         unseen=test.unseen,
         holdout=None if test.holdout is None else parse_holdout(test.holdout),
+        folds=None if folds is None else parse_folds(folds),
         seed=test.seed,
         budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget or ("1%",)))),
         shift=None if bias.shift is None else parse_shift(bias.shift),
@@ -232,6 +239,15 @@ def make_request(
         method=model.method,
         resolve=model.resolve,
     )
+
+
+def _check_folds(test: RowOptions) -> None:
+    for option, given in (("--test", test.test), ("--holdout", test.holdout)):
+        if given is not None:
+            raise InputError(
+                f"--folds certifies every row of the training file, and {option} chooses other "
+                f"rows to certify; pass either --folds or {option}"
+            )
 
 
 def _check_validation(validation: Path, train: Path, alpha: float | None) -> None:

@@ -5,11 +5,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from unswayed.audit.folds import open_fold
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
 from unswayed.audit.study import Study
 from unswayed.certificates import Verdict, Witness
 from unswayed.cli.options import (
+    DATA,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -40,6 +42,7 @@ def witness(
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
     row: int,
+    folds: Annotated[str | None, DATA] = None,
     radius: Distance = None,
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
@@ -59,6 +62,8 @@ def witness(
     row
         Number of the test row in its file, counted from 1 below the header, as certify --out
         has it.
+    folds
+        By the model of the other folds, as certify --folds has it.
     radius : str, optional
     out
         Table of the labels to change: FILE.csv, .parquet or .json.
@@ -70,9 +75,9 @@ def witness(
         Exit code.
     """
     terminal = Terminal(output)
-    request = make_request(train, data, bias, model, test, radius=radius)
+    request = make_request(train, data, bias, model, test, radius=radius, folds=folds)
     check_output(out, "--out", TABLES, *request.files)
-    study = open_study(request, terminal)
+    study = open_study(request, terminal) if folds is None else open_fold(request, row, terminal)
     need_radius(study, "witness")
     at = _position(study, row)
     found = study.witnesses(np.array([at]))[0]

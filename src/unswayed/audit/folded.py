@@ -1,0 +1,236 @@
+"""A study of every row of a file, each certified by a model that did not see it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unswayed._typing import FloatArray, IntArray
+from unswayed.audit.penalty import FOLDS, AlphaChoice
+from unswayed.audit.request import Budget
+from unswayed.audit.study import Answers, Study
+from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.decisions import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class FoldsChoice(AlphaChoice):
+    """The alphas of all folds, and the rows that chose them."""
+
+    lowest: float
+    highest: float
+    folds: int
+
+    def in_words(self) -> str:
+        """Explain which rows chose the alphas, and why the certificates stay valid.
+
+        Returns
+        -------
+        str
+        """
+        found = f"alpha was chosen in each of the {self.folds} folds"
+        if self.lowest < self.highest:
+            found += f", {self.lowest:g} to {self.highest:g},"
+        else:
+            found += f", {self.lowest:g} each time,"
+        found += f" by {FOLDS}-fold cross-validation on"
+        if self.file is None:
+            return (
+                f"{found} {self.n_rows:,} rows set aside there; they do not train the model of "
+                "that fold, so no label that may be wrong takes part in its choice"
+            )
+        return (
+            f"{found} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
+            "training row, no label that may be wrong takes part in the choice"
+        )
+
+
+class Parts:
+    """The studies of all folds; where the models would fill the memory, one at a time.
+
+    Parameters
+    ----------
+    make : callable
+        From the number of a fold to its study.
+    count : int
+        Number of folds.
+    keep : bool
+        Whether to keep all of them, or to make each again when it is asked for.
+    """
+
+    def __init__(self, make: Callable[[int], Study], count: int, *, keep: bool) -> None:
+        self._make, self._count, self._keep = make, count, keep
+        self._made: dict[int, Study] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, fold: int) -> Study:
+        if fold not in self._made:
+            if not self._keep:
+                self._made.clear()
+            self._made[fold] = self._make(fold)
+        return self._made[fold]
+
+    def __iter__(self) -> Iterator[Study]:
+        return (self[fold] for fold in range(self._count))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoldedStudy(Study):
+    """A study of every row of a file: its test rows are its training rows too.
+
+    Every row is certified by the model of its fold, which was trained on rows of the other folds.
+    Budgets are counts, the same in all folds: a share is one of the training rows of the smallest.
+
+    Attributes
+    ----------
+    parts : Parts
+        One per fold.
+    found : list of Answers
+        Of the test rows of each fold.
+    of_row : (n,) array of int
+        The fold of each row, from 0.
+    n_least : tuple of int
+        Of the fold that has the fewest: number of training rows, and of those whose label may be
+        wrong.
+    """
+
+    parts: Parts
+    found: list[Answers]
+    of_row: IntArray
+    n_least: tuple[int, int]
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows of the fold that has the fewest."""
+        return self.n_least[0]
+
+    @property
+    def n_movable(self) -> int:
+        """Number of training rows whose label may be wrong, where they are fewest."""
+        return self.n_least[1]
+
+    @property
+    def fold(self) -> IntArray:
+        """The fold of every row, from 1."""
+        return self.of_row + 1
+
+    def _in_order(self, columns: list[Any]) -> Any:
+        """Return values of all rows, given those of each fold, in the order of the file."""
+        order = np.argsort(self.of_row, kind="stable")
+        joined = np.concatenate(columns)
+        out = np.empty_like(joined)
+        out[order] = joined
+        return out
+
+    @cached_property
+    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
+        columns = (
+            [getattr(answers, each.name) for answers in self.found] for each in fields(Answers)
+        )
+        return Answers(*map(self._in_order, columns)), []
+
+    def _certify(self, features: FloatArray, budget: Budget) -> CertificateSet:
+        """Certify all rows, which is what is asked for: each by the model of its fold."""
+        same, every = self._counted(budget), np.arange(len(self.of_row))
+        return self._by_fold(every, lambda part, _: part._certify(part.test.features, same))
+
+    def certify_rows(
+        self, at: IntArray, budget: Budget, decision: Decision | None = None
+    ) -> CertificateSet:
+        """Certify some rows exactly, each by the model of its fold.
+
+        Parameters
+        ----------
+        at : int array
+            Positions of the rows.
+        budget : Budget
+        decision : Decision, optional
+            What must stay the same, if not what was asked.
+
+        Returns
+        -------
+        CertificateSet
+        """
+        same = self._counted(budget)
+        return self._by_fold(at, lambda part, rows: part.certify_rows(rows, same, decision))
+
+    def _by_fold(
+        self, at: IntArray, certify: Callable[[Study, IntArray], CertificateSet]
+    ) -> CertificateSet:
+        """Return certificates of some rows, given how those of one fold are made."""
+        from unswayed.certified.cross import Fold, Folds, join
+
+        made = []
+        for fold in np.unique(self.of_row[at]).tolist():
+            part, places = self.parts[fold], np.flatnonzero(self.of_row[at] == fold)
+            within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
+            made.append(Fold(certify(part, within), self._trains(part), places))
+        return join(Folds(folds=made, origin=None, labels=None))
+
+    def _counted(self, budget: Budget) -> Budget:
+        return counted(budget, self.n_train)
+
+    def _trains(self, part: Study) -> IntArray:
+        """Return the positions of the training rows of a fold among all rows."""
+        return np.searchsorted(self.train.numbers, part.train.numbers)
+
+    def witnesses(self, at: IntArray) -> list[Witness | None]:
+        """Find the smallest set of label changes that overturns each of some rows.
+
+        Parameters
+        ----------
+        at : int array
+            Positions of the rows.
+
+        Returns
+        -------
+        list of Witness or None
+            Rows of witnesses are positions among all rows of the file.
+        """
+        made: dict[int, Witness | None] = {}
+        asked = np.unique(self.of_row[at])
+        for fold in self.progress.track(asked.tolist(), "finding witnesses", len(asked)):
+            part, rows = self.parts[fold], at[self.of_row[at] == fold]
+            within = np.searchsorted(np.flatnonzero(self.of_row == fold), rows)
+            train = self._trains(part)
+            for row, each in zip(rows.tolist(), part.witnesses(within), strict=True):
+                made[row] = (
+                    None if each is None else Witness(train[each.indices], each.labels, each.score)
+                )
+        return [made[row] for row in at.tolist()]
+
+    def ever_overturned(self, at: int) -> Verdict:
+        """Return whether any number of label changes overturns a row.
+
+        Parameters
+        ----------
+        at : int
+            Position of the row.
+
+        Returns
+        -------
+        Verdict
+        """
+        fold = int(self.of_row[at])
+        return self.parts[fold].ever_overturned(int(np.sum(self.of_row[:at] == fold)))
+
+
+def counted(budget: Budget, n_rows: int) -> Budget:
+    """Return a budget as a count of labels.
+
+    Parameters
+    ----------
+    budget : Budget
+    n_rows : int
+        What a share is taken of.
+
+    Returns
+    -------
+    Budget
+        With the same text.
+    """
+    return Budget(budget.text, budget.count(n_rows))

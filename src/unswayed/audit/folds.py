@@ -1,0 +1,208 @@
+"""From a file to folds: every row is certified by a model that did not see it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.audit.columns import Columns
+from unswayed.audit.folded import FoldedStudy, FoldsChoice, Parts, counted
+from unswayed.audit.opening import Loaded, Opening, take
+from unswayed.audit.penalty import AlphaChoice, set_aside
+from unswayed.audit.progress import Progress, Silent
+from unswayed.audit.request import Request
+from unswayed.audit.study import Rows, Study
+from unswayed.audit.suited import target_of
+from unswayed.audit.target import Target
+from unswayed.exceptions import InputError
+from unswayed.words import shorten
+
+_KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
+
+
+def open_folds(request: Request, progress: Progress | None = None) -> FoldedStudy:
+    """Read the file, and fit and certify once per fold.
+
+    Folds are drawn without looking at the labels: if labels chose them, another label would mean
+    another model. All that is learnt from rows (categories, scales, alpha) is learnt in each fold
+    from rows that it does not certify.
+
+    Parameters
+    ----------
+    request : Request
+        With a number of folds.
+    progress : Progress, optional
+        By default no progress is shown.
+
+    Returns
+    -------
+    FoldedStudy
+
+    Raises
+    ------
+    InputError
+        If the file does not fit the request.
+    """
+    progress = progress or Silent()
+    drawn = _Drawn(request, progress)
+    opening, rows, of_row, count = drawn.opening, drawn.rows, drawn.of_row, drawn.count
+    parts = Parts(drawn.study, count, keep=len(of_row) * count <= _KEPT)
+    found, notes, caveats, choices, movable = [], opening.notes, [], [], []
+    unseen: dict[str, BoolArray] = {}
+    for fold in progress.track(range(count), "certifying folds", count):
+        part = parts[fold]
+        found.append(part.answers)
+        notes += part.notes
+        caveats += part.caveats
+        choices.append(part.alpha_choice)
+        movable.append(part.n_movable)
+        for name, flags in part.columns.unseen(part.test.features).items():
+            unseen.setdefault(name, np.zeros(len(of_row), dtype=bool))[of_row == fold] = flags
+    for name, flags in unseen.items():
+        opening.unseen(name, flags, rows)
+    columns = Columns.of(rows[0], drawn.names, request.categorical)
+    every = Rows(*rows, columns.matrix(rows[0]), drawn.labels)
+    choice = _choice(choices)
+    return FoldedStudy(
+        request=request,
+        target=drawn.target,
+        columns=columns,
+        train=every,
+        test=every,
+        model=_Several(getattr(parts[0].model, "threshold_", None)),
+        alpha=request.alpha if choice is None or choice.lowest < choice.highest else choice.alpha,
+        movable=opening.movable(rows[0]),
+        alpha_choice=choice,
+        notes=list(dict.fromkeys(notes)),
+        caveats=list(dict.fromkeys(caveats)),
+        progress=progress,
+        parts=parts,
+        found=found,
+        of_row=of_row,
+        n_least=(drawn.n_train, min(movable)),
+    )
+
+
+def open_fold(request: Request, row: int, progress: Progress | None = None) -> Study:
+    """Read the file, and fit the model of one fold.
+
+    Parameters
+    ----------
+    request : Request
+        With a number of folds.
+    row : int
+        Number of a row in the file, from 1, which the fold has as a test row.
+    progress : Progress, optional
+        By default no progress is shown.
+
+    Returns
+    -------
+    Study
+        Its test rows are those of the fold.
+
+    Raises
+    ------
+    InputError
+        If the file does not fit the request, or has no such row.
+    """
+    drawn = _Drawn(request, progress or Silent())
+    numbers = drawn.rows[1]
+    found = np.flatnonzero(numbers == row)
+    if not len(found):
+        raise InputError(
+            f"--row {row} is no row of {request.train} that is used; its rows are {numbers[0]:,} "
+            f"to {numbers[-1]:,}"
+        )
+    return drawn.study(int(drawn.of_row[found[0]]))
+
+
+class _Drawn:
+    """A file whose rows are drawn into folds."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self.opening = opening = Opening(request, progress)
+        self.rows = opening.load_train()
+        table = self.rows[0]
+        column = table.column(request.label)
+        self.names = opening.feature_names(table)
+        self.aside = opening.load_validation(self.names, table.schema)
+        self.target = target_of(request, self.rows, certified=True)
+        opening.check_groups(table)
+        self.labels = self.target.encode(column)
+        self.of_row = _folds(request, self.target, self.labels)
+        self.count = int(self.of_row.max()) + 1
+        self.n_train = _fewest_training_rows(request, self.of_row, self.aside)
+        self.each = replace(
+            request,
+            task=self.target.task,
+            folds=None,
+            budgets=tuple(counted(budget, self.n_train) for budget in request.budgets),
+        )
+
+    def study(self, fold: int) -> Study:
+        """Fit the model of a fold.
+
+        Parameters
+        ----------
+        fold : int
+            From 0.
+
+        Returns
+        -------
+        Study
+        """
+        train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
+        return _FoldOpening(self.each, Silent()).fitted(self.names, train, test, self.aside)
+
+    def _sides(self, fold: int) -> tuple[BoolArray, BoolArray]:
+        out = np.asarray(self.of_row == fold)
+        return ~out, out
+
+
+@dataclass(frozen=True, slots=True)
+class _Several:
+    """What stands for the models of all folds: it cannot be asked in place of them."""
+
+    threshold_: float | None
+
+
+class _FoldOpening(Opening):
+    """The steps to a fitted model of one fold."""
+
+    def unseen(self, name: str, rows: BoolArray, test: Loaded) -> None:
+        """Do nothing: rows with categories of their own are noted once, for all folds."""
+
+
+def _folds(request: Request, target: Target, labels: FloatArray) -> IntArray:
+    """Return the fold of each row, drawn at random; raise if there are too few rows for them."""
+    folds, n_rows = request.folds or 0, len(labels)
+    if folds > n_rows:
+        raise InputError(f"--folds {folds} is more than the {n_rows:,} rows; pass fewer folds")
+    for at, name in enumerate(target.class_names):
+        count = int(np.sum(labels == at))
+        if count < folds:
+            raise InputError(
+                f"--folds {folds}: only {count:,} rows have the label {shorten(name)!r}, so that "
+                f"folds without one of them would be certified; pass "
+                + (f"at most {count} folds, or more rows" if count > 1 else "more rows")
+            )
+    return np.random.default_rng(request.seed).permutation(n_rows) % folds
+
+
+def _fewest_training_rows(request: Request, of_row: IntArray, aside: pa.Table | None) -> int:
+    n_train = len(of_row) - int(np.bincount(of_row).max())
+    if request.alpha is None and aside is None:
+        return len(set_aside(n_train, request.seed)[0])
+    return n_train
+
+
+def _choice(choices: list[AlphaChoice | None]) -> FoldsChoice | None:
+    made = [each for each in choices if each is not None]
+    if not made:
+        return None
+    alphas = [each.alpha for each in made]
+    most = max(each.n_rows for each in made)
+    return FoldsChoice(
+        alphas[0], most, made[0].file, lowest=min(alphas), highest=max(alphas), folds=len(made)
+    )
