@@ -37,6 +37,7 @@ from unswayed.report.summarise import headline
 from unswayed.words import between, distance, labels, percent, points
 
 _BAR = 24
+_HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
 
 
 def certify(
@@ -290,8 +291,12 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if study.target.task == "regression" and study.request.radius is None:
         _show_movement(terminal, facts)
         return
+    head = f"rows that {facts['keeps']}"
+    if len(head) > _HEAD:
+        terminal.say(f"{head}:")
+        head = "rows"
     terminal.table(
-        ["wrong labels", "", f"rows that {facts['keeps']}", "", "between"],
+        ["wrong labels", "", head, "", "between"],
         [
             [
                 each["budget"],
