@@ -138,6 +138,27 @@ def between(ends: Sequence[float]) -> str:
     return " to ".join(map(points, ends))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things as text.
+
+    Parameters
+    ----------
+    count : int
+    noun : str
+        In the singular; its plural has an s.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def labels(count: float) -> str:
     """Return a number of labels as text.
 
@@ -157,7 +178,7 @@ def labels(count: float) -> str:
     """
     if not math.isfinite(count):
         return "never" if math.isinf(count) else "unknown"
-    return "1 label" if count == 1 else f"{int(count):,} labels"
+    return counted(int(count), "label")
 
 
 def distance(moved: float, relative: bool) -> str:

@@ -198,13 +198,16 @@ def test_arrow_labels_are_what_certify_takes_them_for(tmp_path, agree, values):
     agree("a.parquet")
 
 
-def test_a_date_is_no_label_and_a_column_without_values_no_category(tmp_path, refused):
+def test_a_date_is_no_label(tmp_path, refused):
     days = [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]
     pq.write_table(pa.table({"x": repeated([1, 2]), "y": repeated(days)}), tmp_path / "a.parquet")
     assert "label 'y' holds date32[day] values" in refused("a.parquet")
+
+
+def test_a_column_without_values_is_left_out(tmp_path, agree):
     columns = {"x": repeated(["NAN", ""]), "z": repeated(["1", "2"]), "y": repeated(["no", "yes"])}
     (tmp_path / "a.csv").write_text(csv_text(columns))
-    assert "column 'x' is empty" in refused("a.csv", "--categorical", "x")
+    assert "features: 1, from 1 column" in agree("a.csv", "--categorical", "x")["question"]
 
 
 def test_alpha_is_not_chosen_by_rows_that_tell_nothing(tmp_path, refused):

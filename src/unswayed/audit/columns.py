@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.audit.cells import codes, is_text, is_usable, plain
 from unswayed.exceptions import InputError
 from unswayed.words import as_text, shorten
 
@@ -49,18 +50,17 @@ class Column:
         empty = InputError(f"column {shorten(name)!r} is empty; leave it out with --ignore")
         if pa.types.is_null(kind):
             raise empty
-        number = is_number(kind) or pa.types.is_boolean(kind)
-        if not is_text(kind) and not number:
+        if not is_usable(kind):
             raise InputError(
                 f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts; turn "
                 "it into one of them (a date into a year, say) or leave it out with --ignore"
             )
-        if number and not as_category:
+        if not is_text(kind) and not as_category:
             return cls(name, None)
         found = pc.unique(codes(values).combine_chunks())
         if found.null_count == len(found):
             raise empty
-        if not as_category and len(found) > max(_MANY, values.length() // 2):
+        if not as_category and is_too_many(len(found), values.length()):
             raise InputError(
                 f"column {shorten(name)!r} has {len(found):,} different texts in "
                 f"{values.length():,} rows, so it says who a row is and not what it is like; "
@@ -129,71 +129,19 @@ class Column:
         return [f"{name} = {as_text(value)}" for value in self.values]
 
 
-def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values with one representation per category: -0.0 becomes 0.0, NaN becomes null.
+def is_too_many(n_values: int, n_rows: int) -> bool:
+    """Return whether so many different texts must be names or numbers of a file.
 
     Parameters
     ----------
-    values : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-        The same values if they are not floats.
-    """
-    if not pa.types.is_floating(values.type):
-        return values
-    values = pc.add(values, pa.scalar(0, values.type))
-    return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
-
-
-def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values in an Arrow type that the rest of the package handles.
-
-    Parameters
-    ----------
-    values : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-        Dictionary-encoded values are decoded; decimals and half floats become doubles.
-    """
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    rare = pa.types.is_decimal(values.type) or pa.types.is_float16(values.type)
-    return values.cast(pa.float64(), safe=False) if rare else values
-
-
-def is_text(kind: Any) -> bool:
-    """Return whether an Arrow type holds texts, dictionary-encoded or not.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
+    n_values, n_rows : int
+        Number of different texts, and of rows.
 
     Returns
     -------
     bool
     """
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def is_number(kind: Any) -> bool:
-    """Return whether an Arrow type holds integers, floats or decimals.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-
-    Returns
-    -------
-    bool
-    """
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+    return n_values > max(_MANY, n_rows // 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

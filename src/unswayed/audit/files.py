@@ -4,31 +4,46 @@ import csv
 import gzip
 import hashlib
 import io
+import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from unswayed.audit.reading import Reading
 from unswayed.exceptions import InputError
 from unswayed.words import shorten
 
-# What counts as missing in a CSV file. "None" does not: it is a common category.
-_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
 _PACKED = (".bz2", ".zst", ".lz4")  # Arrow would unpack them; gzip is enough
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# What a file begins with that is not UTF-8: with a mark of its byte order, or without one and a
+# header of ASCII letters. The longer ones first, because they begin with the shorter.
+_WIDE = (
+    (re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff"), "UTF-32"),
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16"),
+    (re.compile(rb"[^\0]\0[^\0]\0", re.DOTALL), "UTF-16LE"),
+    (re.compile(rb"\0[^\0]\0[^\0]", re.DOTALL), "UTF-16BE"),
+)
+_NUMERAL = re.compile(r"[+-]?[\d.,]*\d[\d.,]*")
+_BLOCK = 2**24  # bytes searched at a time
+_USUAL = Reading()
 
 
-def read_table(path: Path, texts: Iterable[str] = ()) -> pa.Table:
-    """Read a CSV file (UTF-8, commas, a header) or a Parquet file.
+def read_table(path: Path, texts: Iterable[str] = (), reading: Reading = _USUAL) -> pa.Table:
+    """Read a CSV file (UTF-8) or a Parquet file.
 
     Parameters
     ----------
     path : Path
     texts : iterable of str
         Columns of a CSV file to read as texts, even if they look like numbers.
+    reading : Reading
+        How the file is written.
 
     Returns
     -------
@@ -50,12 +65,57 @@ def read_table(path: Path, texts: Iterable[str] = ()) -> pa.Table:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     if not start:
         raise InputError(f"{path} is empty; it needs a header line and rows")
-    is_parquet = start == b"PAR1" or path.suffix.lower() in (".parquet", ".pq")
-    table = _read_parquet(path) if is_parquet else _read_csv(path, start, texts)
-    _check_header(path, table.column_names)
+    if is_parquet(path):
+        table = _without_marks(_read_parquet(path), reading.missing)
+    else:
+        table = _read_csv(path, start, texts, reading)
+    _check_header(path, table.column_names, reading)
     if table.num_rows == 0:
         raise InputError(f"{path} has a header but no rows; nothing can be learned from it")
     return table
+
+
+def leading_zeros(path: Path, table: pa.Table, reading: Reading) -> dict[str, tuple[int, str]]:
+    """Find the whole numbers of a CSV file that are written with zeros in front, such as 01234.
+
+    Parameters
+    ----------
+    path : Path
+    table : pyarrow.Table
+        What `read_table` made of the file.
+    reading : Reading
+
+    Returns
+    -------
+    dict of str to (int, str)
+        By column: the first such cell, its row from 1 and how it is written.
+    """
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if not whole or is_parquet(path) or not _has_zero_first(path, reading.delimiter):
+        return {}
+    written = _parse(path, whole, reading, pa_csv.ReadOptions(), whole)
+    found = {}
+    for name in whole:
+        padded = pc.match_substring_regex(written.column(name), r"^\s*-?0\d")
+        at = pc.index(padded, True).as_py()
+        if at >= 0:
+            found[name] = (at + 1, written.column(name)[at].as_py())
+    return found
+
+
+def _has_zero_first(path: Path, delimiter: str) -> bool:
+    """Return whether some cell may begin with 0 and a digit, by a quick look at all bytes."""
+    edges = np.isin(np.arange(256), list(f'{delimiter}\n" '.encode()))
+    digits = np.isin(np.arange(256), list(b"0123456789"))
+    with _open(path) as file:
+        end = b"\n"  # of the block before: a cell may be cut in two
+        while block := file.read(_BLOCK):
+            found = np.frombuffer(end + block, dtype=np.uint8)
+            zero = np.flatnonzero(found[1:-1] == ord("0"))
+            if (edges[found[zero]] & digits[found[zero + 2]]).any():
+                return True
+            end = block[-2:]
+    return False
 
 
 def sha256(path: Path) -> str:
@@ -72,6 +132,23 @@ def sha256(path: Path) -> str:
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is a Parquet file, by its name or its first bytes.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bool
+    """
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return True
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -94,25 +171,52 @@ def _without_views(table: pa.Table) -> pa.Table:
     return table
 
 
-def _read_csv(path: Path, start: bytes, texts: Iterable[str]) -> pa.Table:
+def _without_marks(table: pa.Table, marks: tuple[str, ...]) -> pa.Table:
+    """Make cells of a Parquet file missing that stand for it by what they hold."""
+    for at, field in enumerate(table.schema if marks else ()):
+        column, kind = table.column(at), field.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.cast(kind.value_type), kind.value_type
+        known = [mark for mark in marks if _casts(mark, kind)]
+        if not known:
+            continue
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        cells = pc.utf8_trim_whitespace(column) if is_text else column
+        found = pc.is_in(cells, pa.array(known).cast(kind))
+        gone = pc.if_else(found, pa.scalar(None, kind), column)
+        table = table.set_column(at, field.name, gone)
+    return table
+
+
+def _casts(mark: str, kind: Any) -> bool:
+    """Return whether a text can be a value of an Arrow type."""
+    try:
+        pa.scalar(mark).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def _read_csv(path: Path, start: bytes, texts: Iterable[str], reading: Reading) -> pa.Table:
     if path.suffix in _PACKED:
         raise InputError(f"{path} is compressed in a way that is not read; unpack it, or use gzip")
-    if start.startswith(_UTF16):
-        raise _encoding_error(path, "it looks like UTF-16", "UTF-16")
+    for mark, codec in _WIDE:
+        if mark.match(start):
+            raise _encoding_error(path, f"it looks like {codec}", codec)
     try:
         try:
-            table = _parse(path, texts, pa_csv.ReadOptions())
+            table = _parse(path, texts, reading, pa_csv.ReadOptions())
         except pa.ArrowInvalid as error:
             if "conversion error" not in str(error):
                 raise
             # Types are read off the first block; a later cell disagrees. Look at all of it.
             size = min(_size(path) + 1, 2**31 - 1)
-            table = _parse(path, texts, pa_csv.ReadOptions(block_size=size))
+            table = _parse(path, texts, reading, pa_csv.ReadOptions(block_size=size))
         _ = table.column_names  # read now: it may not be UTF-8
     except UnicodeDecodeError:
         raise _encoding_error(path, "its header is not UTF-8") from None
     except pa.ArrowInvalid as error:
-        raise _csv_error(path, error) from None
+        raise _csv_error(path, error, reading) from None
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_binary(column.type):
             raise _encoding_error(path, f"column {shorten(name)!r} is not UTF-8")
@@ -128,38 +232,58 @@ def _size(path: Path) -> int:
         return int(file.seek(0, io.SEEK_END))
 
 
-def _parse(path: Path, texts: Iterable[str], options: Any) -> pa.Table:
+def _parse(
+    path: Path,
+    texts: Iterable[str],
+    reading: Reading,
+    options: Any,
+    columns: list[str] | None = None,
+) -> pa.Table:
+    if not reading.header:
+        options.column_names = [f"column{at + 1}" for at in range(_width(path, reading))]
     return pa_csv.read_csv(
         path,
         read_options=options,
-        parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+        parse_options=pa_csv.ParseOptions(delimiter=reading.delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
-            null_values=_MISSING,
+            null_values=reading.missing_cells(),
             strings_can_be_null=True,
             column_types=dict.fromkeys(texts, pa.string()),
+            decimal_point=reading.decimal,
+            include_columns=columns,
         ),
     )
+
+
+def _width(path: Path, reading: Reading) -> int:
+    """Return how many cells the first record has."""
+    with io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
+        return len(next(csv.reader(file, delimiter=reading.delimiter), []))
 
 
 def _encoding_error(path: Path, what: str, codec: str = "WINDOWS-1252") -> InputError:
     return InputError(
         f"{path} has another encoding: {what}; save it as UTF-8, for example with "
-        f"iconv -f {codec} -t UTF-8 {path.name} > utf8.csv"
+        f"iconv -f {codec} -t UTF-8 {shlex.quote(path.name)} > utf8.csv"
     )
 
 
-def _csv_error(path: Path, error: Exception) -> InputError:
+def _csv_error(path: Path, error: Exception, reading: Reading) -> InputError:
     """Find the ragged line: Arrow's own number is missing when it reads in parallel."""
     csv.field_size_limit(2**31 - 1)
+    first = "header" if reading.header else "first line"
     try:
         with io.TextIOWrapper(_open(path), encoding="utf-8", newline="") as file:
-            lines = csv.reader(file)
-            width = len(next(lines, []))
+            lines = csv.reader(file, delimiter=reading.delimiter)
+            header = next(lines, [])
+            _check_delimiter(path, header)
+            width = len(header)
             for cells in lines:
                 if cells and len(cells) != width:
                     return InputError(
-                        f"{path}, line {lines.line_num}: {len(cells)} cells where the header has "
-                        f"{width}; a stray comma or quote? every line needs {width} cells"
+                        f"{path}, line {lines.line_num}: {len(cells)} cells where the {first} has "
+                        f"{width}; a stray {_word(reading.delimiter)} or quote? every line needs "
+                        f"{width} cells"
                     )
     except UnicodeDecodeError:
         return _encoding_error(path, "it is not UTF-8")
@@ -168,21 +292,34 @@ def _csv_error(path: Path, error: Exception) -> InputError:
     return InputError(f"{path} is not a readable CSV file: {shorten(_first_line(error), 200)}")
 
 
+def _word(delimiter: str) -> str:
+    return {",": "comma", ";": "semicolon", "\t": "tab"}.get(delimiter, repr(delimiter))
+
+
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n", maxsplit=1)[0]
 
 
-def _check_header(path: Path, names: list[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+def _check_header(path: Path, names: list[str], reading: Reading) -> None:
+    first: dict[str, int] = {}
+    for at, name in enumerate(names, 1):
+        if name in first:
+            hint = ""
+            if reading.header and _NUMERAL.fullmatch(name.strip()):
+                hint = ", or pass --no-header if the first line is no header but data"
             raise InputError(
-                f"{path} has two columns named {shorten(name)!r}; rename or remove one, a name "
-                "must say which column is meant"
+                f"{path} has two columns named {shorten(name)!r} (columns {first[name]:,} and "
+                f"{at:,}); rename or remove one, a name must say which column is meant{hint}"
             )
-        seen.add(name)
-    for sign, word in ((";", "semicolons"), ("\t", "tabs")):
+        first[name] = at
+    _check_delimiter(path, names)
+
+
+def _check_delimiter(path: Path, names: list[str]) -> None:
+    for sign, given, word in ((";", "';'", "semicolons"), ("\t", "tab", "tabs"),
+                              ("|", "'|'", "bars")):  # fmt: skip
         if len(names) == 1 and sign in names[0]:
             raise InputError(
-                f"{path} seems to be separated by {word}; save it with commas, or as Parquet"
+                f"{path} seems to be separated by {word}; pass --delimiter {given}, or save it "
+                "with commas or as Parquet"
             )

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unswayed.audit.data_facts import column_facts, data_facts
 from unswayed.audit.files import sha256
 from unswayed.audit.movement import describe_movement
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
 from unswayed.report.findings import BudgetRate, Caveat, Findings, small_groups
+from unswayed.words import shorten
 
 
 def findings_of(
@@ -64,6 +66,8 @@ def findings_of(
         test=study.test,
         train=study.train,
         columns=study.feature_columns,
+        column_facts=column_facts(study),
+        data=data_facts(study),
         groups=groups,
         train_label=lambda row: target.as_text(train_labels[row]),
         new_label=target.as_text,
@@ -137,6 +141,8 @@ def _model(study: Study) -> str:
     words = f"Ridge regression with {alpha} on one-hot categories and scaled numbers"
     if study.target.log:
         words += f", trained on the logarithm of {study.target.label}"
+    if study.request.weights is not None:
+        words += f", rows weighted by column {shorten(study.request.weights)!r}"
     if study.target.classes:
         negative, positive = study.target.class_names
         balanced = study.request.threshold == "balanced"

@@ -12,7 +12,8 @@ from unswayed.audit.opening import Loaded, Opening, take
 from unswayed.audit.penalty import AlphaChoice, set_aside
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
-from unswayed.audit.study import Rows, Study
+from unswayed.audit.rows import Rows
+from unswayed.audit.study import Study
 from unswayed.audit.suited import target_of
 from unswayed.audit.target import Target
 from unswayed.exceptions import InputError
@@ -74,8 +75,10 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
         alpha=request.alpha if choice is None or choice.lowest < choice.highest else choice.alpha,
         movable=opening.movable(rows[0]),
         alpha_choice=choice,
+        inspection=opening.loader.inspection,
+        gaps=opening.loader.gaps,
         notes=list(dict.fromkeys(notes)),
-        caveats=list(dict.fromkeys(caveats)),
+        caveats=list(dict.fromkeys([*opening.caveats, *caveats])),
         progress=progress,
         parts=parts,
         found=found,
@@ -114,7 +117,10 @@ def open_fold(request: Request, row: int, progress: Progress | None = None) -> S
             f"--row {row} is no row of {request.train} that is used; its rows are {numbers[0]:,} "
             f"to {numbers[-1]:,}"
         )
-    return drawn.study(int(drawn.of_row[found[0]]))
+    study = drawn.study(int(drawn.of_row[found[0]]))
+    study.notes[:0] = drawn.opening.notes
+    study.caveats[:0] = drawn.opening.caveats
+    return study
 
 
 class _Drawn:
@@ -122,11 +128,11 @@ class _Drawn:
 
     def __init__(self, request: Request, progress: Progress) -> None:
         self.opening = opening = Opening(request, progress)
-        self.rows = opening.load_train()
+        self.rows = opening.loader.train()
         table = self.rows[0]
         column = table.column(request.label)
-        self.names = opening.feature_names(table)
-        self.aside = opening.load_validation(self.names, table.schema)
+        self.names = opening.loader.names
+        self.aside = opening.load_validation(table.schema)
         self.target = target_of(request, self.rows, certified=True)
         opening.check_groups(table)
         self.labels = self.target.encode(column)
@@ -153,7 +159,10 @@ class _Drawn:
         Study
         """
         train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
-        return _FoldOpening(self.each, Silent()).fitted(self.names, train, test, self.aside)
+        fold_opening = _FoldOpening(self.each, Silent())
+        fold_opening.loader.inspection = self.opening.loader.inspection
+        fold_opening.loader.gaps = self.opening.loader.gaps
+        return fold_opening.fitted(self.names, train, test, self.aside)
 
     def _sides(self, fold: int) -> tuple[BoolArray, BoolArray]:
         out = np.asarray(self.of_row == fold)

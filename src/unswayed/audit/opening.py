@@ -7,23 +7,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, IntArray
-from unswayed.audit.columns import Columns, is_number, is_text
+from unswayed.audit import column_caveats
+from unswayed.audit.cells import codes, is_number, is_text, is_usable, plain, same_everywhere
+from unswayed.audit.columns import Columns
 from unswayed.audit.expression import select
-from unswayed.audit.files import read_table
+from unswayed.audit.loading import Loader, need
 from unswayed.audit.penalty import AlphaChoice, choose_alpha, ridge, set_aside, split_rows
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
-from unswayed.audit.study import Rows, Study
+from unswayed.audit.rows import Rows
+from unswayed.audit.study import Study
 from unswayed.audit.suited import target_of
 from unswayed.audit.target import Target
+from unswayed.audit.weights import follow_labels, weights_of
 from unswayed.exceptions import InputError, SolverPrecisionWarning
-from unswayed.report.findings import MOST_GROUPS
-from unswayed.words import as_text, shorten, suggest
+from unswayed.report.findings import MOST_GROUPS, Caveat
+from unswayed.words import as_text, shorten
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
+_MANY_UNSEEN = 0.05  # of the test rows: so many new categories are a warning, fewer a note
 MOST_HELD_OUT = 10_000
 """Rows held out at most where the share is not asked for: more say little more."""
 
@@ -74,7 +78,8 @@ class Opening:
         self.request = request
         self.progress = progress
         self.need_test = need_test
-        self.notes: list[str] = []
+        self.loader = Loader(request)
+        self.notes, self.caveats = self.loader.notes, self.loader.caveats
 
     def study(self) -> Study:
         """Read the files, split the rows and fit the model.
@@ -84,31 +89,20 @@ class Opening:
         Study
         """
         request = self.request
-        train = self.load_train()
-        names = self.feature_names(train[0])
+        train = self.loader.train()
         if request.test is not None and self.need_test:
-            test = self._load(request.test, names, train[0].schema)
+            test = self.loader.other(request.test, train[0].schema)
         else:
             stay, out = self._split(train[0].num_rows)
             train, test = take(train, stay), take(train, out)
-        return self.fitted(names, train, test, self.load_validation(names, train[0].schema))
+        aside = self.load_validation(train[0].schema)
+        return self.fitted(self.loader.names, train, test, aside)
 
-    def load_train(self) -> Loaded:
-        """Read the training file.
-
-        Returns
-        -------
-        Loaded
-        """
-        return self._load(self.request.train)
-
-    def load_validation(self, names: list[str], schema: pa.Schema) -> pa.Table | None:
+    def load_validation(self, schema: pa.Schema) -> pa.Table | None:
         """Read the rows that choose alpha, where they are of a file of their own.
 
         Parameters
         ----------
-        names : list of str
-            Columns of the features.
         schema : pyarrow.Schema
             Of the training rows.
 
@@ -119,8 +113,8 @@ class Opening:
         request = self.request
         if request.alpha is not None or request.validation is None:
             return None
-        aside, _ = self._load(request.validation, names, schema)
-        _need((request.label,), aside, f"--validation {request.validation}")
+        aside, _ = self.loader.other(request.validation, schema)
+        need((request.label,), aside, f"--validation {request.validation}")
         return aside
 
     def fitted(
@@ -146,9 +140,13 @@ class Opening:
             aside, train = take(train, out)[0], take(train, stay)
         table, numbers = train
         target = target_of(request, train, certified=self.need_test)
-        columns = Columns.of(table, names, request.categorical)
+        columns = Columns.of(table, self._varying(names, table), request.categorical)
         training = Rows(
-            table, numbers, columns.matrix(table), target.encode(table.column(request.label))
+            table,
+            numbers,
+            columns.matrix(table),
+            target.encode(table.column(request.label)),
+            None if request.weights is None else weights_of(request.weights, table, numbers),
         )
         testing = self._test_rows(columns, target, *test)
         movable = self.movable(table)
@@ -166,77 +164,29 @@ class Opening:
             alpha=alpha,
             movable=movable,
             alpha_choice=choice,
+            inspection=self.loader.inspection,
+            gaps=self.loader.gaps,
             notes=self.notes,
+            caveats=self.caveats,
             progress=self.progress,
         )
 
-    def _load(
-        self, path: Any, test_of: list[str] | None = None, like: pa.Schema | None = None
-    ) -> Loaded:
-        """Read a file and apply ``--missing``.
-
-        Returns the rows that are used and their numbers in the file, from 1.
-        """
-        request = self.request
-        # A text stays a text, even where all of this file's happen to look like numbers.
-        texts = [field.name for field in like or () if is_text(field.type)]
-        table = read_table(path, texts)
-        if test_of is None:
-            _need((request.label,), table, "--label")
-            _need(request.categorical, table, "--categorical")
-            _need(request.ignore, table, "--ignore")
-            used = [*self.feature_names(table), request.label]
-        else:
-            missing = [name for name in test_of if name not in table.column_names]
-            if missing:
-                raise InputError(
-                    f"{path} lacks the column {shorten(missing[0])!r} that the model was trained "
-                    f"on; {suggest(missing[0], table.column_names)}"
-                )
-            used = [*test_of, *({request.label} & set(table.column_names))]
-        return self._without_missing(path, table, used)
-
-    def _without_missing(self, path: Any, table: pa.Table, used: list[str]) -> Loaded:
-        request, keep = self.request, np.ones(table.num_rows, dtype=bool)
-        for name in used:
-            column = table.column(name)
-            empty = np.asarray(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)))
-            if pa.types.is_floating(column.type) and np.asarray(pc.is_inf(column)).any():
-                raise InputError(
-                    f"{path}: column {shorten(name)!r} holds infinity; replace it by a number"
-                )
-            if not empty.any():
+    def _varying(self, names: list[str], train: pa.Table) -> list[str]:
+        """Return the feature columns that differ between training rows; say which do not."""
+        found = []
+        for name in names:
+            values = plain(train.column(name))
+            if not is_usable(values.type):
+                found.append(name)  # refused by `Columns`
                 continue
-            impute = request.missing == "impute" and name != request.label
-            if request.missing == "refuse" or (request.missing == "impute" and not impute):
-                first = int(np.flatnonzero(empty)[0]) + 1
-                way = "" if name == request.label else ", --missing impute to fill them in"
-                raise InputError(
-                    f"{path}: column {shorten(name)!r} misses {int(empty.sum()):,} values (first "
-                    f"in row {first:,}); pass --missing drop to leave those rows out{way}"
-                )
-            if request.missing == "drop":
-                keep &= ~empty
-        if not keep.any():
-            raise InputError(f"{path}: every row misses a value; nothing is left to certify")
-        if not keep.all():
-            self.notes.append(f"{int((~keep).sum()):,} rows of {path} miss values and are left out")
-            return table.filter(pa.array(keep)), np.flatnonzero(keep) + 1
-        return table, np.arange(table.num_rows) + 1
-
-    def feature_names(self, table: pa.Table) -> list[str]:
-        """Return the columns of a table that are features.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-
-        Returns
-        -------
-        list of str
-        """
-        out = {self.request.label, *self.request.ignore}
-        return [name for name in table.column_names if name not in out]
+            texts = is_text(values.type) or name in self.request.categorical
+            known = codes(values) if texts else codes(values).drop_null()  # gaps are filled in
+            if same_everywhere(known):
+                value = known[0].as_py() if len(known) else None
+                self.caveats.append(column_caveats.constant(name, value, "training row"))
+            else:
+                found.append(name)
+        return found
 
     def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
         if not self.need_test:
@@ -284,10 +234,16 @@ class Opening:
                 f"column {shorten(name)!r} has categories in {where} that no training row "
                 "has; correct them, or pass --unseen ignore to predict from the other columns"
             )
-        self.notes.append(
+        said = (
             f"column {shorten(name)!r}: {where} with a category that no training row has are "
             "predicted from their other columns"
         )
+        if rows.mean() > _MANY_UNSEEN:
+            out = column_caveats.option("--ignore", [name])
+            ways = f"leave it out with {out}, or join rare values"
+            self.caveats.append(Caveat("free-text", said, ways))
+        else:
+            self.notes.append(said)
 
     def check_groups(self, test: pa.Table) -> None:
         """Raise if a column to compare groups by is missing, or has too many groups.
@@ -297,7 +253,7 @@ class Opening:
         test : pyarrow.Table
             Rows that are certified.
         """
-        _need(self.request.groups, test, "--groups")
+        need(self.request.groups, test, "--groups")
         for name in self.request.groups:
             kinds = len({as_text(value) for value in test.column(name).to_pylist()})
             if kinds > MOST_GROUPS:
@@ -336,6 +292,7 @@ class Opening:
             target,
             columns,
             training=training.features,
+            weights=training.weights,
             aside=(columns.matrix(aside), target.encode(aside.column(target.label))),
             progress=self.progress,
         )
@@ -350,15 +307,22 @@ class Opening:
         assert training.labels is not None  # noqa: S101
         bias = self.request.bias(training.labels, None if movable.all() else movable)
         pipeline = columns.pipeline(ridge(alpha), self.request.missing)
+        # Who names a column of weights vouches that it was not computed from the labels.
+        trust = () if training.weights is None else ("sample_weight",)
         model: Any
         if target.task == "classification":
-            model = CertifiedClassifier(pipeline, bias=bias, threshold=self.request.threshold)
+            model = CertifiedClassifier(
+                pipeline, bias=bias, threshold=self.request.threshold, trust=trust
+            )
         else:
             radius = self.request.radius
             limit = None if radius is None else self.request.on_scale(radius)
-            model = CertifiedRegressor(pipeline, bias=bias, radius=limit)
+            model = CertifiedRegressor(pipeline, bias=bias, radius=limit, trust=trust)
         with self._noting():
-            return model.fit(training.features, training.labels)
+            model.fit(training.features, training.labels, training.weights)
+        if "sample_weight" in model.fitted_.trusted:
+            self.caveats.append(follow_labels(str(self.request.weights)))
+        return model
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -386,12 +350,3 @@ def take(rows: Loaded, at: IntArray) -> Loaded:
     """
     table, numbers = rows
     return table.take(pa.array(at)), numbers[at]
-
-
-def _need(names: tuple[str, ...], table: pa.Table, option: str) -> None:
-    for name in names:
-        if name not in table.column_names:
-            raise InputError(
-                f"{option}: there is no column {shorten(name)!r}; "
-                f"{suggest(name, table.column_names)}"
-            )

@@ -179,6 +179,7 @@ def choose_alpha(
     training: FloatArray,
     aside: tuple[FloatArray, FloatArray],
     progress: Progress,
+    weights: FloatArray | None = None,
 ) -> AlphaChoice:
     """Choose the largest penalty whose accuracy is within ``give_up`` points of the best.
 
@@ -192,6 +193,9 @@ def choose_alpha(
     aside : tuple of arrays
         Rows, in the same form, and labels of rows that are not training rows.
     progress : Progress
+    weights : (n,) array, optional
+        Of the training rows. A penalty means less the larger they are, so the one that was found
+        without them is multiplied by their sum instead of the number of rows.
 
     Returns
     -------
@@ -210,7 +214,8 @@ def choose_alpha(
         telling = np.array([not says_one_class(rule.predict(score)) for score in scores.T])
         allowed = allowed & telling if (allowed & telling).any() else allowed
     per_row = GRID[int(np.flatnonzero(allowed)[-1])] / (len(labels) * (FOLDS - 1) / FOLDS)
-    return AlphaChoice(float(f"{per_row * len(training):.3g}"), len(labels), file)
+    size = len(training) if weights is None else float(weights.sum())
+    return AlphaChoice(float(f"{per_row * size:.3g}"), len(labels), file)
 
 
 def _check_labels(labels: FloatArray, file: str | None) -> None:

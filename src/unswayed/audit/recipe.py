@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import IntArray
+from unswayed.audit.files import is_parquet
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
@@ -30,6 +31,13 @@ def check_recipe(request: Request) -> None:
             "--certificates: files are checked in exact arithmetic, but no logarithm is exact; "
             "write the logarithms into a column of the file, and certify that column without --log"
         )
+    for path in () if request.reading.is_usual else (request.train, request.test):
+        if path is not None and path.exists() and is_parquet(path):
+            raise InputError(
+                f"--certificates: {path} is a Parquet file, which unswayed verify reads as it is, "
+                "without --na and the other options about how a file is written; leave them out, "
+                "or write the file anew with its missing values as nulls"
+            )
 
 
 def save_certificates(study: Study, certificates: Sequence[CertificateSet], path: Path) -> None:
@@ -63,12 +71,15 @@ def recipe(study: Study) -> dict[str, Any]:
         Plain values for JSON: the label column; one entry per feature (a category to compare with,
         or mean and scale, and the value for missing cells); the training and test rows.
     """
+    reading = study.request.reading
+    written = {} if reading.is_usual else {"written": reading.document()}
     return {
         "label": study.target.label,
         "features": [*_categories(study), *_numbers(study)],
         "train": _rows(study.train.numbers),
         "test": _rows(study.test.numbers),
         "test_file": "train" if study.request.test is None else "test",
+        **written,
     }
 
 

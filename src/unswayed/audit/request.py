@@ -2,12 +2,14 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.audit.inspection import Roles
+from unswayed.audit.reading import Reading
 from unswayed.audit.shift import Shift, log_below, log_range
 from unswayed.bias import LabelBias, cut
 from unswayed.budgets import count_budget
@@ -224,8 +226,11 @@ class Request:
     label: str
     test: Path | None = None
     task: Literal["classification", "regression"] | None = None
+    reading: Reading = field(default_factory=Reading)
     categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    weights: str | None = None  # column that says how much each training row counts
     missing: Literal["refuse", "drop", "impute"] = "refuse"
     unseen: Literal["refuse", "ignore"] = "refuse"
     holdout: float | None = None  # 10 %, but not more rows than say something
@@ -258,6 +263,18 @@ class Request:
         if self.threshold is None:
             return Threshold.between(0.0, 1.0)
         return AboveMean(0.0) if self.threshold == "balanced" else Threshold(self.threshold)
+
+    @property
+    def roles(self) -> Roles:
+        """What the columns of the training file are for."""
+        return Roles(
+            label=self.label,
+            weights=self.weights,
+            ignore=self.ignore,
+            categorical=self.categorical,
+            numeric=self.numeric,
+            decimal=self.reading.decimal,
+        )
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -5,13 +5,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.columns import Columns
+from unswayed.audit.inspection import Inspection
+from unswayed.audit.loading import Gaps
 from unswayed.audit.penalty import AlphaChoice, quality
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
+from unswayed.audit.rows import Rows
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Decision, Radius
@@ -22,42 +24,6 @@ _CHUNK = 1024  # rows certified between two steps of the progress bar
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
 _EXACT = ("auto", "exact")
 _RANGES = ("score", "low", "high", "inner_low", "inner_high")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Rows of a file: their cells, their numbers in the file (from 1), features and labels."""
-
-    table: pa.Table
-    numbers: IntArray
-    features: FloatArray
-    labels: FloatArray | None
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
-        """Return cells of some rows as texts.
-
-        Parameters
-        ----------
-        at : int array
-            Positions of the rows.
-        names : list of str
-            Columns, in the order to return them.
-        length : int
-            Longer texts are cut to so many characters.
-
-        Returns
-        -------
-        list of list of str
-            One list per row.
-        """
-        if not len(at):
-            return []
-        some = self.table.select(names).take(pa.array(at))
-        columns = [[as_text(value, length) for value in each.to_pylist()] for each in some.columns]
-        return [list(row) for row in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +53,8 @@ class Study:
     alpha: float | None  # None: one per fold
     movable: BoolArray  # training rows whose label may be wrong
     alpha_choice: AlphaChoice | None = None  # None: alpha was given
+    inspection: Inspection | None = None  # of the training file
+    gaps: Gaps = field(default_factory=Gaps)
     notes: list[str] = field(default_factory=list)
     caveats: list[Caveat] = field(default_factory=list)  # of the file and its columns
     progress: Progress = field(default_factory=Silent)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray
-from unswayed.audit.columns import codes, is_number, is_text, plain
+from unswayed.audit.cells import codes, is_number, is_text, plain
 from unswayed.exceptions import InputError
 from unswayed.words import as_text, shorten
 
@@ -120,10 +120,8 @@ class Target:
             ) from None
         position = pc.index_in(values, value_set=known)
         if position.null_count:
-            raise InputError(
-                f"the label {shorten(self.label)!r} has a value here that the training file does "
-                f"not have; it must be one of {', '.join(map(repr, self.class_names))}"
-            )
+            strange = pc.unique(values.filter(pc.is_null(position)).combine_chunks()).to_pylist()
+            raise InputError(self._strange(strange))
         return np.asarray(position, dtype=np.float64)
 
     def _logarithms(self, numbers: FloatArray) -> FloatArray:
@@ -157,6 +155,21 @@ class Target:
             found = np.nextafter(found, way)
         return np.maximum(found, 0.0)
 
+    def _strange(self, values: list[Any]) -> str:
+        """Say which labels no training row has, and whether they only look different."""
+        shown = ", ".join(repr(as_text(value, 30)) for value in values[:4])
+        known = ", ".join(map(repr, self.class_names))
+        more = ", …" if len(values) > 4 else ""
+        texts = {_bare(name) for name in self.class_names}
+        if all(_bare(as_text(value)) in texts for value in values):
+            ways = "they differ by a full stop, spaces or capitals only, so write them alike"
+        else:
+            ways = f"it must be one of {known}"
+        return (
+            f"the label {shorten(self.label)!r} has values here that the training file does not "
+            f"have: {shown}{more} where that has {known}; {ways}"
+        )
+
     def as_text(self, value: float) -> str:
         """Return a label as a text.
 
@@ -174,3 +187,8 @@ class Target:
         if self.log:
             return as_text(float(f"{self.natural(np.array([value]))[0]:.12g}"))
         return as_text(float(value))
+
+
+def _bare(text: str) -> str:
+    """Return a text without what people overlook: spaces, full stops at its end, capitals."""
+    return " ".join(text.split()).rstrip(". ").casefold()

@@ -12,6 +12,7 @@ from unswayed import __version__
 SUMMARY = "Would this prediction survive if some of the training labels were wrong?"
 
 COMMANDS = {
+    "inspect": "Show how the columns of a file are read, and what about them could mislead.",
     "certify": "Prove which predictions survive wrong labels, and which do not.",
     "witness": "Show which labels overturn one prediction.",
     "coefficients": "Prove which coefficients keep their sign.",

@@ -232,6 +232,7 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     elif len(study.test):
         rows += f", {facts['test_rows']:,} test rows{held}"
     terminal.say(rows)
+    terminal.say(facts["data"]["sentence"])
     if study.alpha_choice is not None:
         terminal.say(study.alpha_choice.in_words())
     terminal.say(f"assumed: {facts['bias']}")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.audit.data_facts import column_facts, data_facts
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
@@ -19,6 +20,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table
 from unswayed.report.details import all_coefficients
+from unswayed.report.findings import caveat_dicts
 from unswayed.words import labels
 
 _LINES = 40
@@ -76,6 +78,8 @@ def coefficients(
         save_certificates(study, [study.coefficients], certificates)
     for note in study.notes:
         terminal.note(note)
+    for caveat in study.caveats:
+        terminal.warn(str(caveat))
     _show(terminal, study, found)
     for path in (out, certificates):
         if path is not None:
@@ -86,6 +90,9 @@ def coefficients(
             "bias": study.bias_in_words(),
             "labels": study.count(request.budget),
             "train_rows": study.n_train,
+            "data": data_facts(study),
+            "columns": column_facts(study),
+            "caveats": caveat_dicts(study.caveats),
             "alpha": study.alpha,
             "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
             "coefficients": found,
@@ -107,6 +114,7 @@ def _show(terminal: Terminal, study: Study, found: list[dict[str, Any]]) -> None
     task = f"{study.target.task}{' of its logarithm' if study.target.log else ''}"
     terminal.say(f"{study.target.label}: {task}; ridge with alpha {study.alpha:g}")
     terminal.say(f"{study.n_train:,} training rows; assumed: {study.bias_in_words()}")
+    terminal.say(data_facts(study)["sentence"])
     if study.alpha_choice is not None:
         terminal.say(study.alpha_choice.in_words())
     kept = sum(each["keeps_sign"] for each in found)

@@ -227,6 +227,8 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.say(f"{name}: {what}{'; ' if what else ''}{alpha}")
         if side["alpha_choice"] is not None:
             terminal.say(side["alpha_choice"])
+    for sentence in dict.fromkeys(side["data"]["sentence"] for _, side in sides):
+        terminal.say(sentence)
     if one["bias"] == other["bias"]:
         sides = [("assumed", one)]
     for name, side in sides:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from unswayed.audit.reading import Reading
 from unswayed.audit.request import (
     Request,
     parse_alpha,
@@ -17,6 +18,7 @@ from unswayed.audit.request import (
 )
 from unswayed.audit.shift import parse_clip, parse_radius, parse_shift
 from unswayed.exceptions import InputError
+from unswayed.words import shorten
 
 _DATA = Group("Data", sort_key=1)
 _BIAS = Group("Which labels may be wrong", sort_key=2)
@@ -51,17 +53,55 @@ Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a P
 
 @Parameter(name="*", group=_DATA)
 @dataclass(frozen=True, kw_only=True)
-class DataOptions:
+class FileOptions:
+    """Options about how files are written and what their columns are."""
+
+    categorical: Names = ()
+    """Columns of numbers that are categories, such as codes; zeros in front of them are kept.
+    COL,COL,… or repeated."""
+    numeric: Names = ()
+    """Columns that are numbers, whatever they look like. COL,COL,… or repeated."""
+    ignore: Names = ()
+    """Columns to leave out of the model, such as names. COL,COL,… or repeated."""
+    na: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    """What stands for a missing value, such as "?". May be repeated."""
+    delimiter: str | None = None
+    """The sign between cells of a CSV file, such as ";" or tab; by default a comma."""
+    decimal: Annotated[Literal[".", ","], Parameter(show_choices=False)] = "."
+    """The sign before decimals in a CSV file. With a comma, points may separate thousands, and the
+    sign between cells is a semicolon unless --delimiter names another."""
+    no_header: Flag = False
+    """The first line of a CSV file is a row; columns are column1, column2 and so on."""
+
+    def reading(self) -> Reading:
+        """Return how CSV files are written.
+
+        Returns
+        -------
+        Reading
+
+        Raises
+        ------
+        InputError
+            If the delimiter is not one sign, or is the decimal sign.
+        """
+        return Reading.of(
+            self.delimiter, header=not self.no_header, decimal=self.decimal, missing=self.na
+        )
+
+
+@Parameter(name="*", group=_DATA)
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(FileOptions):
     """Options about the training rows and their columns."""
 
     label: str
     """Column to predict: two classes, or numbers."""
     task: Literal["classification", "regression"] | None = None
     """Instead of what the label looks like."""
-    categorical: Names = ()
-    """Columns of numbers that are categories, such as codes. COL,COL,… or repeated."""
-    ignore: Names = ()
-    """Columns to leave out of the model, such as names. COL,COL,… or repeated."""
+    weights: str | None = None
+    """Column that says how much each training row counts, 0 or more. It must not have been computed
+    from the labels, which nobody can check for you."""
     missing: Literal["refuse", "drop", "impute"] = "refuse"
     """Rows with missing values: refuse the file, drop them, or fill the values in."""
     log: Flag = False
@@ -145,6 +185,8 @@ _NO_MODEL = ModelOptions()
 def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return column names from ``a,b`` or repeated options; quotes keep a comma inside a name.
 
+    Spaces around the names of a list do not count, but a name by itself is taken as it is.
+
     Parameters
     ----------
     texts : tuple of str
@@ -157,12 +199,14 @@ def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> split_names(("race,sex", '"a, b"'))
-    ('race', 'sex', 'a, b')
+    >>> split_names(("race, sex", '"a, b"', " age"))
+    ('race', 'sex', 'a, b', ' age')
     """
-    return tuple(
-        dict.fromkeys(name.strip() for text in texts for name in next(csv.reader([text]), []))
-    )
+    names: list[str] = []
+    for text in texts:
+        found = next(csv.reader([text]), [])
+        names += found if len(found) == 1 else [name.strip() for name in found]
+    return tuple(dict.fromkeys(names))
 
 
 def make_request(
@@ -212,12 +256,17 @@ def make_request(
         raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
     if folds is not None:
         _check_folds(test)
+    categorical, numeric = split_names(data.categorical), split_names(data.numeric)
+    _check_columns(data, categorical, numeric)
     return Request(
         train=train,
+        reading=data.reading(),
+        numeric=numeric,
+        weights=data.weights,
         label=data.label,
         test=test.test,
         task=data.task,
-        categorical=split_names(data.categorical),
+        categorical=categorical,
         ignore=split_names(data.ignore),
         missing=data.missing,
         unseen=test.unseen,
@@ -248,6 +297,21 @@ def _check_folds(test: RowOptions) -> None:
                 f"--folds certifies every row of the training file, and {option} chooses other "
                 f"rows to certify; pass either --folds or {option}"
             )
+
+
+def _check_columns(
+    data: DataOptions, categorical: tuple[str, ...], numeric: tuple[str, ...]
+) -> None:
+    for name in numeric:
+        if name in categorical:
+            raise InputError(
+                f"--numeric and --categorical both name {shorten(name)!r}; pass one of them"
+            )
+    if data.weights is not None and data.weights == data.label:
+        raise InputError(
+            f"--weights and --label both name {shorten(data.label)!r}; a label that says how much "
+            "its row counts would change the weights when it changes, so name another column"
+        )
 
 
 def _check_validation(validation: Path, train: Path, alpha: float | None) -> None:

@@ -87,11 +87,14 @@ def tradeoff(
         _draw(chart, points, heads, name)
     for note in study.notes:
         terminal.note(note)
+    for caveat in facts["caveats"]:
+        terminal.warn(caveat["sentence"])
     _show(terminal, study, facts, columns)
     for path in (out, chart):
         if path is not None:
             terminal.say(f"wrote {path}")
-    asked = {key: facts[key] for key in ("task", "label", "bias", "train_rows", "test_rows")}
+    keys = ("task", "label", "bias", "train_rows", "test_rows", "data", "columns", "caveats")
+    asked = {key: facts[key] for key in keys}
     terminal.answer(asked | {"points": as_rows(columns)})
     return 0
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from unswayed.audit.data_facts import data_facts
 from unswayed.audit.folds import open_fold
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
@@ -26,6 +27,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
+from unswayed.report.findings import caveat_dicts
 from unswayed.words import labels
 
 _COLUMNS = 6  # feature columns that fit beside the labels on a terminal
@@ -88,6 +90,8 @@ def witness(
         )
     for note in study.notes:
         terminal.note(note)
+    for caveat in study.caveats:
+        terminal.warn(str(caveat))
     facts = _facts(study, at, found)
     if found is not None:
         columns = _columns(study, found)
@@ -115,13 +119,21 @@ def _position(study: Study, row: int) -> int:
 
 
 def _refitted(study: Study, at: int, found: Witness) -> float:
-    """Return the score of a test row by a model that is trained anew on the changed labels."""
+    """Return the score of a test row by a model that is trained anew on the changed labels.
+
+    Where the threshold is balanced, it is measured from the mean of these labels.
+    """
     from sklearn.base import clone
 
     changed = np.array(study.train.labels)
     changed[found.indices] = found.labels
-    fitted = clone(study.model.estimator).fit(study.train.features, changed)
-    return float(fitted.predict(study.test.features[at : at + 1])[0])
+    weights = study.train.weights
+    weighted = {} if weights is None else {"model__sample_weight": weights}
+    fitted = clone(study.model.estimator).fit(study.train.features, changed, **weighted)
+    score = float(fitted.predict(study.test.features[at : at + 1])[0])
+    if study.request.threshold == "balanced":
+        score -= float(np.average(changed, weights=weights))
+    return score
 
 
 def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
@@ -130,6 +142,8 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
     return {
         "row": int(study.test.numbers[at]),
         "bias": study.bias_in_words(),
+        "data": data_facts(study),
+        "caveats": caveat_dicts(study.caveats),
         "alpha": study.alpha,
         "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
         "prediction": study.decided(score),
@@ -158,6 +172,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     terminal.say(
         f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})"
     )
+    terminal.say(facts["data"]["sentence"])
     if facts["alpha_choice"] is not None:
         terminal.say(facts["alpha_choice"])
     terminal.say(f"assumed: {facts['bias']}")

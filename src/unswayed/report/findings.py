@@ -1,8 +1,8 @@
 """Findings: what a page says of certificates, whoever made them and from whatever rows."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,6 +65,21 @@ class Caveat:
 
     def __str__(self) -> str:
         return self.text if self.option is None else f"{self.text}; {self.option}"
+
+
+def caveat_dicts(caveats: Iterable[Caveat]) -> list[dict[str, Any]]:
+    """Return caveats as plain values.
+
+    Parameters
+    ----------
+    caveats : iterable of Caveat
+
+    Returns
+    -------
+    list of dict
+        "kind", "text", "option", and both texts as a "sentence".
+    """
+    return [asdict(each) | {"sentence": str(each)} for each in caveats]
 
 
 def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> list[Caveat]:
@@ -142,6 +157,10 @@ class Findings:
     test, train : ShownRows
     columns : list of str
         Columns to show beside rows.
+    column_facts : sequence of dict
+        How the columns of the training file were read, as `ColumnFacts.to_dict` has it.
+    data : dict, optional
+        How many rows, columns, features and missing cells there are, and a "sentence" about it.
     groups : dict
         Group of every test row, by column.
     train_label, new_label : callable
@@ -220,6 +239,8 @@ class Findings:
     folds: int | None = None
     notes: Sequence[str] = ()
     caveats: Sequence[Caveat] = ()
+    column_facts: Sequence[dict[str, Any]] = ()
+    data: dict[str, Any] | None = None
     command: str | None = None
     files: Sequence[tuple[str, str]] = ()
     seed: int | None = None

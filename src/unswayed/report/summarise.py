@@ -5,7 +5,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from unswayed.curves import robustness_curve
 from unswayed.groups import SMALL_GROUP, GroupRates, group_rates
 from unswayed.intervals import CONFIDENCE, wilson
 from unswayed.report.details import coefficients, least_robust, suspects, witnesses_of
-from unswayed.report.findings import BudgetRate, Findings
+from unswayed.report.findings import BudgetRate, Findings, caveat_dicts
 from unswayed.words import shorten
 
 _CURVE_POINTS = 121
@@ -63,8 +62,10 @@ def headline(findings: Findings) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "budgets": [_rate(findings, each) for each in findings.budgets],
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
+        "data": findings.data,
+        "columns": list(findings.column_facts),
         "notes": list(findings.notes),
-        "caveats": [asdict(each) | {"sentence": str(each)} for each in findings.caveats],
+        "caveats": caveat_dicts(findings.caveats),
     }
 
 

@@ -9,7 +9,9 @@ from typing import Any
 from unswayed.verify.document import row_numbers
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.tables import Row
+from unswayed.verify.writing import Writing
 
+_USUAL = Writing()
 _WORDS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 
 
@@ -75,6 +77,8 @@ class Features:
         Features as the recipe describes them.
     names : list of str
         Columns, in the order of the cells.
+    writing : Writing
+        How numbers are written.
 
     Attributes
     ----------
@@ -87,7 +91,8 @@ class Features:
     _MOST_KNOWN = 10_000  # features of cells that are remembered, per column
     _LONGEST_KNOWN = 100  # characters of such a cell
 
-    def __init__(self, features: Any, names: list[str]) -> None:
+    def __init__(self, features: Any, names: list[str], writing: Writing) -> None:
+        self._writing = writing
         self.width = len(features)
         self.filled = dict.fromkeys(names, 0)
         kinds = {each["column"]: type(each["equals"]) for each in features
@@ -121,14 +126,18 @@ class Features:
             cell, known = cells[key[0]], self._known[key]
             made = known.get(cell)
             if made is None:
-                value = value_of(cell, key[1])
+                value = value_of(cell, key[1], self._writing)
                 made = [_feature(value, feature) for _, feature in uses]
                 short = not isinstance(cell, str) or len(cell) <= self._LONGEST_KNOWN
                 if short and (len(known) + 1) * len(uses) <= self._MOST_KNOWN:
                     known[cell] = made
             for (at, feature), number in zip(uses, made, strict=True):
                 numbers[at] = number
-                if count and "missing" in feature and value_of(cell, key[1]) is None:
+                if (
+                    count
+                    and "missing" in feature
+                    and (value_of(cell, key[1], self._writing) is None)
+                ):
                     self.filled[feature["column"]] += 1
         return numbers
 
@@ -144,13 +153,15 @@ def _feature(value: Any, feature: Any) -> float:
     return float((value - feature["mean"]) / feature["scale"])
 
 
-def label_reader(classes: Any) -> Callable[[Any], float]:
+def label_reader(classes: Any, writing: Writing = _USUAL) -> Callable[[Any], float]:
     """Return a function that turns a cell of the label column into a number.
 
     Parameters
     ----------
     classes : dict or None
         The two classes and their numbers; None if labels are numbers.
+    writing : Writing
+        How numbers are written.
 
     Returns
     -------
@@ -171,7 +182,7 @@ def label_reader(classes: Any) -> Callable[[Any], float]:
         kind = type(classes["values"][0])
 
     def read(cell: Any) -> float:
-        value = value_of(cell, kind)
+        value = value_of(cell, kind, writing)
         label = value if code is None else code.get(value)
         if label is None:
             raise CertificateError("a label is missing, or of neither class")
@@ -180,7 +191,7 @@ def label_reader(classes: Any) -> Callable[[Any], float]:
     return read
 
 
-def value_of(cell: Any, kind: type) -> Any:
+def value_of(cell: Any, kind: type, writing: Writing = _USUAL) -> Any:
     """Return a cell's value, as Arrow reads it in a column of such values.
 
     Parameters
@@ -188,6 +199,8 @@ def value_of(cell: Any, kind: type) -> Any:
     cell : str, number, bool or None
     kind : type
         Type of the values: str, float, int or bool.
+    writing : Writing
+        How numbers are written.
 
     Returns
     -------
@@ -202,7 +215,7 @@ def value_of(cell: Any, kind: type) -> Any:
     if kind is str or cell is None:
         return cell
     try:
-        number = _number(cell.strip()) if isinstance(cell, str) else cell
+        number = _number(writing.numeral(cell.strip())) if isinstance(cell, str) else cell
         return None if math.isnan(number) else float(number) if kind is float else number
     except (ValueError, TypeError, OverflowError):
         raise CertificateError(f"the cell {shown(cell)} is not a number") from None

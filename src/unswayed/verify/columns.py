@@ -9,6 +9,7 @@ from typing import Any
 from unswayed.verify.data import Data
 from unswayed.verify.matrix import Matrix
 from unswayed.verify.words import counted, indented, listed, quartiles, quoted, summary
+from unswayed.verify.writing import Writing
 
 _COLUMNS = 50  # of a recipe that are listed
 _NAMES = 20  # in one line
@@ -62,6 +63,7 @@ def _made(document: dict[str, Any], data: Data) -> Iterator[str]:
         else:
             yield f"features: {width:,}, numbers of the data file; nobody checked how they came"
         return
+    yield from Writing.of(document["recipe"]).in_words()
     features = document["recipe"]["features"]
     n_columns = len({each["column"] for each in features})
     yield f"features: {width:,}, from {counted(n_columns, 'column')}"

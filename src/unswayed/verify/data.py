@@ -15,6 +15,7 @@ from unswayed.verify.cells import Features, Rows, label_reader, value_of
 from unswayed.verify.limits import MOST_COLUMNS, MOST_NUMBERS, CertificateError
 from unswayed.verify.matrix import Matrix, little_endian
 from unswayed.verify.tables import Row, Table
+from unswayed.verify.writing import Writing
 
 _BLOCK = 2**12  # numbers hashed at a time
 
@@ -124,8 +125,9 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
     names = list(dict.fromkeys(each["column"] for each in recipe["features"]))
     if len(names) > MOST_COLUMNS:
         raise CertificateError(f"its recipe reads {len(names):,} columns, over {MOST_COLUMNS:,}")
-    maker = Features(recipe["features"], names)
-    read_label = label_reader(about.get("classes"))
+    writing = Writing.of(recipe)
+    maker = Features(recipe["features"], names, writing)
+    read_label = label_reader(about.get("classes"), writing)
     n_tests = 0 if document["question"]["task"] == "coefficients" else about["test_rows"]
     used = {
         "train": Rows(recipe["train"], about["train_rows"], "recipe.train"),
@@ -134,7 +136,7 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
     rows, labels, tests = Matrix(maker.width), array("d"), Matrix(maker.width)
     copies = {at: name for at, name in enumerate(names) if _spelling(name) == _spelling(label)}
     n_rows, both = {"train": 0}, 0
-    for row in Table(train, [*names, label]).rows():
+    for row in Table(train, [*names, label], writing).rows():
         number = n_rows["train"]
         n_rows["train"] += 1
         if learned := used["train"].wants(number):
@@ -150,7 +152,7 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
         raise CertificateError(f"column {name} of its recipe is the label itself, cell by cell")
     if test is not None:
         n_rows["test"] = 0
-        for row in Table(test, names).rows():
+        for row in Table(test, names, writing).rows():
             if used["test"].wants(n_rows["test"]):
                 tests.append(maker.row(row))
             n_rows["test"] += 1

@@ -3,6 +3,7 @@
 import csv
 import gzip
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
@@ -14,9 +15,9 @@ from unswayed.verify.limits import (
     CertificateError,
 )
 from unswayed.verify.parquet import is_parquet, parquet_rows
+from unswayed.verify.writing import Writing
 
-# What counts as missing in a CSV file. "None" does not: it is a common category.
-_MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
+_USUAL = Writing()
 
 Row = tuple[Any, ...]  # cells: texts, numbers, truth values, None
 
@@ -27,13 +28,16 @@ class Table:
     Parameters
     ----------
     path : Path
-        A CSV file (UTF-8, commas, a header; packed by gzip if it ends in .gz) or a Parquet file.
+        A CSV file (UTF-8; packed by gzip if it ends in .gz) or a Parquet file.
     names : list of str, optional
         The columns to read; all of them if None.
+    writing : Writing
+        How a CSV file is written.
     """
 
-    def __init__(self, path: Path, names: list[str] | None) -> None:
+    def __init__(self, path: Path, names: list[str] | None, writing: Writing = _USUAL) -> None:
         self._path = path
+        self._writing = writing
         self._rows = self._read(names)
         self.names: list[str] = list(next(self._rows))
 
@@ -50,7 +54,12 @@ class Table:
     def _read(self, names: list[str] | None) -> Iterator[Row]:
         """Yield the names, then the rows."""
         try:
-            yield from (parquet_rows if is_parquet(self._path) else _csv_rows)(self._path, names)
+            if not is_parquet(self._path):
+                yield from _csv_rows(self._path, names, self._writing)
+            elif self._writing.is_usual:
+                yield from parquet_rows(self._path, names)
+            else:
+                raise ValueError("it is a Parquet file, but its recipe is for CSV files")
         except OSError as error:
             if error.filename is not None:  # there is no such file, or it may not be read
                 raise
@@ -62,14 +71,17 @@ class Table:
         return CertificateError(f"{self._path} lacks a column or is no table: {error}")
 
 
-def _csv_rows(path: Path, names: list[str] | None) -> Iterator[Row]:
+def _csv_rows(path: Path, names: list[str] | None, writing: Writing) -> Iterator[Row]:
     """Yield the names of the columns, then the rows of a CSV file."""
     csv.field_size_limit(max(csv.field_size_limit(), MOST_TEXT))  # it is one for the whole process
     unpacked: Any = gzip.open if path.suffix == ".gz" else open
     with unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
         lines = _Lines(file)
-        rows = lines.rows()
+        rows = lines.rows(writing.delimiter)
         header = next(rows, [])
+        if not writing.header:
+            rows = chain([header], rows)
+            header = [f"column{at + 1}" for at in range(len(header))]
         places = {name: at for at, name in enumerate(header)}
         if len(places) < len(header):
             raise ValueError("it has two columns of the same name")
@@ -85,7 +97,8 @@ def _csv_rows(path: Path, names: list[str] | None) -> Iterator[Row]:
                     f"line {lines.number:,} ends a row of {len(row):,} cells where the header has "
                     f"{len(header):,}"
                 )
-            yield tuple(None if row[place] in _MISSING else row[place] for place in at)
+            cells = (row[place] for place in at)
+            yield tuple(None if writing.is_missing(cell) else cell for cell in cells)
 
 
 class _Lines:
@@ -113,9 +126,9 @@ class _Lines:
                 )
             yield line
 
-    def rows(self) -> Iterator[list[str]]:
+    def rows(self, delimiter: str) -> Iterator[list[str]]:
         """Yield all rows that are not empty lines."""
-        for row in csv.reader(iter(self)):
+        for row in csv.reader(iter(self), delimiter=delimiter):
             self._in_row = 0
             if row:
                 yield row

@@ -1,0 +1,335 @@
+"""Caveats of columns: what about them could mislead, and the option that settles it."""
+
+import csv
+import io
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed.audit import suspicion
+from unswayed.audit.cells import is_number, is_text, plain
+from unswayed.audit.columns import is_too_many
+from unswayed.audit.numerals import Decimal, are_numbers
+from unswayed.report.findings import Caveat
+from unswayed.words import as_text, counted, shorten
+
+_LISTED = 12  # columns named in one sentence
+
+
+def option(name: str, columns: Iterable[str]) -> str:
+    """Write an option that names columns, as it would be typed.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    columns : iterable of str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(option("--ignore", ["who", "first name"]))
+    --ignore 'who,first name'
+    """
+    columns = list(columns)
+    if any(each != each.strip() for each in columns):  # in a list, spaces would not count
+        return " ".join(f"{name} {_listed([each])}" for each in columns[:_LISTED])
+    return f"{name} {_listed(columns)}"
+
+
+def _listed(columns: list[str]) -> str:
+    """Write names with commas between them, quoted for a shell."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([shorten(each) for each in columns[:_LISTED]])
+    return shlex.quote(text.getvalue() + (",…" if len(columns) > _LISTED else ""))
+
+
+def constant(name: str, value: Any, rows: str = "row") -> Caveat:
+    """Say that a column is left out because all its cells are the same.
+
+    Parameters
+    ----------
+    name : str
+    value : anything
+        What they hold; None if nothing.
+    rows : str
+        What "every" goes with.
+
+    Returns
+    -------
+    Caveat
+    """
+    holds = f"is {as_text(value)!r}" if value is not None else "has no value"
+    holds += f" in every {rows}" if value is not None else f" in any {rows}"
+    return Caveat(
+        "constant-column",
+        f"column {shorten(name)!r} {holds}, so it says nothing and is left out",
+        f"{option('--ignore', [name])} says that this is known",
+    )
+
+
+def of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Caveat]:
+    """Say that texts are ids, or too many for test rows to have the same ones.
+
+    Parameters
+    ----------
+    name : str
+    values : pyarrow.ChunkedArray
+    n_distinct : int
+
+    Yields
+    ------
+    Caveat
+        At most one.
+    """
+    n_there = len(values) - values.null_count
+    ways = f"leave it out with {option('--ignore', [name])}, or keep it with " + option(
+        "--categorical", [name]
+    )
+    if suspicion.texts_are_ids(n_distinct, n_there) or is_too_many(n_distinct, len(values)):
+        yield Caveat(
+            "id-column",
+            f"column {shorten(name)!r} has {n_distinct:,} different texts in {n_there:,} rows, so "
+            "it says who a row is and not what it is like",
+            ways,
+        )
+    elif suspicion.texts_are_rare(n_distinct, n_there):
+        yield Caveat(
+            "free-text",
+            f"column {shorten(name)!r} has {n_distinct:,} different texts in {n_there:,} rows, so "
+            "many test rows will have one that the model has not seen",
+            ways,
+        )
+
+
+def of_numbers(
+    name: str, values: pa.ChunkedArray, distinct: Any, zero: tuple[int, str] | None
+) -> Iterator[Caveat]:
+    """Say that whole numbers are ids or codes.
+
+    Parameters
+    ----------
+    name : str
+    values : pyarrow.ChunkedArray
+    distinct : pyarrow.Array
+        Its different values.
+    zero : (int, str) or None
+        The first row and cell that has a zero in front, if some have.
+
+    Yields
+    ------
+    Caveat
+        At most one.
+    """
+    known = f"or {option('--numeric', [name])} if they count or measure something"
+    if zero is not None:
+        row, cell = zero
+        yield Caveat(
+            "leading-zeros",
+            f"column {shorten(name)!r} is used as a number, and the zeros in front of {cell!r} "
+            f"(row {row:,}) are lost",
+            f"pass {option('--categorical', [name])} to keep such codes as they are written, "
+            f"{known}",
+        )
+        return
+    whole = suspicion.whole_numbers(values)
+    if whole is None:
+        return
+    if not values.null_count and suspicion.looks_like_ids(name, whole, len(distinct)):
+        yield Caveat(
+            "id-column",
+            f"column {shorten(name)!r} has {len(distinct):,} different whole numbers in "
+            f"{len(whole):,} rows, which say who a row is and not what it is like",
+            f"leave it out with {option('--ignore', [name])}, {known}",
+        )
+    elif suspicion.looks_like_codes(name, distinct):
+        first = ", ".join(as_text(value) for value in sorted(distinct.to_pylist())[:4])
+        more = ", …" if len(distinct) > 4 else ""
+        yield Caveat(
+            "code-column",
+            f"column {shorten(name)!r} holds {len(distinct):,} different whole numbers ({first}"
+            f"{more}) that look like codes, but is used as a number, as if a larger code were more "
+            "of something",
+            f"pass {option('--categorical', [name])} if they are codes, {known}",
+        )
+
+
+def mixed(
+    name: str, mixture: suspicion.Mixture, decimal: Decimal, *, label: bool = False
+) -> Caveat:
+    """Say that a column of texts holds numbers, and which cell is none.
+
+    Parameters
+    ----------
+    name : str
+    mixture : Mixture
+    decimal : {".", ","}
+        The sign before decimals, as the file was read.
+    label : bool
+        Whether it is the label.
+
+    Returns
+    -------
+    Caveat
+    """
+    where = f"{shorten(mixture.cell)!r} in row {mixture.row:,}"
+    ways = []
+    if mixture.comma:
+        sign, option_value = ("comma", ",") if decimal == "." else ("point", ".")
+        ways.append(f"--decimal {option_value} if the {sign} stands before decimals")
+        if are_numbers(pa.array([mixture.cell]), decimal)[0]:
+            ways.append(f"{option('--numeric', [name])} if it separates thousands")
+        said = f"holds numbers with a {sign} ({where}), so it is read as texts and not as numbers"
+    elif not mixture.n_odd:
+        ways.append(f"{option('--numeric', [name])} to use them as numbers")
+        said = f"holds numbers that are written as texts ({where}), so that each is a category"
+    else:
+        said = (
+            f"holds numbers, but also texts in {counted(mixture.n_odd, 'row')} ({where}), so that "
+            "every different number is a category"
+        )
+        if mixture.marks:
+            ways.append(f"{_na(mixture.marks)} if that means missing")
+    if not label:
+        ways.append(f"{option('--categorical', [name])} if its texts are meant")
+    settles = f"pass {', or '.join(ways)}" if ways else "correct these cells"
+    return Caveat("mixed-column", f"column {shorten(name)!r} {said}", settles)
+
+
+def _na(marks: Iterable[str]) -> str:
+    return " ".join(f"--na {shlex.quote(text.strip())}" for text in marks)
+
+
+def unreadable(name: str, kind: Any) -> Caveat:
+    """Say that a column holds neither numbers nor texts.
+
+    Parameters
+    ----------
+    name : str
+    kind : pyarrow.DataType
+
+    Returns
+    -------
+    Caveat
+    """
+    return Caveat(
+        "unreadable-column",
+        f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts",
+        f"turn it into one of them (a date into a year, say) or pass {option('--ignore', [name])}",
+    )
+
+
+def leak(name: str) -> Caveat:
+    """Say that a column tells the label.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Caveat
+    """
+    return Caveat(
+        "leak",
+        f"column {shorten(name)!r} tells the label of every row, so the model may do no more than "
+        "repeat it",
+        f"pass {option('--ignore', [name])} if it is made from the label, or known only after it",
+    )
+
+
+def together(kind: str, names: Sequence[str], mixture: suspicion.Mixture | None) -> Caveat:
+    """Say of many columns what is the same for all of them.
+
+    Parameters
+    ----------
+    kind : {"code-column", "constant-column", "id-column", "mixed-column", "unreadable-column"}
+    names : sequence of str
+    mixture : Mixture or None
+        Of the first of them; all have the same texts among their numbers.
+
+    Returns
+    -------
+    Caveat
+    """
+    shown = ", ".join(repr(shorten(name)) for name in names[:_LISTED])
+    shown += f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    if kind == "constant-column":
+        return Caveat(
+            kind,
+            f"columns {shown} hold the same in every row, so they say nothing and are left out",
+            f"{option('--ignore', names)} says that this is known",
+        )
+    if kind == "unreadable-column":
+        return Caveat(
+            kind,
+            f"columns {shown} hold dates or other values that are neither numbers nor texts",
+            f"turn them into one (a date into a year, say) or pass {option('--ignore', names)}",
+        )
+    if kind == "id-column":
+        return Caveat(
+            kind,
+            f"columns {shown} differ in (nearly) every row, so they say who a row is and not what "
+            "it is like",
+            f"leave them out with {option('--ignore', names)}, or keep them with --categorical or "
+            "--numeric",
+        )
+    if mixture is not None and kind == "mixed-column":
+        marks = mixture.marks
+        return Caveat(
+            kind,
+            f"columns {shown} hold numbers, but also the text"
+            f"{'' if len(marks) == 1 else 's'} {', '.join(map(repr, marks))} (first in row "
+            f"{mixture.row:,} of {shorten(names[0])!r}), so that every different number is a "
+            "category",
+            f"pass {_na(marks)} if that means missing, or {option('--categorical', names)} if the "
+            "texts are meant",
+        )
+    return Caveat(
+        kind,
+        f"columns {shown} hold whole numbers that look like codes, but are used as numbers, as if "
+        "a larger code were more of something",
+        f"pass {option('--categorical', names)} for those that are codes, and --numeric for those "
+        "that count or measure something",
+    )
+
+
+def of_header(table: pa.Table) -> Iterator[Caveat]:
+    """Say that the first line seems to be data, where half of its cells or more do.
+
+    That is a number above a column of numbers, or a text that the column holds too.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+
+    Yields
+    ------
+    Caveat
+        At most one.
+    """
+    names = table.column_names
+    numerals = are_numbers(pa.array(names, pa.string()), grouped=False)
+    numbers = [float(name) for name, is_one in zip(names, numerals, strict=True) if is_one]
+    if numbers and numbers == [numbers[0] + at for at in range(len(numbers))]:
+        return  # 0, 1, 2, … are names
+    data = 0
+    for name, numeral in zip(names, numerals.tolist(), strict=True):
+        column = plain(table.column(name))
+        if is_text(column.type):
+            data += pc.index(column, pa.scalar(name, column.type)).as_py() >= 0
+        else:
+            data += numeral and is_number(column.type)
+    if 2 * data >= len(names):
+        some = ", ".join(repr(shorten(name, 20)) for name in names[:3])
+        yield Caveat(
+            "no-header",
+            f"the first line ({some}, …) looks like a row and not like names of columns",
+            "pass --no-header if it is one: columns are then column1, column2 and so on",
+        )

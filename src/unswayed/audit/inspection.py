@@ -1,0 +1,237 @@
+"""Inspection: how the columns of a file are read, and what about them could mislead."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed.audit import column_caveats, suspicion
+from unswayed.audit.cells import codes, is_text, is_usable, plain
+from unswayed.audit.label_leak import Label
+from unswayed.audit.numerals import Decimal
+from unswayed.report.findings import Caveat
+from unswayed.words import as_text, shorten
+
+Role = Literal["feature", "label", "weights", "ignored"]
+Kind = Literal["number", "category", "constant", "other"]
+_EXAMPLES = 3
+_LOOKED_AT = 100  # rows that examples are taken from
+_INFINITE = (float("inf"), -float("inf"))  # refused, and not left out
+# Kinds that are told in one sentence for all columns that have the same key.
+_TOGETHER: dict[str, Callable[["ColumnFacts"], Any]] = {
+    "code-column": lambda _: None,
+    "constant-column": lambda _: None,
+    "id-column": lambda _: None,
+    "unreadable-column": lambda _: None,
+    "mixed-column": lambda each: (each.role, each.marks or each.name),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """What the columns of a file are for, by name; the others are features."""
+
+    label: str | None = None
+    weights: str | None = None
+    ignore: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    decimal: Decimal = "."
+
+    def of(self, name: str) -> Role:
+        """Return what a column is for.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        {"feature", "label", "weights", "ignored"}
+        """
+        if name == self.label:
+            return "label"
+        if name == self.weights:
+            return "weights"
+        return "ignored" if name in self.ignore else "feature"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """How a column is read, what it holds, and what could mislead.
+
+    Attributes
+    ----------
+    name : str
+    role : {"feature", "label", "weights", "ignored"}
+    kind : {"number", "category", "constant", "other"}
+    n_values, n_missing : int
+        Number of different values, and of cells without one.
+    examples : tuple of str
+    caveats : tuple of Caveat
+    mixture : Mixture or None
+        Numbers among its texts.
+    """
+
+    name: str
+    role: Role
+    kind: Kind
+    n_values: int
+    n_missing: int
+    examples: tuple[str, ...]
+    caveats: tuple[Caveat, ...] = ()
+    mixture: suspicion.Mixture | None = None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Texts among numbers that perhaps stand for missing values."""
+        return () if self.mixture is None else self.mixture.marks
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON and tables.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "column": shorten(self.name),
+            "role": self.role,
+            "read_as": self.kind,
+            "values": self.n_values,
+            "missing": self.n_missing,
+            "examples": list(self.examples),
+            "warnings": [str(caveat) for caveat in self.caveats],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The columns of a file as they are read.
+
+    Attributes
+    ----------
+    n_rows : int
+    columns : tuple of ColumnFacts
+        In the file's order.
+    general : tuple of Caveat
+        About the file and not about one column.
+    """
+
+    n_rows: int
+    columns: tuple[ColumnFacts, ...]
+    general: tuple[Caveat, ...] = ()
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        """Names of feature columns with the same cell in every row."""
+        return tuple(
+            each.name for each in self.columns if each.kind == "constant" and each.role == "feature"
+        )
+
+    def caveats(self) -> list[Caveat]:
+        """Return what could mislead.
+
+        Returns
+        -------
+        list of Caveat
+            What is the same for many columns is told in one sentence.
+        """
+        found = list(self.general)
+        same: dict[Any, list[ColumnFacts]] = {}
+        for each in self.columns:
+            for caveat in each.caveats:
+                together = _TOGETHER.get(caveat.kind)
+                key = each.name if together is None else together(each)
+                same.setdefault((caveat.kind, key), []).append(each)
+        for (kind, _), columns in same.items():
+            if len(columns) > 1:
+                found.append(
+                    column_caveats.together(
+                        kind, [each.name for each in columns], columns[0].mixture
+                    )
+                )
+            else:
+                found += [caveat for caveat in columns[0].caveats if caveat.kind == kind]
+        return found
+
+
+def inspect_table(
+    table: pa.Table, roles: Roles, zeros: Mapping[str, tuple[int, str]] | None = None
+) -> Inspection:
+    """Look at the columns of a file.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        All of its rows.
+    roles : Roles
+    zeros : mapping of str to (int, str), optional
+        Columns whose whole numbers have zeros in front: the first such row and cell.
+
+    Returns
+    -------
+    Inspection
+    """
+    label = None
+    if roles.label in table.column_names:
+        values = plain(table.column(roles.label))
+        label = Label.of(codes(values)) if is_usable(values.type) else None
+    columns = [
+        _facts(name, plain(table.column(name)), roles, label, (zeros or {}).get(name))
+        for name in table.column_names
+    ]
+    return Inspection(table.num_rows, tuple(columns), tuple(column_caveats.of_header(table)))
+
+
+def _facts(
+    name: str,
+    values: pa.ChunkedArray,
+    roles: Roles,
+    label: Label | None,
+    zero: tuple[int, str] | None,
+) -> ColumnFacts:
+    """Look at one column."""
+    kind, role = values.type, roles.of(name)
+    values = codes(values)
+    some = values.slice(0, _LOOKED_AT).drop_null()
+    try:
+        examples = pc.unique(some).slice(0, _EXAMPLES).to_pylist()
+        distinct = pc.unique(values).drop_null()
+    except pa.ArrowNotImplementedError:  # lists and the like
+        examples, distinct = some.slice(0, _EXAMPLES).to_pylist(), some
+    shown = tuple(as_text(value, 20) for value in examples)
+
+    def facts(
+        read: Kind, caveats: Iterable[Caveat] = (), mixture: suspicion.Mixture | None = None
+    ) -> ColumnFacts:
+        said = tuple(caveats) if role == "feature" or mixture is not None else ()
+        n_missing = values.null_count
+        return ColumnFacts(name, role, read, len(distinct), n_missing, shown, said, mixture)
+
+    if not len(distinct):
+        return facts("constant", [column_caveats.constant(name, None)])
+    if not is_usable(kind):
+        return facts("other", [column_caveats.unreadable(name, kind)])
+    if len(distinct) == 1 and not values.null_count and distinct[0].as_py() not in _INFINITE:
+        return facts("constant", [column_caveats.constant(name, distinct[0].as_py())])
+    as_category = is_text(kind) or name in roles.categorical
+    read: Kind = "category" if as_category else "number"
+    caveats: list[Caveat] = []
+    mixture = None
+    if is_text(kind) and name not in roles.categorical and role != "ignored":
+        mixture = suspicion.Mixture.of(values, distinct, roles.decimal)
+    if mixture is not None:
+        label_too = role == "label"
+        caveats.append(column_caveats.mixed(name, mixture, roles.decimal, label=label_too))
+    if role != "feature":
+        return facts(read, caveats, mixture)
+    if is_text(kind) and name not in roles.categorical and not caveats:
+        caveats += column_caveats.of_texts(name, values, len(distinct))
+    elif not as_category and name not in roles.numeric and not pa.types.is_boolean(kind):
+        caveats += column_caveats.of_numbers(name, values, distinct, zero)
+    if label is not None and label.is_told_by(values):
+        caveats.append(column_caveats.leak(name))
+    return facts(read, caveats, mixture)

@@ -1,0 +1,343 @@
+"""Loading: the rows of a file that are used, and what was done with cells that miss a value."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unswayed._typing import IntArray
+from unswayed.audit.cells import is_text, plain
+from unswayed.audit.column_caveats import option
+from unswayed.audit.columns import is_too_many
+from unswayed.audit.files import leading_zeros, read_table
+from unswayed.audit.inspection import Inspection, Roles, inspect_table
+from unswayed.audit.numerals import are_numbers, as_numbers
+from unswayed.audit.reading import Reading
+from unswayed.audit.request import Request
+from unswayed.exceptions import InputError
+from unswayed.report.findings import Caveat
+from unswayed.words import shorten, suggest
+
+_NAMED = 3  # columns named that miss most values
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Cells of the training file that miss a value, in the columns that are used.
+
+    Attributes
+    ----------
+    cells : int
+    dropped : int
+        Rows that were left out for it.
+    imputed : bool
+        Whether the rest was filled in.
+    """
+
+    cells: int = 0
+    dropped: int = 0
+    imputed: bool = False
+
+    def in_words(self) -> str:
+        """Say how many cells are missing and what was done with them.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> print(Gaps(4262, 2399))
+        4,262 missing cells: 2,399 rows left out
+        """
+        if not self.cells:
+            return "no missing cells"
+        done = [f"{self.dropped:,} rows left out"] if self.dropped else []
+        if self.imputed:
+            rest = "the others " if self.dropped else ""
+            done.append(f"{rest}filled in (numbers by their median, texts as a category)")
+        return f"{self.cells:,} missing cells: {', '.join(done)}"
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+
+class Loader:
+    """Reads the files of a request.
+
+    Parameters
+    ----------
+    request : Request
+
+    Attributes
+    ----------
+    notes : list of str
+    caveats : list of Caveat
+    inspection : Inspection or None
+        Of the training file; there after `train`.
+    names : list of str
+        Feature columns of the training file.
+    gaps : Gaps
+        Of the training file.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.notes: list[str] = []
+        self.caveats: list[Caveat] = []
+        self.names: list[str] = []
+        self.inspection: Inspection | None = None
+        self.gaps = Gaps()
+
+    def train(self) -> tuple[pa.Table, IntArray]:
+        """Read the training file.
+
+        Returns
+        -------
+        table : pyarrow.Table
+            The rows that are used, with all columns.
+        numbers : int array
+            Their numbers in the file, from 1.
+
+        Raises
+        ------
+        InputError
+            If the file does not fit the request.
+        """
+        request, path = self.request, self.request.train
+        table, found = inspect_file(path, request.roles, request.reading)
+        self.inspection = found
+        self._refuse_mixtures(found)
+        self.caveats += found.caveats()
+        out = {request.label, request.weights, *request.ignore, *found.constant}
+        self.names = [name for name in table.column_names if name not in out]
+        used, numbers = self._without_gaps(path, table, [*self.names, request.label])
+        cells = int(sum(_empty(table.column(n)).sum() for n in (*self.names, request.label)))
+        dropped = table.num_rows - used.num_rows
+        self.gaps = Gaps(cells, dropped, cells > 0 and request.missing == "impute")
+        return used, numbers
+
+    def other(self, path: Path, like: pa.Schema) -> tuple[pa.Table, IntArray]:
+        """Read a file of test rows, or of rows that choose alpha.
+
+        Parameters
+        ----------
+        path : Path
+        like : pyarrow.Schema
+            That of the training rows: texts stay texts, even where all of this file's happen to
+            look like numbers.
+
+        Returns
+        -------
+        table : pyarrow.Table
+        numbers : int array
+            As `train` returns them.
+
+        Raises
+        ------
+        InputError
+            If the file does not fit the training file.
+        """
+        request, texts = self.request, [field.name for field in like if is_text(field.type)]
+        table = read_table(path, texts, request.reading)
+        missing = [name for name in self.names if name not in table.column_names]
+        if missing:
+            raise InputError(
+                f"{path} lacks the column {shorten(missing[0])!r} that the model was trained "
+                f"on; {suggest(missing[0], table.column_names)}"
+            )
+        numeric = [name for name in request.numeric if name in table.column_names]
+        table = with_numbers(table, request.reading, numeric, texts)
+        used = [*self.names, *({request.label} & set(table.column_names))]
+        return self._without_gaps(path, table, used)
+
+    def _refuse_mixtures(self, found: Inspection) -> None:
+        """Refuse numbers with a few texts among them where thousands of categories would follow."""
+        for each in found.columns:
+            label = each.role == "label" and each.n_values > 2
+            if label or (each.role == "feature" and is_too_many(each.n_values, found.n_rows)):
+                for caveat in each.caveats:
+                    if caveat.kind == "mixed-column":
+                        raise InputError(f"{self.request.train}: {caveat}")
+
+    def _without_gaps(
+        self, path: Path, table: pa.Table, used: list[str]
+    ) -> tuple[pa.Table, IntArray]:
+        """Apply ``--missing``. Returns the rows that are used and their numbers, from 1."""
+        request, keep = self.request, np.ones(table.num_rows, dtype=bool)
+        gaps: dict[str, int] = {}
+        for name in used:
+            column = table.column(name)
+            if pa.types.is_floating(column.type) and np.asarray(pc.is_inf(column)).any():
+                raise InputError(
+                    f"{path}: column {shorten(name)!r} holds infinity; replace it by a number"
+                )
+            empty = _empty(column)
+            if not empty.any():
+                continue
+            if request.missing == "refuse":
+                raise self._gap_error(path, name, empty)
+            if request.missing == "drop" or name == request.label:
+                gaps[name] = int(empty.sum())
+                keep &= ~empty
+        if keep.all():
+            return table, np.arange(table.num_rows) + 1
+        self._say_what_is_left(path, keep, gaps)
+        return table.filter(pa.array(keep)), np.flatnonzero(keep) + 1
+
+    def _gap_error(self, path: Path, name: str, empty: Any) -> InputError:
+        first = int(np.flatnonzero(empty)[0]) + 1
+        way = "to fill them in"
+        if name == self.request.label:
+            way = "to leave out these rows only and fill in missing features"
+        return InputError(
+            f"{path}: column {shorten(name)!r} misses {int(empty.sum()):,} values (first in row "
+            f"{first:,}); pass --missing drop to leave out every row that misses a value, "
+            f"--missing impute {way}"
+        )
+
+    def _say_what_is_left(self, path: Path, keep: Any, gaps: dict[str, int]) -> None:
+        most = sorted(gaps, key=lambda name: -gaps[name])[:_NAMED]
+        where = ", ".join(f"{shorten(name)!r} misses {gaps[name]:,} values" for name in most)
+        columns = [name for name in most if name != self.request.label]
+        ways = f"leave columns out with {option('--ignore', columns)}, or pass --missing impute"
+        if not keep.any():
+            raise InputError(
+                f"{path}: every row misses a value, so nothing is left to certify: {where}"
+                + (f"; {ways}" if columns else "; name another label")
+            )
+        label = "a label" if self.request.missing == "impute" else "a value"
+        n_out = int((~keep).sum())
+        self.notes.append(
+            f"{n_out:,} rows of {path} miss values and are left out"
+            if label == "a value"
+            else f"{n_out:,} rows of {path} have no label and are left out"
+        )
+        if 2 * keep.sum() < len(keep):
+            self.caveats.append(
+                Caveat(
+                    "few-rows-left",
+                    f"{int(keep.sum()):,} of {len(keep):,} rows of {path} are left, because the "
+                    f"others miss {label}: {where}",
+                    ways if columns else None,
+                )
+            )
+
+
+def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, Inspection]:
+    """Read a file of training rows and look at its columns.
+
+    Parameters
+    ----------
+    path : Path
+    roles : Roles
+    reading : Reading
+
+    Returns
+    -------
+    table : pyarrow.Table
+        All rows; texts are numbers where that was asked for, and codes with zeros in front of them
+        texts.
+    inspection : Inspection
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or lacks a column that is named in `roles`.
+    """
+    table = read_table(path, (), reading)
+    for given, names in (
+        ("--label", () if roles.label is None else (roles.label,)),
+        ("--categorical", roles.categorical),
+        ("--numeric", roles.numeric),
+        ("--ignore", roles.ignore),
+        ("--weights", () if roles.weights is None else (roles.weights,)),
+    ):
+        need(names, table, given)
+    zeros = leading_zeros(path, table, reading)
+    written = [name for name in zeros if name in roles.categorical]
+    if written:
+        table = read_table(path, written, reading)
+    table = with_numbers(table, reading, roles.numeric, roles.categorical)
+    return table, inspect_table(table, roles, zeros)
+
+
+def need(names: Iterable[str], table: pa.Table, given: str) -> None:
+    """Raise unless a table has some columns.
+
+    Parameters
+    ----------
+    names : iterable of str
+    table : pyarrow.Table
+    given : str
+        The option that names them.
+
+    Raises
+    ------
+    InputError
+    """
+    for name in names:
+        if name not in table.column_names:
+            raise InputError(
+                f"{given}: there is no column {shorten(name)!r}; "
+                f"{suggest(name, table.column_names)}"
+            )
+
+
+def with_numbers(
+    table: pa.Table, reading: Reading, numeric: Iterable[str], texts: Iterable[str]
+) -> pa.Table:
+    """Turn texts into numbers where that was asked for.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    reading : Reading
+        With decimal commas, columns all of whose cells are such numbers are turned too.
+    numeric : iterable of str
+        Columns that must be numbers; their thousands may be separated.
+    texts : iterable of str
+        Columns to leave as they are.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    InputError
+        If a cell of a column in `numeric` is no number; it names the cell and the row.
+    """
+    numeric, texts = set(numeric), set(texts)
+    for at, name in enumerate(table.column_names):
+        column = plain(table.column(at))
+        asked = name in numeric
+        if not is_text(column.type) or name in texts - numeric:
+            continue
+        if not asked and reading.decimal == ".":
+            continue
+        bad = ~are_numbers(column, reading.decimal) & ~_empty(column)
+        if not bad.any() and column.null_count < len(column):
+            table = table.set_column(at, name, as_numbers(column, reading.decimal))
+        elif asked and bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            cell = column[first].as_py()
+            ways = f"--na {cell.strip()!r} if it means missing"
+            if reading.decimal == "." and are_numbers(pa.array([cell]), ",")[0]:
+                ways = "--decimal , if the comma stands before decimals"
+            raise InputError(
+                f"--numeric {shorten(name)}: {shorten(cell)!r} in row {first + 1:,} is no number "
+                f"({int(bad.sum()):,} such cells); correct it, or pass {ways}"
+            )
+    return table
+
+
+def _empty(column: pa.ChunkedArray) -> Any:
+    """Return which cells miss a value, NaN included."""
+    if not column.null_count and not pa.types.is_floating(column.type):
+        return np.zeros(len(column), dtype=bool)
+    return np.asarray(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)))

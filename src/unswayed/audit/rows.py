@@ -1,0 +1,45 @@
+"""Rows of a file, as models and readers see them."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from unswayed._typing import FloatArray, IntArray
+from unswayed.words import as_text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of a file: their cells, their numbers in the file (from 1), features and labels."""
+
+    table: pa.Table
+    numbers: IntArray
+    features: FloatArray
+    labels: FloatArray | None
+    weights: FloatArray | None = None  # how much each row counts; None: all the same
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
+        """Return cells of some rows as texts.
+
+        Parameters
+        ----------
+        at : int array
+            Positions of the rows.
+        names : list of str
+            Columns, in the order to return them.
+        length : int
+            Longer texts are cut to so many characters.
+
+        Returns
+        -------
+        list of list of str
+            One list per row.
+        """
+        if not len(at):
+            return []
+        some = self.table.select(names).take(pa.array(at))
+        columns = [[as_text(value, length) for value in each.to_pylist()] for each in some.columns]
+        return [list(row) for row in zip(*columns, strict=True)]

@@ -1,0 +1,113 @@
+"""How a CSV file is written, where that is not the usual way."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from re import fullmatch
+from typing import Any
+
+from unswayed.verify.limits import CertificateError
+from unswayed.verify.words import quoted
+
+# What counts as missing in a CSV file. "None" does not: it is a common category.
+_MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How cells, numbers and missing values are written in a CSV file.
+
+    Attributes
+    ----------
+    delimiter : str
+        The sign between two cells.
+    header : bool
+        Whether the first row names the columns; if not, they are column1, column2 and so on.
+    decimal : str
+        The sign before decimals, a point or a comma; the other one may separate thousands.
+    missing : tuple of str
+        Cells that stand for no value, beside the usual ones.
+    """
+
+    delimiter: str = ","
+    header: bool = True
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, recipe: Any) -> "Writing":
+        """Return how the files of a recipe are written.
+
+        Parameters
+        ----------
+        recipe : dict
+
+        Returns
+        -------
+        Writing
+
+        Raises
+        ------
+        CertificateError
+            If the sign between cells cannot be one.
+        """
+        written = recipe.get("written", {})
+        found = cls(**(written | {"missing": tuple(written.get("missing", ()))}))
+        if found.delimiter in ("", found.decimal, '"', "\r", "\n"):
+            raise CertificateError(
+                f"in its recipe, {quoted(found.delimiter)} cannot stand between cells"
+            )
+        return found
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is as files are written if nothing is said."""
+        return self == Writing()
+
+    def is_missing(self, cell: str) -> bool:
+        """Return whether a cell stands for no value.
+
+        Parameters
+        ----------
+        cell : str
+
+        Returns
+        -------
+        bool
+        """
+        return cell in _MISSING or cell in self.missing
+
+    def numeral(self, text: str) -> str:
+        """Return a number with a decimal point and nothing between thousands.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        str
+            As it is, if it cannot be such a number.
+        """
+        other = "." if self.decimal == "," else ","
+        if other in text:
+            grouped = rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{self.decimal}]\d*)?"
+            if not fullmatch(grouped, text):
+                return "no number"
+            text = text.replace(other, "")
+        return text.replace(self.decimal, ".")
+
+    def in_words(self) -> Iterator[str]:
+        """Yield a line that says how files are written, if it is not the usual way.
+
+        Yields
+        ------
+        str
+        """
+        if self.is_usual:
+            return
+        parts = [f"cells separated by {quoted(self.delimiter)}", f"decimals after {self.decimal!r}"]
+        if not self.header:
+            parts.append("no header, so that columns are column1, column2 and so on")
+        if self.missing:
+            parts.append(f"no value where a cell is {' or '.join(map(quoted, self.missing))}")
+        yield f"files are written with: {'; '.join(parts)}"
