@@ -124,3 +124,14 @@ def test_the_label_is_no_weight(folder):
     done = unswayed_here("certify", "people.csv", *CLASSES, "--weights", "hired", cwd=folder)
     refused(done, folder, {"people.csv"})
     assert "--weights and --label both name 'hired'" in done.stderr
+
+
+def test_every_fold_is_weighted_and_proven(folder):
+    options = (*WEIGHTED, "--folds", "3", "--certificates", "c.json", "--json")
+    done = unswayed_here("certify", "people.csv", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["data"]["rows"] == N
+    for fold in (1, 2, 3):
+        done = unswayed_here("verify", f"c-{fold}.json", "--train", "people.csv", cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "weights: from " in done.stdout
