@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+
+from tests.commands import seconds_of_work
 
 LONG_WORK = """
 import time
@@ -26,12 +27,6 @@ try:
 except KeyboardInterrupt:
     print("interrupted", time.process_time(), flush=True)
 """
-
-
-def seconds_of_work(process_id):
-    """Processor time that a process has used, of all its threads: no busy machine changes it."""
-    fields = Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads processor times in Linux's way")
