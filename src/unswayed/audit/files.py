@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from unswayed.exceptions import InputError
-from unswayed.words import shorten
+from unswayed.words import beginning, shorten
 
 # What counts as missing in a CSV file. "None" does not: it is a common category.
 _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
@@ -81,7 +81,7 @@ def _read_parquet(path: Path) -> pa.Table:
         raise  # Arrow's own is an ArrowException too, but no fault of the file
     except (pa.ArrowException, OSError) as error:
         raise InputError(
-            f"{path} is not a readable Parquet file ({shorten(_first_line(error), 100)}); "
+            f"{path} is not a readable Parquet file ({beginning(_first_line(error), 100)}); "
             "write it again, or pass a CSV file"
         ) from None
 
@@ -165,7 +165,7 @@ def _csv_error(path: Path, error: Exception) -> InputError:
         return _encoding_error(path, "it is not UTF-8")
     except csv.Error as broken:
         return InputError(f"{path} is not a readable CSV file: {broken}")
-    return InputError(f"{path} is not a readable CSV file: {shorten(_first_line(error), 200)}")
+    return InputError(f"{path} is not a readable CSV file: {beginning(_first_line(error), 200)}")
 
 
 def _first_line(error: Exception) -> str:
