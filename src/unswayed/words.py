@@ -2,6 +2,8 @@
 
 import difflib
 import math
+import re
+import sys
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -10,7 +12,32 @@ import numpy as np
 
 
 def shorten(text: str, length: int = 60) -> str:
-    """Return a text, cut to at most `length` characters with "…" at the end if it is longer.
+    """Return a name, cut to at most `length` characters with "…" in the middle if it is longer.
+
+    Names that begin alike stay apart by how they end. `beginning` is for sentences.
+
+    Parameters
+    ----------
+    text : str
+    length : int
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> shorten("household income before tax", 12), shorten("household income after tax", 12)
+    ('househ…e tax', 'househ…r tax')
+    """
+    if len(text) <= length:
+        return text
+    end = (length - 1) // 2
+    return text[: length - 1 - end] + "…" + text[len(text) - end :]
+
+
+def beginning(text: str, length: int) -> str:
+    """Return a sentence, cut to at most `length` characters with "…" at the end if it is longer.
 
     Parameters
     ----------
@@ -65,7 +92,7 @@ def as_text(value: Any, length: int = 60) -> str:
     Examples
     --------
     >>> as_text(3603.0), as_text(0.123456789), as_text(None), as_text("a" * 70, 5)
-    ('3603', '0.123457', 'missing', 'aaaa…')
+    ('3603', '0.123457', 'missing', 'aa…aa')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "missing"
@@ -75,6 +102,67 @@ def as_text(value: Any, length: int = 60) -> str:
         number = float(value)
         return f"{number:.15g}" if number.is_integer() else f"{number:.6g}"
     return shorten(str(value), length)
+
+
+def distinct_texts(values: Sequence[Any], length: int = 60) -> list[str]:
+    """Return cells as texts: equal where the cells are, different where long texts differ.
+
+    Where two texts would be cut to the same one, the later ones carry a number.
+
+    Parameters
+    ----------
+    values : sequence
+    length : int
+        Most characters of a text.
+
+    Returns
+    -------
+    list of str
+        One per value.
+
+    Examples
+    --------
+    >>> distinct_texts(["yes", "a long text with 1 end", "a long text with 2 end", "yes"], 9)
+    ['yes', 'a lo… end', 'a …nd (2)', 'yes']
+    """
+    whole = [as_text(value, sys.maxsize) for value in values]
+    short: dict[str, str] = {}
+    taken = {text for text in whole if len(text) <= length}
+    for text in dict.fromkeys(whole):
+        cut, number = shorten(text, length), 1
+        while cut != text and cut in taken:
+            number += 1
+            cut = f"{shorten(text, length - len(f' ({number})'))} ({number})"
+        taken.add(cut)
+        short[text] = cut
+    return [short[text] for text in whole]
+
+
+def natural(name: str) -> tuple[int, float, list[Any]]:
+    """Return a key to sort names by: numbers by size, texts as people do, "missing" last.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    tuple
+
+    Examples
+    --------
+    >>> sorted(["missing", "b", "10-19", "A", "2-9", "10", "9"], key=natural)
+    ['9', '10', '2-9', '10-19', 'A', 'b', 'missing']
+    """
+    try:
+        number = float(name)
+    except ValueError:
+        number = math.nan
+    if math.isfinite(number):
+        return 0, number, []
+    parts: list[Any] = re.split(r"([0-9]+)", name.casefold())
+    parts[1::2] = map(int, parts[1::2])
+    return 2 if name == "missing" else 1, 0.0, [*parts, name]
 
 
 def points(share: float, step: str = "0.1") -> str:

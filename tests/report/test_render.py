@@ -5,12 +5,16 @@ import hashlib
 import json
 import re
 
+import numpy as np
 import pytest
 
-from tests.commands import people
+from tests.commands import people, unswayed_here
 from unswayed.audit.findings import findings_of
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
+from unswayed.audit.shift import Shift
+from unswayed.certificates import Witness
+from unswayed.report.details import suspects
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
 
@@ -72,3 +76,100 @@ def test_rates_on_the_page_come_from_minimum_budgets(facts):
             expected = sum(value > budget for value in least) / len(least)
             assert rate == pytest.approx(expected, abs=1e-5)
     assert facts["kept"] == sum(value > facts["main"] for value in least)
+
+
+COLUMN = {
+    "name": "city <code>",
+    "read_as": "category",
+    "values": 3,
+    "missing": 2,
+    "examples": ["Aachen", "Bergen"],
+    "features": 3,
+    "caveats": ["looks like a code"],
+}
+
+
+def test_columns_are_shown_as_they_were_read(facts):
+    page = render(facts | {"columns": [COLUMN]})
+    assert "How the columns were read" in page
+    for said in ("city &lt;code&gt;", "category", "Aachen, Bergen", "looks like a code"):
+        assert said in page
+
+
+def test_intervals_and_chance_are_shown_where_the_facts_have_them(facts):
+    budgets = [each | {"interval": [0.1, 0.9]} for each in facts["budgets"]]
+    grouping = facts["groups"][0] | {"gap_intervals": [[0.0, 0.4]], "within_chance": [True]}
+    page = render(facts | {"budgets": budgets, "groups": [grouping]})
+    assert "95 % interval" in page
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    tables = {each["id"]: each for each in json.loads(block[1])["tables"]}
+    assert tables["group-0"]["gaps"] == [
+        {"labels": facts["main"], "interval": [0.0, 0.4], "within_chance": True}
+    ]
+
+
+def test_alpha_is_explained_where_it_is_named(page):
+    assert "Alpha is the penalty on large coefficients" in page
+
+
+def test_a_column_that_is_filled_in_stands_among_the_assumptions(tmp_path):
+    frame = people(120)
+    frame.loc[::7, "education"] = None
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    ask = ("certify", "people.csv", "--label", "hired", "--ignore", "salary")
+    unswayed_here(*ask, "--missing", "impute", "--report", "r.html", cwd=tmp_path)
+    assert "A missing number is replaced by the median" in (tmp_path / "r.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "people.csv"
+    people(200).to_csv(path, index=False)
+    request = Request(
+        train=path, label="salary", ignore=("hired",), shift=Shift(-300.0, 300.0), radius=40.0
+    )
+    return summarise(findings_of(open_study(request)))
+
+
+def test_a_page_about_numbers_speaks_of_numbers(numbers):
+    page = render(numbers)
+    assert "rows that stay within 40 of their prediction" in page  # the chart's axis
+    assert "moved too far by" in page
+    for words in ("overturned by", "What the model says", "predicted_classes"):
+        assert words not in page
+
+
+def test_radii_are_drawn_where_the_facts_have_them(numbers):
+    grid = [{"radius": 10.0, "rate": 0.25}, {"radius": 80.0, "rate": 1.0}]
+    page = render(numbers | {"radius_grid": grid})
+    assert "How far predictions can move" in page
+    assert '"domain":[0,80.0]' in page
+
+
+def test_a_label_that_could_become_two_things_is_said_to(tmp_path):
+    people(200).to_csv(tmp_path / "people.csv", index=False)
+    request = Request(
+        train=tmp_path / "people.csv",
+        label="salary",
+        ignore=("hired",),
+        shift=Shift(-9.0, 9.0),
+        radius=1.0,
+    )
+    findings = findings_of(open_study(request))
+    labels = [100.0, 300.0, 100.0]
+    witnesses = {
+        at: Witness(np.array([7]), np.array([label]), 0.0) for at, label in enumerate(labels)
+    }
+    (found,) = suspects(findings, witnesses)["rows"]
+    assert found["becomes"] == [["100", 2], ["300", 1]]
+    assert found["count"] == 3
+    facts = summarise(findings)
+    page = render(facts | {"suspects": suspects(findings, witnesses)})
+    assert ">100 in 2, 300 in 1<" in page
+
+
+def test_cells_that_differ_are_all_named(facts):
+    for row in facts["chosen"]["rows"]:
+        own = dict(zip(facts["chosen"]["columns"], row["cells"], strict=True))
+        for change in row["changes"]:
+            assert all(own[name] != cell for name, cell in change["differs"])

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from unswayed.audit.reading import Reading
 from unswayed.exceptions import InputError
-from unswayed.words import shorten
+from unswayed.words import beginning, shorten
 
 _PACKED = (".bz2", ".zst", ".lz4")  # Arrow would unpack them; gzip is enough
 # What a file begins with that is not UTF-8: with a mark of its byte order, or without one and a
@@ -158,7 +158,7 @@ def _read_parquet(path: Path) -> pa.Table:
         raise  # Arrow's own is an ArrowException too, but no fault of the file
     except (pa.ArrowException, OSError) as error:
         raise InputError(
-            f"{path} is not a readable Parquet file ({shorten(_first_line(error), 100)}); "
+            f"{path} is not a readable Parquet file ({beginning(_first_line(error), 100)}); "
             "write it again, or pass a CSV file"
         ) from None
 
@@ -289,7 +289,7 @@ def _csv_error(path: Path, error: Exception, reading: Reading) -> InputError:
         return _encoding_error(path, "it is not UTF-8")
     except csv.Error as broken:
         return InputError(f"{path} is not a readable CSV file: {broken}")
-    return InputError(f"{path} is not a readable CSV file: {shorten(_first_line(error), 200)}")
+    return InputError(f"{path} is not a readable CSV file: {beginning(_first_line(error), 200)}")
 
 
 def _word(delimiter: str) -> str:

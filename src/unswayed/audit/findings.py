@@ -15,7 +15,11 @@ from unswayed.words import shorten
 
 
 def findings_of(
-    study: Study, *, command: str | None = None, tradeoff: Sequence[Point] | None = None
+    study: Study,
+    *,
+    command: str | None = None,
+    tradeoff: Sequence[Point] | None = None,
+    chosen: Sequence[int] = (),
 ) -> Findings:
     """Describe the results of a study in the form that the terminal and the page show.
 
@@ -26,6 +30,8 @@ def findings_of(
         The command line that was typed; with it, hashes of the input files are included too.
     tradeoff : sequence of Point, optional
         Accuracy and robustness over alpha.
+    chosen : sequence of int
+        Positions of test rows to show in full.
 
     Returns
     -------
@@ -91,6 +97,12 @@ def findings_of(
         command=command,
         files=[(path.name, sha256(path)) for path in request.files] if command else (),
         seed=request.seed,
+        train_counts=np.bincount(train_labels.astype(np.intp), minlength=2).tolist()
+        if target.classes
+        else (),
+        chosen=chosen,
+        balanced=request.threshold == "balanced",
+        assumptions=_assumptions(study),
         tradeoff=None
         if tradeoff is None
         else [
@@ -133,6 +145,20 @@ def _rows(study: Study) -> str:
     if study.request.test is None:
         return "rows of the same file that were held out"
     return "rows of another file"
+
+
+def _assumptions(study: Study) -> list[tuple[str, str]]:
+    """Return what was assumed besides the labels and the model."""
+    if study.request.missing != "impute":
+        return []
+    return [
+        (
+            "Missing cells.",
+            "A missing number is replaced by the median of its column in the training rows, and a "
+            "missing category counts as none of the categories. Certificates hold for the rows as "
+            "they were filled in; other values would give other features",
+        )
+    ]
 
 
 def _model(study: Study) -> str:

@@ -18,7 +18,7 @@ from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Decision, Radius
 from unswayed.report.findings import Caveat
-from unswayed.words import as_text
+from unswayed.words import as_text, distinct_texts
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
@@ -323,7 +323,7 @@ class Study:
         -------
         list of str
         """
-        return [as_text(value) for value in self.test.table.column(name).to_pylist()]
+        return distinct_texts(self.test.table.column(name).to_pylist())
 
     def witnesses(self, at: IntArray) -> list[Witness | None]:
         """Find the smallest set of label changes that overturns each of some test rows.

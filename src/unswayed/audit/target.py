@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from unswayed._typing import FloatArray
 from unswayed.audit.cells import codes, is_number, is_text, plain
 from unswayed.exceptions import InputError
-from unswayed.words import as_text, shorten
+from unswayed.words import as_text, distinct_texts, shorten
 
 Task = Literal["classification", "regression"]
 
@@ -87,7 +87,7 @@ class Target:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes as texts; empty for regression."""
-        return tuple(as_text(value) for value in self.classes)
+        return tuple(distinct_texts(self.classes))
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
         """Return labels as numbers.

@@ -1,5 +1,6 @@
 """HTML pages about certificates that were made in Python."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,13 @@ import numpy as np
 from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
 from unswayed.certificates import CertificateSet, Verdict, Witness
-from unswayed.decisions import Radius, Threshold
+from unswayed.decisions import AboveMean, Radius, Threshold
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
 from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
-from unswayed.words import as_text, shorten, suggest
+from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest
 
 if TYPE_CHECKING:
     from unswayed.certified.cross import Folds
@@ -121,6 +122,7 @@ def write_folds_report(
     one: Any = folds.folds[0].certificates.source
     shown = folds.origin if eager_frame(folds.origin) is not None and table is None else table
     found = findings_of(one, certificates, shown, groups)
+    counts = Counter(as_text(label) for label in folds.labels.tolist())
     made = replace(
         found,
         rows_in_words="rows, each by the model of the other folds",
@@ -131,6 +133,7 @@ def write_folds_report(
         coefficients=lambda: None,  # each model has its own
         held_out=True,
         folds=len(folds.folds),
+        train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
         caveats=small_groups(found.groups, None),
     )
     _write(made, path)
@@ -152,7 +155,8 @@ def findings_of(
     """
     frame = _frame(question, table, len(certificates))
     decision, budget, bias = question.decision, certificates.budget, question.engine.bias
-    classes = decision.classes if isinstance(decision, Threshold) else ()
+    classes = decision.classes.tolist() if isinstance(decision, Threshold) else []
+    class_names = dict(zip(classes, distinct_texts(classes), strict=True))
     radius = decision.value if isinstance(decision, Radius) else None
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     lower, upper = float(bias.lower.min()), float(bias.upper.max())
@@ -160,11 +164,11 @@ def findings_of(
     return Findings(
         task="regression" if radius is not None else "classification",
         label="the label",
-        classes=tuple(as_text(each) for each in classes),
+        classes=tuple(class_names.values()),
         bias=f"{movable:,} of {len(bias.lower):,} training labels may be off, by {lower:g} to "
         f"{upper:g}",
         keeps="keep their prediction" if radius is None else f"stay within {radius:g}",
-        model=shorten(" ".join(repr(question.estimator).split()), _LONGEST),
+        model=beginning(" ".join(repr(question.estimator).split()), _LONGEST),
         rows_in_words="rows that it was asked about",
         numbering="Rows are numbered from 0, as in Python.",
         n_train=len(bias.lower),
@@ -174,7 +178,9 @@ def findings_of(
         minimum_budget=certificates.minimum_budget,
         minimum_budget_proven=certificates.minimum_budget_proven,
         n_undecided=int(np.sum(certificates.verdict == Verdict.UNDECIDED)),
-        prediction=[as_text(each) for each in certificates.prediction.tolist()],
+        prediction=[
+            class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()
+        ],
         truth=None,
         quality=None,
         test=FrameRows(frame, len(certificates)),
@@ -189,7 +195,18 @@ def findings_of(
         method=", ".join(certificates.method_counts),
         notes=[f"{name} is taken on trust" for name in certificates.trusted],
         caveats=small_groups(compared, "cross_certify certifies every row"),
+        train_counts=_counts(question, classes),
+        balanced=isinstance(decision, AboveMean),
+        in_python=True,
     )
+
+
+def _counts(question: "Question", classes: Sequence[Any]) -> list[int]:
+    """Return the number of training labels of each class; none where labels are numbers."""
+    if question.code.classes is None or question.code.shifted:
+        return []
+    found = question.code.decode(question.targets)
+    return [int(np.count_nonzero(found == each)) for each in classes]
 
 
 def _witnesses(
@@ -225,7 +242,7 @@ def _groups(frame: Any, groups: Sequence[str]) -> dict[str, list[str]]:
                 f"groups: there is no column {shorten(str(name))!r}; "
                 + (suggest(str(name), known) if known else "pass the rows as a frame, table=...")
             )
-        found[name] = [as_text(value) for value in frame[name].to_list()]
+        found[name] = distinct_texts(frame[name].to_list())
         if len(set(found[name])) > MOST_GROUPS:
             raise InputError(
                 f"groups: column {shorten(name)!r} has {len(set(found[name])):,} different values, "

@@ -1,6 +1,7 @@
 """``unswayed certify``: which predictions survive wrong labels, and which do not."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,19 +26,25 @@ from unswayed.cli.options import (
     Flag,
     ModelOptions,
     Names,
+    Numbers,
     OutputOptions,
     RowOptions,
     Train,
     make_request,
 )
+from unswayed.cli.rates import (
+    show_budgets,
+    show_confidence,
+    show_groups,
+    show_movement,
+    show_predicted,
+    show_quality,
+)
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
-from unswayed.words import between, distance, labels, percent, points
-
-_BAR = 24
-_HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
+from unswayed.words import percent
 
 
 def certify(
@@ -55,6 +62,7 @@ def certify(
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
+    row: Annotated[Numbers, OUTPUT] = (),
     certificates: Annotated[Path | None, OUTPUT] = None,
     with_tradeoff: Annotated[Flag, OUTPUT] = False,
     fail_under: Annotated[str | None, OUTPUT] = None,
@@ -83,6 +91,8 @@ def certify(
     escape_formulas : bool
     report
         Page with charts for people: FILE.html, readable offline.
+    row
+        Test row to show in full in the report, with the labels that overturn it; repeatable.
     certificates
         Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
         so on, one per fold.
@@ -118,10 +128,10 @@ def certify(
     for option in (name for name, value in asked.items() if value is not None):
         need_radius(study, option)
     facts = headline(findings_of(study))
-    page = None
+    page, chosen = None, _chosen(study, row, report)
     if report is not None:
         points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
-        page = _page(study, points)
+        page = _page(study, points, chosen)
     if out is not None:
         write_table(out, answer_table(study), escape=escape_formulas)
     parts = study.parts if isinstance(study, FoldedStudy) else [study]
@@ -164,12 +174,31 @@ def _empty_budgets(study: Study) -> list[str]:
     ]
 
 
-def _page(study: Study, points: list[Point] | None) -> str:
+def _chosen(study: Study, rows: Sequence[int], report: Path | None) -> list[int]:
+    """Return the positions of the rows that the report is to show in full."""
+    if rows and report is None:
+        raise InputError(
+            "--row names a row to show in the report, and there is none; pass --report FILE.html, "
+            "or ask unswayed witness about the row"
+        )
+    positions = {int(number): at for at, number in enumerate(study.test.numbers)}
+    for row in rows:
+        if row not in positions:
+            some = ", ".join(map(str, list(positions)[:5]))
+            raise InputError(
+                f"--row {row} is no test row, so it was not certified; test rows are {some}, … "
+                "(pass other rows with --test)"
+            )
+    return [positions[row] for row in rows]
+
+
+def _page(study: Study, points: list[Point] | None, chosen: list[int]) -> str:
     # The charts' libraries take a second: only those who want a page pay for them.
     from unswayed.report.render import render
     from unswayed.report.summarise import summarise
 
-    return render(summarise(findings_of(study, command=command_line(), tradeoff=points)))
+    findings = findings_of(study, command=command_line(), tradeoff=points, chosen=chosen)
+    return render(summarise(findings))
 
 
 def answer_table(study: Study) -> dict[str, Any]:
@@ -238,122 +267,20 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     terminal.say(f"assumed: {facts['bias']}")
 
 
-def _show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
-    """Print how far predictions can move, and what stays within which radius."""
-    moved, grid = facts["movement"], facts["radius_grid"]
-
-    def distances(each: dict[str, Any]) -> list[str]:
-        return [distance(each[name], moved["relative"]) for name in ("median", "p90", "largest")]
-
-    heads = ["half of the rows", "90 %", "all"]
-    budgets = moved["budgets"]
-    sizes = [labels(each["labels"]) if "%" in each["budget"] else "" for each in budgets]
-    terminal.say("predictions of test rows move by at most")
-    terminal.table(
-        ["wrong labels", "", *heads],
-        [
-            [each["budget"], size, *distances(each)]
-            for each, size in zip(budgets, sizes, strict=True)
-        ],
-    )
-    for grouping in moved["groups"]:
-        terminal.say()
-        terminal.table(
-            [grouping["column"], "rows", *heads],
-            [[each["group"], f"{each['rows']:,}", *distances(each)] for each in grouping["groups"]],
-        )
-    terminal.say()
-    if not grid:
-        terminal.say("rounding hides how far predictions can move; --resolve exact tells")
-        terminal.say()
-        return
-    terminal.table(
-        ["radius", *(f"robust at {each['budget']}" for each in budgets), ""],
-        [
-            [each["text"], *map(percent, each["rates"]), "█" * round(_BAR * each["rate"])]
-            for each in grid
-        ],
-        left=(1 + len(budgets),),
-    )
-    hidden = max(each["undecided"] for each in grid)
-    if hidden:
-        terminal.say(f"undecided at a radius: up to {hidden:,} rows; --resolve exact settles them")
-    terminal.say("verdicts need a radius, chosen by what matters to you: --radius DISTANCE")
-    terminal.say()
-
-
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     describe(terminal, study, facts)
-    if facts["quality"] is not None:
-        name = "accuracy" if facts["classes"] else "variance explained (R²)"
-        of = f" of log {facts['label']}" if facts["log"] else ""
-        terminal.say(f"{name}{of} on the test rows: {percent(facts['quality'])}")
+    show_quality(terminal, facts)
     terminal.say()
     if study.target.task == "regression" and study.request.radius is None:
-        _show_movement(terminal, facts)
+        show_movement(terminal, facts)
         return
-    head = f"rows that {facts['keeps']}"
-    if len(head) > _HEAD:
-        terminal.say(f"{head}:")
-        head = "rows"
-    terminal.table(
-        ["wrong labels", "", head, "", "between"],
-        [
-            [
-                each["budget"],
-                labels(each["labels"]) if "%" in each["budget"] else "",
-                f"{each['robust']:,} of {facts['test_rows']:,}",
-                percent(each["rate"]),
-                between(each["interval"]),
-            ]
-            for each in facts["budgets"]
-        ],
-    )
+    show_budgets(terminal, facts)
     if facts["undecided"]:
         hint = "" if study.request.resolve else "; --resolve exact settles them"
         budget = facts["budgets"][0]["budget"]
         terminal.say(f"undecided at {budget}: {facts['undecided']:,} rows{hint}")
+    show_predicted(terminal, facts)
     for grouping in facts["groups"]:
-        terminal.say()
-        _show_groups(terminal, grouping, [each["budget"] for each in facts["budgets"]])
+        show_groups(terminal, facts, grouping)
+    show_confidence(terminal, facts)
     terminal.say()
-    terminal.say(_intervals_in_words(facts))
-    terminal.say()
-
-
-def _show_groups(terminal: Terminal, grouping: dict[str, Any], budgets: list[str]) -> None:
-    """Print the rates of groups and their gaps, with intervals."""
-    heads = [head for budget in budgets for head in (budget, "between")]
-    rows = []
-    for each in grouping["groups"]:
-        cells = [
-            cell
-            for rate, ends in zip(each["rates"], each["intervals"], strict=True)
-            for cell in (percent(rate), between(ends))
-        ]
-        few = "few rows" if each["small"] else ""
-        rows.append([each["group"], f"{each['rows']:,}", *cells, few])
-    gaps = [
-        cell
-        for gap, ends in zip(grouping["gaps"], grouping["gap_intervals"], strict=True)
-        for cell in (f"{points(gap)} pt", between(ends))
-    ]
-    terminal.table(
-        [grouping["column"], "rows", *heads, ""],
-        [*rows, ["gap", "", *gaps, ""]],
-        left=(0, 2 + len(heads)),
-    )
-    chance = [
-        budget for budget, within in zip(budgets, grouping["within_chance"], strict=True) if within
-    ]
-    if chance and len(grouping["groups"]) > 1:
-        terminal.say(f"at {', '.join(chance)} a gap this size is within chance")
-
-
-def _intervals_in_words(facts: dict[str, Any]) -> str:
-    """Say what the intervals are, and what they allow for."""
-    words = (
-        f"between: {100 * facts['confidence']:g} % intervals, for chance in which rows these are"
-    )
-    pairs = max((math.comb(len(each["groups"]), 2) for each in facts["groups"]), default=0)
-    return f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words

@@ -30,6 +30,7 @@ MODEL = Parameter(group=_MODEL)
 OUTPUT = Parameter(group=_OUTPUT)
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Names = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
+Numbers = Annotated[tuple[int, ...], Parameter(negative="", show_default=False)]
 Escape = Annotated[
     bool,
     Parameter(

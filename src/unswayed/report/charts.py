@@ -5,11 +5,15 @@ page's script says what each style looks like.
 """
 
 import json
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import vl_convert
+
+from unswayed.words import distinct_texts, shorten
 
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
@@ -25,23 +29,57 @@ def _drawable(text: str) -> str:
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
 
 
+_DASHES = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3], [14, 3, 2, 3, 2, 3]]
+"""As many as colours: lines are told apart without colour too."""
+_NAME = 26  # characters of a name in a legend or on an axis, which would cut its end
+_COMMON = 8  # characters: a shorter beginning in common is not worth leaving out
+
+
 def _data(values: list[dict[str, Any]]) -> Any:
     return alt.Data(values=values)  # type: ignore[no-untyped-call]
 
 
-def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[str, Any]:
+def _names(names: Sequence[str]) -> list[str]:
+    """Return names as a chart shows them: short and drawable, and different.
+
+    Words that long names have in common at their beginning are left out.
+    """
+    drawn = [_drawable(name) for name in names]
+    words = [name.split(" ") for name in drawn]
+    same = takewhile(
+        lambda each: len(set(each)) == 1, zip(*(each[:-1] for each in words), strict=False)
+    )
+    common = [each[0] for each in same]
+    if len(drawn) > 1 and len(" ".join(common)) >= _COMMON and max(map(len, drawn)) > _NAME:
+        drawn = ["…" + " ".join(each[len(common) :]) for each in words]
+    return distinct_texts(drawn, _NAME)
+
+
+def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
+    """Return colour and dashes of lines, in one legend."""
+    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=420)
+    dashes = alt.Scale(domain=names, range=_DASHES)
+    return {
+        "color": alt.Color(field, sort=names, scale=alt.Scale(domain=names), legend=legend),
+        "strokeDash": alt.StrokeDash(field, sort=names, scale=dashes, legend=legend),
+    }
+
+
+def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     """Draw the robustness rate over budgets, of all rows and of the groups of one column.
 
-    A rule marks the budget that the reader picks; it is the parameter "budget" of the chart.
+    Groups of few rows are drawn faintly, and so are those that no colour is left for; these have
+    no entry in the legend. A rule marks the budget that the reader picks; it is the parameter
+    "budget" of the chart.
 
     Parameters
     ----------
     curve : dict
         One of the "curves" of `summarise`.
-    column : str or None
-        The column of the groups; None if there are none.
     main : int
         The main budget, in labels: where the rule stands first.
+    keeps : str
+        What robust rows do.
 
     Returns
     -------
@@ -57,41 +95,43 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
     )
     y = alt.Y(
         "rate:Q",
-        title="rows that keep their prediction",
+        title=shorten(f"rows that {keeps}", 50),
         axis=alt.Axis(format="%"),
         scale=alt.Scale(domain=[0, 1]),
     )
     tip = [
-        alt.Tooltip("group:N", title=_drawable(column or "rows")),
+        alt.Tooltip("group:N", title=_drawable(curve["column"] or "rows")),
+        alt.Tooltip("rows:Q", title="number of rows", format=",d"),
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
-        alt.Tooltip("rate:Q", title="keep their prediction", format=".1%"),
+        alt.Tooltip("rate:Q", title="robust", format=".1%"),
     ]
-    everyone = _data(_records(curve["budget"], curve["all"], "all rows"))
+    named = [each for each in curve["groups"] if each["named"]]
+    others = [each for each in curve["groups"] if not each["named"]]
+    names = _names([each["group"] for each in named])
     layers = []
-    if curve["groups"]:
-        names = [_drawable(each["group"]) for each in curve["groups"]]
-        groups = _data(
-            [
-                record
-                for each, name in zip(curve["groups"], names, strict=True)
-                for record in _records(curve["budget"], each["rate"], name)
-            ]
+    if others:
+        lines = alt.Chart(_data(_records(curve["budget"], others)))
+        encoded = lines.mark_line(interpolate="step-after", style="faint").encode(
+            x=x, y=y, detail="group:N", tooltip=tip
         )
+        layers.append(encoded)
+    if named:
+        short = [{**each, "short": name} for each, name in zip(named, names, strict=True)]
+        lines = alt.Chart(_data(_records(curve["budget"], short)))
         layers.append(
-            alt.Chart(groups)
-            .mark_line(interpolate="step-after", style="group")
-            .encode(
+            lines.mark_line(interpolate="step-after", style="group").encode(
                 x=x,
                 y=y,
-                color=alt.Color("group:N", title=None, sort=names),
-                strokeDash=alt.StrokeDash("group:N", legend=None, sort=names),
+                opacity=alt.condition("datum.small", alt.value(0.4), alt.value(1)),
                 tooltip=tip,
+                **_told_apart("short:N", names),
             )
         )
+    everyone = [{"group": "all rows", "rate": curve["all"]}]
     layers.append(
-        alt.Chart(everyone)
+        alt.Chart(_data(_records(curve["budget"], everyone)))
         .mark_line(interpolate="step-after", style="overall")
-        .encode(x=x, y=y, tooltip=tip)
+        .encode(x=x, y=y, tooltip=[tip[0], *tip[2:]])
     )
     layers.append(
         alt.Chart(_data([{}]))
@@ -103,8 +143,64 @@ def curve_chart(curve: dict[str, Any], column: str | None, main: int) -> dict[st
     return _spec(chart)
 
 
-def _records(budgets: list[int], rates: list[float], group: str) -> list[dict[str, Any]]:
-    return [{"budget": k, "rate": r, "group": group} for k, r in zip(budgets, rates, strict=True)]
+def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the points of step curves: where a rate changes, and both ends."""
+    found = []
+    for each in groups:
+        rates, last = each["rate"], len(budgets) - 1
+        told = {key: each[key] for key in ("rows", "small", "short") if key in each}
+        group = _drawable(each["group"])
+        found += [
+            {"budget": budget, "rate": rates[at], "group": group, **told}
+            for at, budget in enumerate(budgets)
+            if at in (0, last) or rates[at] != rates[at - 1]
+        ]
+    return found
+
+
+def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> dict[str, Any]:
+    """Draw the share of rows whose predicted number stays within a radius, over radii.
+
+    Parameters
+    ----------
+    points : list of dict
+        "radius" and "rate".
+    budget : str
+        The budget as it was written.
+    relative : bool
+        Whether radii are shares.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
+    values = [{"radius": each["radius"], "rate": each["rate"]} for each in points]
+    form = "~%" if relative else "~s"
+    chart = (
+        alt.Chart(_data(values))
+        .mark_line(point=True, style="overall")
+        .encode(
+            x=alt.X(
+                "radius:Q",
+                title="radius: how far a prediction may move",
+                axis=alt.Axis(format=form),
+                scale=alt.Scale(domain=[0, values[-1]["radius"]], nice=False),
+            ),
+            y=alt.Y(
+                "rate:Q",
+                title=f"rows that stay within it at {_drawable(budget)}",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            tooltip=[
+                alt.Tooltip("radius:Q", format="~%" if relative else ",.6~g"),
+                alt.Tooltip("rate:Q", title="robust", format=".1%"),
+            ],
+        )
+        .properties(width="container", height=220)
+    )
+    return _spec(chart)
 
 
 def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -120,25 +216,27 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     dict
         A Vega-Lite specification.
     """
+    names = _names([row["name"] for row in rows])
     shown = [
         {
-            "name": _drawable(row["name"]),
+            "name": names[at],
+            "full": _drawable(row["name"]),
             "value": row["value"],
             "low": row["low"],
             "high": row["high"],
             "sign": "sign stays" if row["keeps_sign"] else "sign can be lost",
         }
-        for row in rows
+        for at, row in enumerate(rows)
     ]
     base = alt.Chart(_data(shown)).encode(
         y=alt.Y(
             "name:N",
             title=None,
             sort=None,
-            axis=alt.Axis(labelLimit=150, ticks=False, domain=False),
+            axis=alt.Axis(labelLimit=190, ticks=False, domain=False),
         ),
         tooltip=[
-            alt.Tooltip("name:N", title="coefficient"),
+            alt.Tooltip("full:N", title="coefficient"),
             alt.Tooltip("value:Q", format=".4g"),
             alt.Tooltip("low:Q", format=".4g"),
             alt.Tooltip("high:Q", format=".4g"),
@@ -193,10 +291,14 @@ def tradeoff_chart(
         alt.Chart(_data(values))
         .mark_line(point=True, style="group")
         .encode(
-            x=alt.X("alpha:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g")),
+            x=alt.X(
+                "alpha:Q",
+                title="alpha: penalty on large coefficients",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(format="~g"),
+            ),
             y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%")),
-            color=alt.Color("what:N", title=None, sort=names),
-            strokeDash=alt.StrokeDash("what:N", legend=None, sort=names),
+            **_told_apart("what:N", names),
             tooltip=[
                 alt.Tooltip("what:N", title="curve"),
                 alt.Tooltip("alpha:Q", format="~g"),

@@ -1,7 +1,7 @@
 """The rows, labels and coefficients worth a closer look."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +17,9 @@ _CELLS = 10  # columns shown beside a row
 _CELL_LENGTH = 40
 _LISTED = 25  # labels named of one witness
 _SUSPECTS = 20
+_CHOSEN = 20  # rows with a section of their own
+_SECTION_COLUMNS = 60  # columns named in such a section
+_SECTION_LABELS = 15  # training rows listed there
 _COEFFICIENTS = 40
 # A witness sorts every training label: keep the sum of that below a second or two.
 _WITNESS_WORK = 6_000_000
@@ -52,6 +55,11 @@ def witnesses_of(findings: Findings) -> dict[int, Witness]:
     return {int(row): each for row, each in zip(rows, found, strict=False) if each is not None}
 
 
+def _test_columns(findings: Findings) -> list[str]:
+    """Return the columns to show beside test rows: groups first."""
+    return [*dict.fromkeys([*findings.groups, *findings.columns])]
+
+
 def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
     """Return the least robust test rows, and the labels that overturn them.
 
@@ -66,7 +74,7 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
     dict
         "columns" that are shown, "total" number of test rows, and "rows", at most 500.
     """
-    at, names = _least(findings), findings.columns[:_CELLS]
+    at, names = _least(findings), _test_columns(findings)[:_CELLS]
     least = findings.proven_budget
     cells = findings.test.cells(at, names, _CELL_LENGTH)
     return {
@@ -85,6 +93,85 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
             for position, row in enumerate(at.tolist())
         ],
     }
+
+
+def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
+    """Return chosen rows and the least robust ones in full, with the labels that overturn them.
+
+    Parameters
+    ----------
+    findings : Findings
+    witnesses : dict of int to Witness
+        As `witnesses_of` returns them.
+
+    Returns
+    -------
+    dict
+        "columns" that are shown, how many are "left_out", whether training rows have cells at all
+        ("compared"), and "rows": those chosen, then others up to 20 in all. Each has its cells, the
+        number of labels that overturn it ("least", None if none do) and its "changes", at most 15:
+        training rows with their label, the new one, and the cells that differ.
+    """
+    asked = [*dict.fromkeys(findings.chosen)]
+    others = [row for row in _least(findings).tolist() if row in witnesses and row not in asked]
+    at = np.array([*asked, *others[: max(_CHOSEN - len(asked), 0)]], dtype=int)
+    missing = np.array([row for row in asked if row not in witnesses], dtype=int)
+    witnesses = witnesses | {
+        row: found
+        for row, found in zip(missing.tolist(), findings.witnesses(missing), strict=True)
+        if found is not None
+    }
+    every = _test_columns(findings)
+    names = every[:_SECTION_COLUMNS]
+    shared = [name for name in findings.columns if name in names]
+    cells = findings.test.cells(at, names, _CELL_LENGTH)
+    rows = []
+    for row, own in zip(at.tolist(), cells, strict=True):
+        witness = witnesses.get(row)
+        beside = dict(zip(names, own, strict=True))
+        rows.append(
+            {
+                "row": int(findings.test.numbers[row]),
+                "prediction": findings.prediction[row],
+                "label": None if findings.truth is None else findings.truth[row],
+                "score": float(f"{findings.score[row]:.6g}"),
+                "least": None if witness is None else len(witness),
+                "proven": bool(findings.minimum_budget_proven[row]),
+                "cells": own,
+                "changes": [] if witness is None else _changes(findings, witness, shared, beside),
+            }
+        )
+    return {
+        "columns": [as_text(name, _CELL_LENGTH) for name in names],
+        "left_out": len(every) - len(names),
+        "asked": len(asked),
+        "compared": any(change["cells"] for row in rows for change in row["changes"]),
+        "rows": rows,
+    }
+
+
+def _changes(
+    findings: Findings, witness: Witness, names: list[str], own: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the first training rows of a witness: label, new label, and cells that differ."""
+    some = witness.indices[:_SECTION_LABELS]
+    cells = findings.train.cells(some, names, _CELL_LENGTH)
+    return [
+        {
+            "row": int(findings.train.numbers[row]),
+            "label": findings.train_label(row),
+            "becomes": findings.new_label(label),
+            "cells": bool(there),
+            "differs": [
+                [as_text(name, _CELL_LENGTH), cell]
+                for name, cell in zip(names, there, strict=False)
+                if own[name] != cell
+            ],
+        }
+        for row, label, there in zip(
+            some.tolist(), witness.labels[: len(some)].tolist(), cells, strict=True
+        )
+    ]
 
 
 def _listed(findings: Findings, witness: Witness | None) -> list[list[Any]] | None:
@@ -114,15 +201,16 @@ def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any
     Returns
     -------
     dict
-        "columns" that are shown, number of "witnesses", and "rows", at most 20.
+        "columns" that are shown, number of "witnesses", and "rows", at most 20. "becomes" holds
+        the new labels, each with the number of witnesses that have it, the most frequent first.
     """
-    names = findings.columns[:_CELLS]
+    names = [name for name in _test_columns(findings) if name in findings.columns][:_CELLS]
     count: Counter[int] = Counter()
-    becomes: dict[int, Any] = {}
+    becomes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for witness in witnesses.values():
         for row, label in zip(witness.indices.tolist(), witness.labels.tolist(), strict=True):
             count[row] += 1
-            becomes[row] = label
+            becomes[row][findings.new_label(label)] += 1
     top = sorted(count, key=lambda row: (-count[row], row))[:_SUSPECTS]
     cells = findings.train.cells(np.array(top, dtype=int), names, _CELL_LENGTH)
     shown = names if cells and cells[0] else []
@@ -133,7 +221,7 @@ def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any
             {
                 "row": int(findings.train.numbers[row]),
                 "label": findings.train_label(row),
-                "becomes": findings.new_label(becomes[row]),
+                "becomes": [list(each) for each in becomes[row].most_common()],
                 "count": count[row],
                 "cells": cells[at],
             }

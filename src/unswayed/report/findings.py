@@ -198,6 +198,16 @@ class Findings:
     seed : int, optional
     tradeoff : sequence of dict, optional
         "alpha", "quality" and "rates" (one per budget) of every penalty that was tried.
+    train_counts : sequence of int
+        Number of training labels of each class; empty where that is not known.
+    chosen : sequence of int
+        Positions of test rows to show in full, before the least robust ones.
+    balanced : bool
+        Whether the model decides at the mean of its labels.
+    assumptions : sequence of (str, str)
+        What else was assumed, such as how missing cells were filled: a title and sentences.
+    in_python : bool
+        Whether options are called what they are in Python, not what the command line calls them.
     """
 
     task: str
@@ -245,6 +255,11 @@ class Findings:
     files: Sequence[tuple[str, str]] = ()
     seed: int | None = None
     tradeoff: Sequence[dict[str, Any]] | None = field(default=None)
+    train_counts: Sequence[int] = ()
+    chosen: Sequence[int] = ()
+    balanced: bool = False
+    assumptions: Sequence[tuple[str, str]] = ()
+    in_python: bool = False
 
     @property
     def n_test(self) -> int:

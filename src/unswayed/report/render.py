@@ -13,8 +13,8 @@ from typing import Any
 import jinja2
 import vl_convert
 
-from unswayed.report.charts import coefficient_chart, curve_chart, tradeoff_chart
-from unswayed.words import labels, percent, points
+from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
+from unswayed.words import distance, labels, percent, points
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
@@ -39,6 +39,7 @@ def page_environment() -> jinja2.Environment:
         "points": points,
         "labels": labels,
         "number": _number,
+        "distance": distance,
     }
     return environment
 
@@ -67,7 +68,12 @@ def render(facts: dict[str, Any]) -> str:
         script=script,
         style=_source(environment, "report.css"),
         policy=_policy(library, script),
+        intervals=_has_intervals(facts),
     )
+
+
+def _has_intervals(facts: dict[str, Any]) -> bool:
+    return "interval" in facts["budgets"][0]
 
 
 def _source(environment: jinja2.Environment, name: str) -> str:
@@ -107,10 +113,9 @@ def _policy(*scripts: str) -> str:
 
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
-    columns = [each["column"] for each in facts["groups"]]
-    keys = "train_rows test_rows top main small_group minimum_budget group_codes rows".split()
+    keys = "train_rows test_rows top main small_group minimum_budget rows".split()
     charts = {
-        f"curve-{at}": curve_chart(curve, columns[at] if columns else None, facts["main"])
+        f"curve-{at}": curve_chart(curve, facts["main"], facts["keeps"])
         for at, curve in enumerate(facts["curves"])
     }
     if facts["coefficients"]["rows"]:
@@ -121,5 +126,37 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
             facts["tradeoff"]["budgets"],
             "accuracy" if facts["classes"] else "r2",
         )
-    sizes = [[each["rows"] for each in group["groups"]] for group in facts["groups"]]
-    return {key: facts[key] for key in keys} | {"charts": charts, "group_sizes": sizes}
+    if facts.get("radius_grid"):
+        charts["radii"] = radius_chart(
+            facts["radius_grid"], facts["budgets"][0]["budget"], bool(facts.get("log"))
+        )
+    return (
+        {key: facts[key] for key in keys}
+        | {"charts": charts, "tables": _tables(facts)}
+        | {
+            "intervals": _has_intervals(facts),
+            "sections": [each["row"] for each in facts["chosen"]["rows"]],
+        }
+    )
+
+
+def _tables(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the tables of predicted classes and of groups need to follow the budget."""
+    tables = [
+        {"id": "predicted", "codes": codes, "sizes": [each["rows"] for each in groups]}
+        for codes, groups in zip(facts["predicted_codes"], facts["exact_predicted"], strict=True)
+    ]
+    asked = [each["labels"] for each in facts["budgets"]]
+    for at, (codes, grouping) in enumerate(zip(facts["group_codes"], facts["groups"], strict=True)):
+        chances = [
+            {"labels": labels, "interval": interval, "within_chance": within}
+            for labels, interval, within in zip(
+                asked,
+                grouping.get("gap_intervals", []),
+                grouping.get("within_chance", []),
+                strict=False,
+            )
+        ]
+        sizes = [each["rows"] for each in grouping["groups"]]
+        tables.append({"id": f"group-{at}", "codes": codes, "sizes": sizes, "gaps": chances})
+    return tables

@@ -5,22 +5,33 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unswayed import __version__
 from unswayed._core.selection import kernel_name
-from unswayed._typing import FloatArray
+from unswayed._typing import BoolArray, FloatArray
 from unswayed.curves import robustness_curve
-from unswayed.groups import SMALL_GROUP, GroupRates, group_rates
+from unswayed.groups import SMALL_GROUP, group_rates
 from unswayed.intervals import CONFIDENCE, wilson
-from unswayed.report.details import coefficients, least_robust, suspects, witnesses_of
+from unswayed.report.caveats import result_caveats
+from unswayed.report.classes import class_facts, selected
+from unswayed.report.details import (
+    chosen_rows,
+    coefficients,
+    least_robust,
+    suspects,
+    witnesses_of,
+)
 from unswayed.report.findings import BudgetRate, Findings, caveat_dicts
-from unswayed.words import shorten
+from unswayed.words import natural, shorten
 
 _CURVE_POINTS = 121
 _CURVE_GROUPS = 8
+_NEARLY_ALL = 0.995
+_MARGIN = 1.1  # the main budget is not at the very edge of a chart
 
 
 def headline(findings: Findings) -> dict[str, Any]:
@@ -35,7 +46,9 @@ def headline(findings: Findings) -> dict[str, Any]:
     dict
         Plain values: the terminal prints them, and `summarise` includes them.
     """
-    return {
+    classes = class_facts(findings)
+    caveats = [*findings.caveats, *result_caveats(findings, classes)]
+    return classes | {
         "task": findings.task,
         "label": shorten(findings.label),
         "classes": list(findings.classes),
@@ -64,8 +77,9 @@ def headline(findings: Findings) -> dict[str, Any]:
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
         "data": findings.data,
         "columns": list(findings.column_facts),
+        "assumptions": [list(each) for each in findings.assumptions],
         "notes": list(findings.notes),
-        "caveats": caveat_dicts(findings.caveats),
+        "caveats": caveat_dicts(caveats),
     }
 
 
@@ -82,18 +96,11 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
     }
 
 
-def _order(names: set[str]) -> list[str]:
-    """Return names in order: by size if all of them are numbers, else by letter."""
-    try:
-        return sorted(names, key=float)
-    except ValueError:
-        return sorted(names)
-
-
-def _codes(values: list[str]) -> tuple[list[str], Any]:
-    names = _order(set(values))
-    position = {name: at for at, name in enumerate(names)}
-    return names, np.array([position[value] for value in values])
+def _codes(values: Sequence[str], names: Sequence[str] = ()) -> tuple[list[str], Any]:
+    """Return the names of groups, in order unless given, and the position of each row's group."""
+    found = list(names) or sorted(set(values), key=natural)
+    position = {name: at for at, name in enumerate(found)}
+    return found, np.array([position[value] for value in values])
 
 
 def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any]:
@@ -101,6 +108,8 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
     counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
     ends = [dict(zip(each.groups, each.intervals().tolist(), strict=True)) for each in rates]
     gaps = [each.gap_interval() for each in rates]
+    chosen = selected(findings)
+    selection = None if chosen is None else group_rates(chosen, values)
     return {
         "column": shorten(column),
         "groups": [
@@ -108,14 +117,16 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
                 "group": name,
                 "rows": counts[name],
                 "small": counts[name] < SMALL_GROUP,
+                "selection_rate": None if selection is None else selection[name],
                 "rates": [each[name] if findings.decided else None for each in rates],
                 "intervals": [each[name] if findings.decided else None for each in ends],
             }
-            for name in _order(set(values))
+            for name in sorted(set(values), key=natural)
         ],
         "gaps": [each.gap if findings.decided else None for each in rates],
         "gap_intervals": [list(gap) if findings.decided else None for gap in gaps],
         "within_chance": [low == 0 if findings.decided else None for low, _ in gaps],
+        "selection_gap": None if selection is None else selection.gap,
     }
 
 
@@ -134,20 +145,27 @@ def summarise(findings: Findings) -> dict[str, Any]:
     least, main = findings.proven_budget, findings.budgets[0].labels
     top, facts, witnesses = _top(findings, least), headline(findings), witnesses_of(findings)
     grouped = [_codes(values) for values in findings.groups.values()]
-    exact = [group_rates(least > main, values) for values in findings.groups.values()]
+    predicted = [_codes(findings.prediction, findings.classes)] if findings.classes else []
+    named = ["prediction"] * len(predicted) + [each["column"] for each in facts["groups"]]
+    kept = least > main
+    exact = [_kept(kept, each) for each in grouped]
     return facts | {
+        "in_python": findings.in_python,
         "top": top,
         "main": main,
-        "kept": int((least > main).sum()),
+        "kept": int(kept.sum()),
         "unknown": int(np.sum(~findings.minimum_budget_proven)),
-        "exact_groups": [_kept(rates) for rates in exact],
-        "exact_gaps": [rates.gap for rates in exact],
+        "exact_predicted": [_kept(kept, each) for each in predicted],
+        "exact_groups": exact,
+        "exact_gaps": [_gap(each) for each in exact],
         "small_group": SMALL_GROUP,
         # One number per test row gives every rate at every budget; -1 stands for never.
         "minimum_budget": np.where(np.isfinite(least), least, -1).astype(int).tolist(),
+        "predicted_codes": [codes.tolist() for _, codes in predicted],
         "group_codes": [codes.tolist() for _, codes in grouped],
-        "curves": _curves(least, top, grouped),
+        "curves": _curves(least, top, named, [*predicted, *grouped]),
         "rows": least_robust(findings, witnesses),
+        "chosen": chosen_rows(findings, witnesses),
         "suspects": suspects(findings, witnesses),
         "coefficients": coefficients(findings),
         "tradeoff": None if findings.tradeoff is None else _tradeoff(findings),
@@ -155,38 +173,41 @@ def summarise(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _kept(rates: GroupRates) -> list[dict[str, Any]]:
+def _kept(kept: BoolArray, grouped: tuple[list[str], Any]) -> list[dict[str, Any]]:
     """Return how many rows of each group keep their prediction."""
-    counts = dict(zip(rates.groups, rates.count.tolist(), strict=True))
+    names, codes = grouped
+    rows = np.bincount(codes, minlength=len(names)).tolist()
+    robust = np.bincount(codes[kept], minlength=len(names)).tolist()
     return [
-        {
-            "group": name,
-            "rows": counts[name],
-            "kept": round(rates[name] * counts[name]),
-            "small": counts[name] < SMALL_GROUP,
-        }
-        for name in _order(set(rates.groups))
+        {"group": name, "rows": rows[at], "kept": robust[at], "small": rows[at] < SMALL_GROUP}
+        for at, name in enumerate(names)
     ]
+
+
+def _gap(groups: list[dict[str, Any]]) -> float:
+    rates: list[float] = [each["kept"] / each["rows"] for each in groups]
+    return max(rates) - min(rates)
 
 
 def _top(findings: Findings, least: FloatArray) -> int:
     """Return the largest budget of the slider, at most the number of training rows.
 
-    Nearly every row that can be overturned is overturned there, and it is twice the largest budget
-    asked about, or more.
+    Nearly every row that can be overturned is overturned there, so that the curves end where the
+    axis does, and every budget asked about is within.
     """
     asked = max(budget.labels for budget in findings.budgets)
     finite = least[np.isfinite(least)]
-    reach = float(np.quantile(finite, 0.995)) if finite.size else 0.0
-    return int(min(findings.n_train, max(np.ceil(1.05 * reach), 2 * asked, 10)))
+    reach = float(np.quantile(finite, _NEARLY_ALL, method="higher")) if finite.size else 0.0
+    return int(min(findings.n_train, max(reach, np.ceil(_MARGIN * asked), 10)))
 
 
 def _curves(
-    least: FloatArray, top: int, grouped: list[tuple[list[str], Any]]
+    least: FloatArray, top: int, columns: list[str], grouped: list[tuple[list[str], Any]]
 ) -> list[dict[str, Any]]:
-    """Return rates over a grid of budgets: of all rows, and of the largest groups of each column.
+    """Return rates over a grid of budgets: of all rows, and of the groups of each column.
 
-    There is one entry per column; without groups, one for all rows.
+    The largest groups are named, the others drawn faintly. There is one entry per column; without
+    groups, one for all rows.
     """
     grid = np.unique(np.linspace(0, top, _CURVE_POINTS).round())
 
@@ -194,21 +215,24 @@ def _curves(
         curve = robustness_curve(values)
         return [round(curve(budget), 5) for budget in grid.tolist()]
 
-    curves = []
-    for names, codes in grouped or [([], np.empty(0, int))]:
+    curves: list[dict[str, Any]] = []
+    for column, (names, codes) in zip(columns, grouped, strict=True):
         count = np.bincount(codes, minlength=len(names))
-        largest = np.argsort(-count, kind="stable")[:_CURVE_GROUPS]
-        telling = largest[count[largest] >= SMALL_GROUP]
-        shown = sorted((telling if len(telling) else largest).tolist())
-        curves.append(
+        largest = np.argsort(-count, kind="stable")[:_CURVE_GROUPS].tolist()
+        groups = [
             {
-                "budget": grid.astype(int).tolist(),
-                "all": rate(least),
-                "groups": [{"group": names[at], "rate": rate(least[codes == at])} for at in shown],
-                "left_out": len(names) - len(shown),
+                "group": name,
+                "rows": int(count[at]),
+                "small": bool(count[at] < SMALL_GROUP),
+                "named": at in largest,
+                "rate": rate(least[codes == at]),
             }
-        )
-    return curves
+            for at, name in enumerate(names)
+            if count[at]
+        ]
+        curves.append({"column": column, "groups": groups})
+    same = {"budget": grid.astype(int).tolist(), "all": rate(least)}
+    return [same | curve for curve in curves or [{"column": None, "groups": []}]]
 
 
 def _tradeoff(findings: Findings) -> dict[str, Any]:

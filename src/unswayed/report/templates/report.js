@@ -10,10 +10,10 @@
   // A row keeps its prediction at k wrong labels when its minimum budget is above k.
 
   const least = data.minimum_budget.map((value) => (value < 0 ? Infinity : value));
-  const groups = data.group_codes.map((codes, at) => {
-    const members = data.group_sizes[at].map(() => []);
-    codes.forEach((group, row) => members[group].push(least[row]));
-    return members;
+  const tables = data.tables.map((table) => {
+    const members = table.sizes.map(() => []);
+    table.codes.forEach((group, row) => members[group].push(least[row]));
+    return { ...table, members };
   });
   const kept = (values, budget) => values.reduce((sum, value) => sum + (value > budget), 0);
   const views = [];
@@ -23,6 +23,7 @@
     const live = {
       kept: number(count),
       rate: percent(count / least.length),
+      interval: "; 95 % interval " + between(interval(count, least.length)),
       labels: number(budget),
       share: (100 * budget / data.train_rows).toFixed(2) + " %",
     };
@@ -32,29 +33,49 @@
         element.textContent = live[element.dataset.live];
       }
     }
-    groups.forEach((members, at) => showGroup(members, at, budget));
+    for (const table of tables) showTable(table, budget);
     for (const button of all("[data-budget]")) {
       button.setAttribute("aria-pressed", String(Number(button.dataset.budget) === budget));
     }
     for (const view of views) view.signal("budget", budget).run();
   }
 
-  function showGroup(members, at, budget) {
-    const counts = members.map((values) => kept(values, budget));
-    const rates = counts.map((count, group) => count / members[group].length);
-    all("#group-" + at + " tbody tr").forEach((row, group) => {
+  // Wilson's score interval of a rate, at 95 %.
+  function interval(count, size) {
+    const z = 1.959963984540054;
+    const middle = (count + z * z / 2) / (size + z * z);
+    const half = z * Math.sqrt(count * (size - count) / size + z * z / 4) / (size + z * z);
+    return [count === 0 ? 0 : middle - half, count === size ? 1 : middle + half];
+  }
+  const between = ([low, high]) => (100 * low).toFixed(1) + " to " + (100 * high).toFixed(1);
+
+  function showTable(table, budget) {
+    const sizes = table.members.map((values) => values.length);
+    const counts = table.members.map((values) => kept(values, budget));
+    const rates = counts.map((count, group) => (sizes[group] ? count / sizes[group] : 0));
+    all("#" + table.id + " tbody tr").forEach((row, group) => {
       row.querySelector("[data-cell=kept]").textContent = number(counts[group]);
-      row.querySelector("[data-cell=rate]").textContent = percent(rates[group]);
+      row.querySelector("[data-cell=rate]").textContent = sizes[group] ? percent(rates[group]) : "";
       row.querySelector(".bar i").style.width = 100 * rates[group] + "%";
+      row.querySelector("[data-cell=interval]").textContent =
+        data.intervals && sizes[group] ? between(interval(counts[group], sizes[group])) : "";
     });
+    if (table.gaps) showGap(table, rates, sizes, budget);
+  }
+  function showGap(table, rates, sizes, budget) {
+    const at = table.id.slice("group-".length);
     const gap = (values) => Math.max(...values) - Math.min(...values);
     const points = (value) => (100 * value).toFixed(1) + " points";
     document.querySelector("[data-gap='" + at + "']").textContent = points(gap(rates));
     const large = document.querySelector("[data-gap-large='" + at + "']");
-    const of = rates.filter((_, group) => members[group].length >= data.small_group);
+    const of = rates.filter((_, group) => sizes[group] >= data.small_group);
     if (large) {
       large.textContent = of.length > 1 ? " (" + points(gap(of)) + " without the small groups)" : "";
     }
+    const asked = table.gaps.find((each) => each.labels === budget);
+    document.querySelector("[data-gap-chance='" + at + "']").textContent = !asked ? ""
+      : "; 95 % interval " + between(asked.interval) + " points"
+        + (asked.within_chance ? ": a gap this size is within chance" : "");
   }
 
   const slider = document.getElementById("budget");
@@ -81,7 +102,10 @@
   const page = 15;
   const body = document.querySelector("#rows tbody");
   const heads = all("#rows thead th[data-key]");
-  const hasLabels = heads.some((head) => head.dataset.key === "label");
+  const names = all("#rows thead th").map((head) => head.textContent.trim());
+  const [hasLabels, hasScores] = ["label", "score"].map((key) => heads.some((head) => head.dataset.key === key));
+  const sections = new Set(data.sections);
+  const chooser = document.getElementById("sort");
   const haystack = data.rows.rows.map((row) =>
     [row.row, row.prediction, row.label, ...row.cells].join("\u0000").toLowerCase());
   let order = data.rows.rows.map((_, at) => at);
@@ -107,13 +131,38 @@
       if (head.dataset.key === key) head.setAttribute("aria-sort", down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     }
+    chooser.value = key;
     fill();
   }
   function cell(text, name) {
     const element = document.createElement("td");
     element.textContent = text;
     if (name) element.className = name;
-    if (String(text).length > 24) element.title = text;
+    element.setAttribute("role", "cell");
+    return element;
+  }
+  function link(row) {
+    const element = cell("", "n");
+    if (!sections.has(row.row)) {
+      element.textContent = row.row;
+      return element;
+    }
+    const anchor = document.createElement("a");
+    anchor.href = "#row-" + row.row;
+    anchor.textContent = row.row;
+    element.append(anchor);
+    return element;
+  }
+  function features(row) {
+    const element = cell("", "features");
+    row.cells.forEach((text, at) => {
+      const feature = document.createElement("span");
+      const name = document.createElement("b");
+      feature.className = "feature";
+      name.textContent = data.rows.columns[at];
+      feature.append(name, " " + text);
+      element.append(feature, " ");
+    });
     return element;
   }
   function witness(row) {
@@ -134,17 +183,22 @@
     }
     return element;
   }
+  const searched = () =>
+    document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
+  const budgetOf = (row) => (row.least === null ? "never" : row.least === 0 ? "unknown" : labels(row.least));
   function fill() {
-    const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = order.filter((at) => words.every((word) => haystack[at].includes(word)));
+    const words = searched();
+    const found = matching(words);
     body.replaceChildren(...found.slice(0, shown).map((at) => {
       const row = data.rows.rows[at];
       const line = document.createElement("tr");
-      line.append(cell(row.row, "n"), cell(row.prediction));
-      line.append(cell(row.least === null ? "never" : row.least === 0 ? "unknown" : labels(row.least), "n"), witness(row));
-      line.append(cell(row.score, "n"));
+      line.setAttribute("role", "row");
+      line.append(link(row), cell(row.prediction), cell(budgetOf(row), "n"), witness(row));
+      if (hasScores) line.append(cell(row.score, "n"));
       if (hasLabels) line.append(cell(row.label));
-      line.append(...row.cells.map((text) => cell(text)));
+      if (row.cells.length) line.append(features(row));
+      [...line.children].forEach((each, place) => { each.dataset.head = names[place]; });
       return line;
     }));
     document.getElementById("found").textContent = words.length
@@ -158,10 +212,54 @@
   document.getElementById("search").addEventListener("input", () => { shown = page; fill(); });
   document.getElementById("more").addEventListener("click", () => { shown += 4 * page; fill(); });
 
+  chooser.addEventListener("change", () => sort(chooser.value, false));
+
+  // A text that a spreadsheet would run as a formula gets an apostrophe in front.
+  const formula = /^(?:[\t\r\n]|[\s\x1c-\x1f\x85]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+  const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+  function field(value) {
+    const text = value === null || value === undefined ? "" : String(value);
+    const safe = formula.test(text) && !plainNumber.test(text) ? "'" + text : text;
+    return /[",\r\n]/.test(safe) || safe !== safe.trim() ? '"' + safe.replaceAll('"', '""') + '"' : safe;
+  }
+  function table() {
+    const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), "score", "minimum_budget", "labels_to_change"];
+    const lines = matching(searched()).map((at) => {
+      const row = data.rows.rows[at];
+      const changes = (row.witness || []).map(([number, label]) => number + " → " + label).join("; ");
+      const budget = row.least === null ? "inf" : row.least === 0 ? "nan" : row.least;
+      return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), row.score, budget, changes, ...row.cells];
+    });
+    return [[...head, ...data.rows.columns], ...lines].map((line) => line.map(field).join(",") + "\r\n").join("");
+  }
+  document.getElementById("download").addEventListener("click", () => {
+    const anchor = document.createElement("a");
+    anchor.href = URL.createObjectURL(new Blob(["\ufeff" + table()], { type: "text/csv" }));
+    anchor.download = "least-robust-rows.csv";
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+  });
+
+  // --- one row --------------------------------------------------------------------------
+
+  function open() {
+    const place = /^#row-\d+$/.test(location.hash) && document.querySelector(location.hash);
+    if (!place) return;
+    place.open = true;
+    place.scrollIntoView();
+  }
+  window.addEventListener("hashchange", open);
+
   // --- the charts -----------------------------------------------------------------------
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  function config(place) {
+  // As many columns of the legend as its longest name leaves room for.
+  function columns(spec, place) {
+    const names = [spec, ...(spec.layer || [])].flatMap((each) => each.encoding?.color?.scale?.domain || []);
+    const longest = Math.max(1, ...names.map((name) => name.length));
+    return Math.max(1, Math.min(4, Math.floor((place.clientWidth - 60) / (7 * longest + 40))));
+  }
+  function config(place, spec) {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(name).trim();
     const ink = read("--ink"), soft = read("--soft"), line = read("--line");
@@ -178,9 +276,9 @@
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelPadding: 6, tickCount: 6,
       },
       axisY: { domain: false, ticks: false },
-      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 140, columns: place.clientWidth < 480 ? 2 : 4, layout: { top: { anchor: "start" } } },
+      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 140, labelLimit: 220, columns: columns(spec, place), layout: { top: { anchor: "start" } } },
       style: {
-        group: { strokeWidth: 2 }, overall: { color: ink, strokeWidth: 3, opacity: 0.9 },
+        group: { strokeWidth: 2 }, faint: { color: soft, strokeWidth: 1, opacity: 0.35 }, overall: { color: ink, strokeWidth: 3, opacity: 0.9 },
         now: { color: read("--warm"), strokeWidth: 1.5 }, zero: { color: soft, strokeDash: [3, 3] },
         range: { fillOpacity: 0.55 }, value: { color: ink },
       },
@@ -191,12 +289,13 @@
     for (const [id, spec] of Object.entries(data.charts)) {
       const place = document.getElementById(id);
       const drawn = await window.vegaEmbed(place, spec, {
-        actions: false, renderer: "svg", ast: true, config: config(place), tooltip: { theme: dark.matches ? "dark" : "light" },
+        actions: false, renderer: "svg", ast: true, config: config(place, spec), tooltip: { theme: dark.matches ? "dark" : "light" },
       });
       if (id.startsWith("curve-")) views.push(drawn.view);
     }
     choose(current);
     document.documentElement.dataset.drawn = "yes";
+    open();
   }
   dark.addEventListener("change", draw);
 

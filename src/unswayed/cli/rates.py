@@ -1,0 +1,201 @@
+"""Rates on the terminal: overall, per predicted class and per group, with intervals."""
+
+import math
+from typing import Any
+
+from unswayed.cli.terminal import Terminal
+from unswayed.words import between, distance, labels, percent, points
+
+_BAR = 24  # characters
+_HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
+
+
+def show_quality(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print how good the model is, beside what always saying the larger class would be.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    facts : dict
+        The headline, as in the other functions here.
+    """
+    quality, balance = facts["quality"], facts["balance"]
+    found = []
+    if quality is not None and balance is None:
+        of = f" of log {facts['label']}" if facts["log"] else ""
+        found.append(f"variance explained (R²){of} on the test rows: {percent(quality)}")
+    elif quality is not None:
+        always = f"always saying {facts['majority']}: {percent(facts['majority_quality'])}"
+        found.append(f"accuracy on the test rows: {percent(quality)} ({always})")
+    shares = [
+        f"{percent(each['train_share'])} {each['class']}"
+        for each in balance or ()
+        if each["train_share"] is not None
+    ]
+    if shares:
+        found.append("training labels: " + ", ".join(shares))
+    if found:
+        terminal.say("; ".join(found))
+
+
+def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print the rate at every budget.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    facts : dict
+    """
+    head = f"rows that {facts['keeps']}"
+    if len(head) > _HEAD:
+        terminal.say(f"{head}:")
+        head = "rows"
+    terminal.table(
+        ["wrong labels", "", head, "", "between"],
+        [
+            [
+                each["budget"],
+                labels(each["labels"]) if "%" in each["budget"] else "",
+                f"{each['robust']:,} of {facts['test_rows']:,}",
+                percent(each["rate"]),
+                between(each["interval"]),
+            ]
+            for each in facts["budgets"]
+        ],
+    )
+
+
+def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print a table of the predicted classes: how common and how robust each is.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    facts : dict
+    """
+    if facts["predicted_classes"] is None:
+        return
+    rows = []
+    for each in facts["predicted_classes"]:
+        few = "few rows" if each["rows"] and each["small"] else ""
+        share = percent(each["share"])
+        rows.append([each["class"], f"{each['rows']:,}", share, *_rates(each), few])
+    heads = _heads(facts)
+    terminal.say()
+    terminal.table(["predicted", "rows", "", *heads, ""], rows, left=(0, 3 + len(heads)))
+
+
+def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
+    """Print a table of the groups of one column: selection rate, rates, and gaps.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    facts : dict
+    grouping : dict
+        One of its "groups".
+    """
+    selection = [f"predicted {facts['classes'][-1]}"] if facts["classes"] else []
+    rows = []
+    for each in grouping["groups"]:
+        chosen = [percent(each["selection_rate"]) for _ in selection]
+        few = "few rows" if each["small"] else ""
+        rows.append([each["group"], f"{each['rows']:,}", *chosen, *_rates(each), few])
+    chosen = [f"{points(grouping['selection_gap'])} pt" for _ in selection]
+    gaps = [
+        cell
+        for gap, ends in zip(grouping["gaps"], grouping["gap_intervals"], strict=True)
+        for cell in (f"{points(gap)} pt", between(ends))
+    ]
+    heads = _heads(facts)
+    terminal.say()
+    terminal.table(
+        [grouping["column"], "rows", *selection, *heads, ""],
+        [*rows, ["gap", "", *chosen, *gaps, ""]],
+        left=(0, 2 + len(selection) + len(heads)),
+    )
+    budgets = [each["budget"] for each in facts["budgets"]]
+    chance = zip(budgets, grouping["within_chance"], strict=True)
+    within = [budget for budget, is_chance in chance if is_chance]
+    if within and len(grouping["groups"]) > 1:
+        terminal.say(f"at {', '.join(within)} a gap this size is within chance")
+
+
+def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print how far predictions can move, and what stays within which radius.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    facts : dict
+    """
+    moved, grid = facts["movement"], facts["radius_grid"]
+
+    def distances(each: dict[str, Any]) -> list[str]:
+        return [distance(each[name], moved["relative"]) for name in ("median", "p90", "largest")]
+
+    heads = ["half of the rows", "90 %", "all"]
+    budgets = moved["budgets"]
+    sizes = [labels(each["labels"]) if "%" in each["budget"] else "" for each in budgets]
+    terminal.say("predictions of test rows move by at most")
+    terminal.table(
+        ["wrong labels", "", *heads],
+        [
+            [each["budget"], size, *distances(each)]
+            for each, size in zip(budgets, sizes, strict=True)
+        ],
+    )
+    for grouping in moved["groups"]:
+        terminal.say()
+        terminal.table(
+            [grouping["column"], "rows", *heads],
+            [[each["group"], f"{each['rows']:,}", *distances(each)] for each in grouping["groups"]],
+        )
+    terminal.say()
+    if not grid:
+        terminal.say("rounding hides how far predictions can move; --resolve exact tells")
+        terminal.say()
+        return
+    terminal.table(
+        ["radius", *(f"robust at {each['budget']}" for each in budgets), ""],
+        [
+            [each["text"], *map(percent, each["rates"]), "█" * round(_BAR * each["rate"])]
+            for each in grid
+        ],
+        left=(1 + len(budgets),),
+    )
+    hidden = max(each["undecided"] for each in grid)
+    if hidden:
+        terminal.say(f"undecided at a radius: up to {hidden:,} rows; --resolve exact settles them")
+    terminal.say("verdicts need a radius, chosen by what matters to you: --radius DISTANCE")
+    terminal.say()
+
+
+def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print what the intervals are, and what they allow for.
+
+    Parameters
+    ----------
+    terminal : Terminal
+    facts : dict
+    """
+    words = (
+        f"between: {100 * facts['confidence']:g} % intervals, for chance in which rows these are"
+    )
+    pairs = max((math.comb(len(each["groups"]), 2) for each in facts["groups"]), default=0)
+    terminal.say()
+    terminal.say(f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words)
+
+
+def _heads(facts: dict[str, Any]) -> list[str]:
+    """Return a head per budget, and one for its interval."""
+    return [head for each in facts["budgets"] for head in (each["budget"], "between")]
+
+
+def _rates(group: dict[str, Any]) -> list[str]:
+    """Return the cells of a group's rates, each with its interval; empty where there are none."""
+    return [
+        cell
+        for rate, ends in zip(group["rates"], group["intervals"], strict=True)
+        for cell in (("", "") if rate is None else (percent(rate), between(ends)))
+    ]

@@ -1,0 +1,69 @@
+"""Caveats about results: where a rate is true and answers a question that nobody asked."""
+
+from typing import Any
+
+from unswayed.report.findings import Caveat, Findings
+from unswayed.words import percent
+
+_ALMOST_ALL = 0.98
+_FEW = 10  # test rows; fewer are of one class by chance
+
+
+def result_caveats(findings: Findings, facts: dict[str, Any]) -> list[Caveat]:
+    """Return what could mislead about the results, whoever made them.
+
+    Parameters
+    ----------
+    findings : Findings
+    facts : dict
+        What `class_facts` returned for them.
+
+    Returns
+    -------
+    list of Caveat
+        Of the kinds "constant-classifier", "no-better-than-majority" and "no-better-than-mean".
+    """
+    if findings.n_test < _FEW:
+        return []
+    found = [_constant(findings, facts), _no_better(findings, facts)]
+    return [each for each in found if each is not None]
+
+
+def _constant(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
+    """Return a caveat where (almost) every row gets the same class."""
+    if not findings.classes:
+        return None
+    most = max(facts["predicted_classes"], key=lambda each: each["rows"])
+    if most["share"] < _ALMOST_ALL:
+        return None
+    whom = "everyone" if most["share"] == 1 else "almost everyone"
+    option = 'threshold="balanced"' if findings.in_python else "--threshold balanced"
+    return Caveat(
+        "constant-classifier",
+        f"{whom} is told {most['class']!r} ({most['rows']:,} of {findings.n_test:,} test rows), "
+        f'and a model that always says {most["class"]!r} would be "robust" too',
+        None if findings.balanced else f"consider {option}",
+    )
+
+
+def _no_better(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
+    """Return a caveat where an answer that ignores the row is right as often."""
+    quality, simple = findings.quality, facts["majority_quality"]
+    if quality is None:
+        return None
+    if findings.classes:
+        if simple is None or quality > simple:
+            return None
+        return Caveat(
+            "no-better-than-majority",
+            f"the model is right on {percent(quality)} of the test rows, and always saying "
+            f"{facts['majority']!r} on {percent(simple)}: that its predictions are robust does "
+            "not make them useful",
+        )
+    if quality > 0:
+        return None
+    return Caveat(
+        "no-better-than-mean",
+        f"the model explains {percent(quality)} of the variance of the test rows, no more than "
+        "always saying their mean: that its predictions are robust does not make them useful",
+    )

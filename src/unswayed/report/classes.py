@@ -1,0 +1,132 @@
+"""Classes: how common each is among labels and predictions, and how robust each prediction is.
+
+A model that says "no" to everyone is as robust as can be: what it says, and how often that is
+right, belongs beside every rate.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from unswayed._typing import BoolArray, IntArray
+from unswayed.groups import SMALL_GROUP
+from unswayed.intervals import wilson
+from unswayed.report.findings import Findings
+
+
+def class_facts(findings: Findings) -> dict[str, Any]:
+    """Return class balance, confusion, and robustness per predicted class.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    dict
+        "balance" of the labels, "majority" (the larger class of the test labels) and
+        "majority_quality" (the accuracy of always saying it), "confusion" (counts, one list per
+        label and in it one number per prediction) and "predicted_classes". None for numbers, and
+        where labels are not known.
+    """
+    if not findings.classes:
+        keys = "balance majority majority_quality confusion predicted_classes".split()
+        return dict.fromkeys(keys)
+    predicted = codes(findings, findings.prediction)
+    actual = None if findings.truth is None else codes(findings, findings.truth)
+    larger = None if actual is None else _larger(findings, actual)
+    return {
+        "balance": _balance(findings, actual),
+        "majority": None if larger is None else findings.classes[larger],
+        "majority_quality": None if larger is None else float(np.mean(actual == larger)),
+        "confusion": None
+        if actual is None
+        else [
+            [int(np.sum((actual == label) & (predicted == said))) for said in _each(findings)]
+            for label in _each(findings)
+        ],
+        "predicted_classes": [
+            _predicted(findings, at, predicted == at, actual) for at in _each(findings)
+        ],
+    }
+
+
+def selected(findings: Findings) -> BoolArray | None:
+    """Return which test rows are predicted to be of the positive class.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    (n,) array of bool, or None
+        None for numbers.
+    """
+    if not findings.classes:
+        return None
+    return np.asarray(codes(findings, findings.prediction) == len(findings.classes) - 1)
+
+
+def codes(findings: Findings, names: Sequence[str]) -> IntArray:
+    """Return the position of each class among the classes.
+
+    Parameters
+    ----------
+    findings : Findings
+    names : sequence of str
+        Labels or predictions.
+
+    Returns
+    -------
+    (n,) array of int
+    """
+    position = {name: at for at, name in enumerate(findings.classes)}
+    return np.array([position[name] for name in names], dtype=np.intp)
+
+
+def _each(findings: Findings) -> range:
+    return range(len(findings.classes))
+
+
+def _larger(findings: Findings, actual: IntArray) -> int:
+    return int(np.argmax(np.bincount(actual, minlength=len(findings.classes))))
+
+
+def _balance(findings: Findings, actual: IntArray | None) -> list[dict[str, Any]]:
+    """Return how many training and test labels are of each class."""
+    trained = list(findings.train_counts)
+    tested = None if actual is None else np.bincount(actual, minlength=len(findings.classes))
+    return [
+        {
+            "class": name,
+            "train": trained[at] if trained else None,
+            "train_share": trained[at] / sum(trained) if trained else None,
+            "test": None if tested is None else int(tested[at]),
+            "test_share": None if tested is None else float(tested[at] / tested.sum()),
+        }
+        for at, name in enumerate(findings.classes)
+    ]
+
+
+def _predicted(
+    findings: Findings, at: int, members: BoolArray, actual: IntArray | None
+) -> dict[str, Any]:
+    """Return how many test rows get a prediction, how often it is right, and how robust it is."""
+    rows = int(members.sum())
+    return {
+        "class": findings.classes[at],
+        "rows": rows,
+        "share": rows / findings.n_test,
+        "small": rows < SMALL_GROUP,
+        "right": None if actual is None or not rows else float(np.mean(actual[members] == at)),
+        "intervals": [
+            wilson(each.robust[members].sum(), rows).tolist() if rows else None
+            for each in findings.budgets
+        ],
+        "robust": [int(each.robust[members].sum()) for each in findings.budgets],
+        "rates": [
+            float(each.robust[members].mean()) if rows else None for each in findings.budgets
+        ],
+    }

@@ -1,0 +1,167 @@
+"""Tables of the report in a real browser: they fit, follow the slider, and can be taken away."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.commands import CLASSES, people, unswayed, unswayed_here
+
+TABLES = """() => {
+    document.querySelectorAll("details").forEach((each) => { each.open = true; });
+    return [...document.querySelectorAll("table")].map((each) => {
+        const box = each.getBoundingClientRect(), around = each.closest(".scroll");
+        return [each.id, box.right, around ? around.scrollWidth - around.clientWidth : 0];
+    }).filter(([, right, hidden]) => right > innerWidth || hidden > 0);
+}"""
+
+
+@pytest.fixture(scope="session")
+def crowded(tmp_path_factory):
+    """A report of 34 groups with long names, a group of five rows, and thirty columns."""
+    rng = np.random.default_rng(1)
+    frame = people(1200)
+    areas = [f"Public use microdata area number {at} of the northern part" for at in range(34)]
+    frame["area"] = rng.choice(areas, len(frame))
+    frame["size"] = "many"
+    frame.loc[frame.index[::240], "size"] = "five"
+    for at in range(22):
+        frame[f"a question with a long name, number {at}"] = rng.normal(size=len(frame)).round(3)
+    folder = tmp_path_factory.mktemp("crowded")
+    frame.to_csv(folder / "people.csv", index=False)
+    frame.iloc[::4].to_csv(folder / "new.csv", index=False)
+    done = unswayed(
+        *("certify", "people.csv", *CLASSES, "--test", "new.csv", "--groups", "area,size"),
+        *("--report", "report.html", "--out", "out.csv"),
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_table_is_wider_than_the_page(report, crowded, visit, width):
+    for folder in (report, crowded):
+        page = visit(folder / "report.html", width=width)
+        assert page.evaluate(TABLES) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_all_groups_are_drawn_and_small_ones_faintly(crowded, visit):
+    page = visit(crowded / "report.html")
+    names = page.locator("#group-0 tbody th").all_inner_texts()
+    assert len(names) == 34
+    numbers = [int(name.split("number ")[1].split()[0]) for name in names]
+    assert numbers == sorted(numbers)  # as people sort, not as 1, 10, 11, 2
+    assert page.locator("#curve-1 .mark-line path").count() == 34 + 1  # and all rows
+    few = page.locator("#group-1 tr.faint th").all_inner_texts()
+    assert [name.split()[0] for name in few] == ["five"]
+
+
+def test_lines_differ_by_dashes_also_in_the_legend(crowded, visit):
+    page = visit(crowded / "report.html")
+    for place in ("#curve-1 .role-legend-symbol path", "#curve-1 .mark-line.role-mark path"):
+        dashes = page.locator(place).evaluate_all(
+            "(paths) => paths.map((each) => each.getAttribute('stroke-dasharray'))"
+        )
+        assert len(set(dashes)) >= 8
+
+
+def test_names_in_legends_stay_distinct(crowded, visit):
+    page = visit(crowded / "report.html", width=390)
+    names = page.locator("#curve-1 .role-legend-label text").all_text_contents()
+    assert len(names) == len(set(names)) == 8
+    assert not any(name.endswith("…") for name in names)
+
+
+def test_the_axis_ends_where_the_curve_does(report, visit):
+    page = visit(report / "report.html")
+    least = pd.read_csv(report / "out.csv")["minimum_budget"]
+    last = least[np.isfinite(least)].quantile(0.995, interpolation="higher")
+    assert int(page.locator("#budget").get_attribute("max")) == max(last, 6, 10)
+
+
+def test_rates_per_prediction_follow_the_slider(report, visit):
+    page = visit(report / "report.html")
+    table = pd.read_csv(report / "out.csv")
+    for budget in (5, 0, 21):
+        page.locator("#budget").fill(str(budget))
+        kept = (table["minimum_budget"] > budget).groupby(table["prediction"]).sum()
+        cells = page.locator("#predicted [data-cell=kept]").all_inner_texts()
+        assert [int(cell) for cell in cells] == kept.tolist()
+    counts = page.locator("#confusion td").all_inner_texts()
+    expected = pd.crosstab(table["label"], table["prediction"]).to_numpy().ravel()
+    assert [int(count) for count in counts] == expected.tolist()
+
+
+def test_a_row_leads_to_its_own_section_with_its_witness(report, visit):
+    page = visit(report / "report.html")
+    link = page.locator("#rows tbody a").nth(2)
+    row = link.inner_text()
+    section = page.locator(f"#row-{row}")
+    assert section.get_attribute("open") is None
+    link.click()
+    assert section.get_attribute("open") is not None
+    done = unswayed_here(
+        *("witness", "people.csv", *CLASSES, "--holdout", "30%", "--row", row, "--json"),
+        cwd=report,
+    )
+    changes = json.loads(done.stdout)["changes"]
+    shown = section.locator("tbody tr").evaluate_all(
+        "(rows) => rows.map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent))"
+    )
+    assert shown == [
+        [str(change["row"]), change["label"], change["new label"]] for change in changes
+    ]
+    people_csv = pd.read_csv(report / "people.csv")
+    own = people_csv.iloc[int(row) - 1]
+    assert f"city {own['city']}" in section.locator(".own").inner_text()
+
+
+def test_an_address_with_a_row_opens_its_section(report, visit):
+    page = visit(report / "report.html")
+    last = page.locator(".chosen").last
+    assert last.get_attribute("open") is None
+    page.evaluate("(id) => { location.hash = id; }", last.get_attribute("id"))
+    page.wait_for_timeout(100)
+    assert last.get_attribute("open") is not None
+
+
+def downloaded(page):
+    with page.expect_download() as waiting:
+        page.locator("#download").click()
+    text = waiting.value.path().read_bytes().decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_the_download_holds_the_rows_of_the_table(report, visit):
+    table = pd.read_csv(report / "out.csv").set_index("row")
+    page = visit(report / "report.html")
+    rows = downloaded(page)
+    assert len(rows) == len(table)
+    for row in rows:
+        known = table.loc[int(row["row"])]
+        assert row["prediction"] == known["prediction"]
+        assert float(row["minimum_budget"]) == known["minimum_budget"]
+        assert row["city"] == known["group_city"]
+    page.locator("#search").fill("bergen")
+    assert {row["city"] for row in downloaded(page)} == {"Bergen"}
+
+
+def test_the_download_runs_no_formula(tmp_path, visit):
+    frame = people(120).rename(columns={"city": "=1+1", "gender": "a,b"})
+    frame["=1+1"] = frame["=1+1"].map(
+        {"Aachen": '=HYPERLINK("http://x")', "Bergen": "-1", "Córdoba": "＋cmd\n"}
+    )
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    done = unswayed_here(
+        *("certify", "people.csv", *CLASSES, "--holdout", "40%", "--report", "report.html"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = downloaded(visit(tmp_path / "report.html"))
+    assert {row["'=1+1"] for row in rows} == {'\'=HYPERLINK("http://x")', "-1", "'＋cmd\n"}
+    assert {row["a,b"] for row in rows} == {"female", "male"}
