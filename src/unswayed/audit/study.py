@@ -18,7 +18,7 @@ from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Decision, Radius
 from unswayed.report.findings import Caveat
-from unswayed.words import as_text, distinct_texts
+from unswayed.words import distinct_texts
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
