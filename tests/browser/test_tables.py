@@ -165,3 +165,24 @@ def test_the_download_runs_no_formula(tmp_path, visit):
     rows = downloaded(visit(tmp_path / "report.html"))
     assert {row["'=1+1"] for row in rows} == {'\'=HYPERLINK("http://x")', "-1", "'＋cmd\n"}
     assert {row["a,b"] for row in rows} == {"female", "male"}
+
+
+def test_intervals_on_the_page_are_those_of_the_command_line(report, visit):
+    done = unswayed_here(
+        *("certify", "people.csv", *CLASSES, "--holdout", "30%", "--budget", "2%", "--json"),
+        *("--groups", "gender,city"),
+        cwd=report,
+    )
+    facts = json.loads(done.stdout)
+    page = visit(report / "report.html")
+    tables = {"predicted": facts["predicted_classes"]}
+    tables |= {f"group-{at}": each["groups"] for at, each in enumerate(facts["groups"])}
+    for name, groups in tables.items():
+        shown = page.locator(f"#{name} [data-cell=interval]").all_inner_texts()
+        ends = [[100 * end for end in each["intervals"][0]] for each in groups]
+        assert [[float(end) for end in text.split(" to ")] for text in shown] == [
+            pytest.approx(pair, abs=0.051) for pair in ends
+        ]
+    for at, grouping in enumerate(facts["groups"]):
+        said = page.locator(f"[data-gap-chance='{at}']").inner_text()
+        assert ("within chance" in said) == grouping["within_chance"][0]
