@@ -27,3 +27,7 @@ class LabelPeekError(NotLinearError):
 
 class SolverPrecisionWarning(UserWarning):
     """The wrapped estimator's own solver stopped short of the solution that is certified."""
+
+
+class UnprovenWarning(SolverPrecisionWarning):
+    """A problem too close to singular for proofs in doubles: every verdict is undecided."""

@@ -51,13 +51,15 @@ def beginning(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def suggest(name: str, known: list[str]) -> str:
+def suggest(name: str, known: list[str], what: str = "columns") -> str:
     """Return a hint for an unknown column: the nearest known name, or else some known names.
 
     Parameters
     ----------
     name : str
     known : list of str
+    what : str
+        What the known names are names of.
 
     Returns
     -------
@@ -73,7 +75,30 @@ def suggest(name: str, known: list[str]) -> str:
     if near:
         return f"did you mean {shorten(folded[near[0]])!r}?"
     some = ", ".join(repr(shorten(each)) for each in known[:8])
-    return f"the columns are {some}{', …' if len(known) > 8 else ''}"
+    return f"the {what} are {some}{', …' if len(known) > 8 else ''}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return names in quotes as a list for a sentence; beyond `most`, only how many there are.
+
+    Parameters
+    ----------
+    names : sequence of str
+    most : int
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 1)
+    ("'a', 'b' and 'c'", "'a' and 2 more")
+    """
+    shown = [repr(shorten(name)) for name in names[:most]]
+    if len(names) > most:
+        shown.append(f"{len(names) - most:,} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def as_text(value: Any, length: int = 60) -> str:
@@ -293,3 +318,51 @@ def distance(moved: float, relative: bool) -> str:
     exact = Decimal(moved) * (100 if relative else 1)
     rounded = Context(prec=4, rounding=ROUND_CEILING).plus(exact)
     return f"{as_text(float(rounded))}{' %' if relative else ''}"
+
+
+def labels_of(count: int, movable: int, n_train: int) -> str:
+    """Return a number of labels, and its share of those that may be wrong if not all may be.
+
+    Parameters
+    ----------
+    count : int
+    movable : int
+        Number of training labels that may be wrong.
+    n_train : int
+        Number of training labels.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> labels_of(119, 339, 2380), labels_of(3, 20, 20)
+    ('119 labels, 35 % of the 339 that may be wrong', '3 labels')
+    """
+    if movable >= n_train:
+        return labels(count)
+    if count >= movable:
+        return f"{labels(count)}, all {movable:,} that may be wrong"
+    share = points(count / movable, "1" if count >= movable / 10 else "0.1")
+    return f"{labels(count)}, {share} % of the {movable:,} that may be wrong"
+
+
+def outside(row: int, path: object, n_rows: int) -> str:
+    """Say that a file has no row of a number.
+
+    Parameters
+    ----------
+    row : int
+    path : Path or str
+    n_rows : int
+        How many rows the file has.
+
+    Returns
+    -------
+    str
+    """
+    return (
+        f"--row {row} is outside {path}, which has {n_rows:,} rows; they are numbered from 1 below "
+        "the header"
+    )

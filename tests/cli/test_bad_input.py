@@ -138,8 +138,8 @@ def test_a_test_file_that_does_not_fit_is_refused(tmp_path, change, fragments):
         assert fragment in done.stderr
 
 
-def test_a_row_that_was_trained_on_is_refused(tmp_path):
+def test_a_row_outside_the_file_is_refused(tmp_path):
     (tmp_path / "bad.csv").write_bytes(csv(GOOD))
     done = unswayed_here("witness", "bad.csv", *CLASSES, "--row", "9999", cwd=tmp_path)
     refused(done, tmp_path, {"bad.csv"})
-    assert "not held out" in done.stderr
+    assert "--row 9999 is outside bad.csv, which has 60 rows" in done.stderr

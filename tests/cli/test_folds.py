@@ -142,7 +142,7 @@ def test_witness_shows_the_labels_that_overturn_a_row_in_its_fold(folder):
     assert fold not in set(table["fold"][np.array(changed) - 1])
     done = unswayed_here("witness", "people.csv", *CLASSES, "--folds", 5, "--row", 999, cwd=folder)
     assert done.returncode == 2
-    assert "its rows are 1 to 240" in done.stderr
+    assert "is outside people.csv, which has 240 rows" in done.stderr
 
 
 def test_a_threshold_at_the_share_of_positive_labels_is_one_per_fold(folder):

@@ -62,10 +62,8 @@ def test_coefficients_with_their_ranges_and_the_errors_that_flip_them(folder):
     assert done.returncode == 0, done.stderr
     assert "stays positive" in done.stdout
     table = pd.read_csv(folder / "c.csv")
-    assert set(table["name"]) == {
-        "education", "interview score", "gender = female", "gender = male",
-        "city = Aachen", "city = Bergen", "city = Córdoba",
-    }  # fmt: skip
+    assert len(table) == 6
+    assert set(table["column"].dropna()) == {"education", "interview score", "gender", "city"}
     excludes_zero = (table["low"] > 0) | (table["high"] < 0)
     np.testing.assert_array_equal(table["keeps_sign"], excludes_zero)
     np.testing.assert_array_equal(table["keeps_sign"], table["minimum_budget"] > 5)

@@ -32,6 +32,8 @@ def test_undecided_rows_are_counted_and_the_way_out_is_named(hard):
     assert done.returncode == 0
     assert "undecided at 1: 3 rows; --resolve exact settles them" in done.stdout
     assert "too close to singular" in done.stderr
+    assert "pass --resolve exact to settle them" in done.stderr
+    assert "resolve=" not in done.stderr
     assert (hard / "o.csv").read_text().count('"undecided",nan') == 3
 
 
@@ -52,6 +54,7 @@ def test_resolved_rows_are_decided_and_the_checker_agrees(hard):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["undecided"] == 0
+    assert "singular" not in done.stderr
     done = unswayed_here("verify", "c.json", "--train", "hard.csv", cwd=hard)
     assert done.returncode == 0, done.stdout
     assert "3 claims proven, 0 rejected, 0 without a verdict" in done.stdout

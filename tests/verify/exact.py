@@ -75,6 +75,20 @@ def ridge_influence(X, tests, alpha, intercept, weights):
     return [[z + c for z, c in zip(row, constant, strict=True)] for row in multiplied(rows, slope)]
 
 
+def contrasted(influence, contrasts):
+    """Influence rows of sums of coefficients, from those of the coefficients."""
+    return [
+        [
+            sum(
+                Fraction(float(weight)) * influence[feature][label]
+                for feature, weight in zip(each["features"], each["weights"], strict=True)
+            )
+            for label in range(len(influence[0]))
+        ]
+        for each in contrasts
+    ]
+
+
 def kernel_influence(K, tests, alpha, weights):
     K, used = fractions(K), [i for i, weight in enumerate(weights) if weight]
     a = [[K[i][j] + (Fraction(float(alpha)) / Fraction(float(weights[i])) if i == j else 0)

@@ -54,6 +54,8 @@ def truths(document, data):
         influence = exact.ridge_influence(
             arrays["train"], tests, model["alpha"], model["intercept"], weights
         )
+        if "contrasts" in document["question"]:
+            influence = exact.contrasted(influence, document["question"]["contrasts"])
     lower, upper = (doubles(bias[end], len(labels)) for end in ("lower", "upper"))
     budget, rule = bias["budget"], document["question"]
     return [(z, *exact.truth(z, labels, lower, upper, budget, rule)) for z in influence]
@@ -96,6 +98,8 @@ def make_cases(folder):
         .fit(X, y, sample_weight=weight).certify(T),
         "coefficients": CertifiedRegressor(LinearRegression(), bias=some, radius=1)
         .fit(X, y).certify_coefficients(),
+        "contrasts": CertifiedRegressor(Ridge(), bias=some, radius=1)
+        .fit(X, y).certify_coefficients(contrasts=[[1, -1], [0.1, 0], [0, -3], [-1, -1]]),
         "kernel": CertifiedRegressor(KernelRidge(kernel="rbf", alpha=0.5), bias=some, radius=0.2)
         .fit(X, y, sample_weight=weight).certify(T),
         "smoother": smooth.certify(rng.normal(size=(4, 6))),

@@ -53,10 +53,16 @@ def certificates(rng, shape, kind):
     model.fit(X, y, sample_weight=weight)
     if kind == "coefficients":
         return model.certify_coefficients(resolve=resolve)
+    if kind == "contrasts":
+        contrasts = rng.integers(-1, 2, (3, width)) * rng.choice([1.0, 0.1, 7.0])
+        contrasts[:, 0] += 2
+        return model.certify_coefficients(contrasts=contrasts, resolve=resolve)
     return model.certify(tests, resolve=resolve)
 
 
-@pytest.mark.parametrize("kind", ["classes", "signed", "numbers", "coefficients", "kernel"])
+@pytest.mark.parametrize(
+    "kind", ["classes", "signed", "numbers", "coefficients", "contrasts", "kernel"]
+)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_the_engine_claims_is_proven(tmp_path, shape, kind):
     pytest.importorskip("flint")

@@ -48,6 +48,10 @@ def nested(key, **changes):
     return edit
 
 
+def contrasts(features, weights):
+    return {"task": "coefficients", "contrasts": [{"features": features, "weights": weights}]}
+
+
 CASES = {
     "truncated": (lambda text: text[:-40], "not readable as JSON"),
     "empty": (lambda text: "", "not readable as JSON"),
@@ -89,6 +93,22 @@ CASES = {
     "an interval without zero": (nested("bias", lower=0.5), "lower <= 0 <= upper"),
     "coefficients of no model": (
         edited(question={"task": "coefficients"}, model={"kind": "smoother"}), "must have",
+    ),
+    "contrasts of features that there are not": (
+        edited(question=contrasts([0, 9], [1, -1])), "ascending feature numbers below 2",
+    ),
+    "a contrast that counts a feature twice": (
+        edited(question=contrasts([1, 1], [1, -1])), "ascending feature numbers below 2",
+    ),
+    "a contrast without weights for some": (
+        edited(question=contrasts([0, 1], [1])), "one weight for each",
+    ),
+    "no contrasts at all": (
+        edited(question={"task": "coefficients", "contrasts": []}), "has 0 items",
+    ),
+    "fewer contrasts than claims": (
+        edited(question=contrasts([0], [1]), claims=[{"row": 0, "verdict": "undecided"}]),
+        "one claim for each",
     ),
     "a control character": (edited(schema="\x1b[2J\ud800"), "\\x1b"),
 }  # fmt: skip

@@ -167,9 +167,13 @@ def test_coefficients_are_proven_from_the_file_alone(folder, options, capsys):
     assert "wrote c.json" in done.stdout
     document = json.loads((folder / "c.json").read_text())
     jsonschema.validate(document, json.loads(schema_text()))
-    assert document["question"] == {"task": "coefficients"}
+    assert document["question"]["task"] == "coefficients"
+    assert {"features": [0, 1], "weights": [1.0, -1.0]} in document["question"]["contrasts"]
     report = verify(folder / "c.json", train=folder / "people.csv")
-    assert (report.proven, report.undecided, report.rejected) == (7, 0, {})
+    assert (report.proven, report.undecided, report.rejected) == (5, 0, {})
+    assert "  0: 1.0 times 'gender' is 'female' plus -1.0 times 'gender' is 'male'" in (
+        report.question.splitlines()
+    )
     document["claims"][0]["decision"] *= -1
     (folder / "c.json").write_text(json.dumps(document))
     assert list(verify(folder / "c.json", train=folder / "people.csv").rejected) == [0]

@@ -29,6 +29,8 @@ def make_document(problem, rule, weights):
         problem.X, None if coefficients else problem.tests, problem.alpha, problem.fit_intercept,
         weights,
     )  # fmt: skip
+    if "contrasts" in rule:
+        influence = exact.contrasted(influence, rule["contrasts"])
     claims = []
     for row, z in enumerate(influence):
         bias = (problem.y, problem.lower, problem.upper, problem.budget)
@@ -66,13 +68,28 @@ RULES = st.sampled_from(
         {"task": "regression", "radius": 0.5},
         {"task": "regression", "radius": 0.0},
         {"task": "coefficients"},
+        {"task": "coefficients", "contrasts": [{"features": [0], "weights": [-0.1]}]},
     ]
 )
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(max_rows=4, alphas=(0.0, 0.5, 7.0)), st.data())
+def test_claims_about_contrasts_are_proven_and_tighter_ones_rejected(problem, data):
+    width = problem.X.shape[1]
+    weight = st.sampled_from([-1.0, -1.0, 0.0, 0.1, 1, 3])
+    contrasts = st.lists(st.lists(weight, min_size=width, max_size=width), min_size=1, max_size=3)
+    rows = [{"features": list(range(width)), "weights": row} for row in data.draw(contrasts)]
+    check_claims(problem, {"task": "coefficients", "contrasts": rows})
 
 
 @settings(max_examples=150, deadline=None)
 @given(problems(max_rows=5, alphas=(0.0, 0.0, 0.5, 1.0, 7.0)), RULES)
 def test_claims_that_enumeration_makes_are_proven_and_tighter_ones_rejected(problem, rule):
+    check_claims(problem, rule)
+
+
+def check_claims(problem, rule):
     weights = np.ones(len(problem.X)) if problem.sample_weight is None else problem.sample_weight
     document = make_document(problem, rule, weights)
     with tempfile.TemporaryDirectory() as folder:

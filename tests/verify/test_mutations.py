@@ -131,6 +131,20 @@ def claim_is_true(claim, fact, document, lower, upper):
     return exact.overturned(rule, score, moved)
 
 
+def asks_well(document):
+    """Whether contrasts are of features that there are, each once, and one per claim."""
+    about, contrasts = document["data"], document["question"].get("contrasts")
+    if contrasts is None:
+        coefficients = document["question"]["task"] == "coefficients"
+        return not coefficients or about["test_rows"] == about["features"]
+    return about["test_rows"] == len(contrasts) and all(
+        each["features"] == sorted(set(each["features"]))
+        and each["features"][-1] < about["features"]
+        and len(each["features"]) == len(each["weights"])
+        for each in contrasts
+    )
+
+
 def is_true(document, original, data, memory):
     """Whether a document is well-formed, about these data, and true in every claim."""
     if not VALIDATOR.is_valid(document):
@@ -138,6 +152,8 @@ def is_true(document, original, data, memory):
     about, first = ({**each["data"], "classes": None} for each in (document, original))
     rows = sorted(claim["row"] for claim in document["claims"])
     if about != first or rows != list(range(about["test_rows"])):
+        return False
+    if not asks_well(document):
         return False
     if any(
         isinstance(leaf, bool) for path, leaf in leaves(document) if path[-1:] != ("intercept",)
@@ -187,7 +203,8 @@ def test_an_altered_file_is_accepted_exactly_if_it_is_still_true(cases, check, k
 
 # Where a change can leave every claim true: wider ranges and claims of less (no verdict, no
 # minimum budget), other witnesses that prove the same, a question that the same claims answer,
-# claims in another order, and what claims nothing (the version; classes, which are for tables).
+# claims or lists of one in another order, and what claims nothing (the version; classes, which
+# are for tables).
 TRUE_STILL = {
     ("unswayed",), ("data",), ("data", "classes"), ("data", "classes", "values"),
     ("data", "classes", "values", "*"), ("data", "classes", "numbers"),
@@ -198,6 +215,8 @@ TRUE_STILL = {
     ("claims", "*", "witness", "up", "*"), ("question", "threshold"), ("question", "radius"),
     ("model", "alpha"), ("model", "weights"), ("bias", "lower"), ("bias", "upper"),
     ("bias", "budget"), ("model",), ("model", "intercept"),
+    ("question", "contrasts", "*", "weights", "*"),
+    ("question", "contrasts", "*", "weights"), ("question", "contrasts", "*", "features"),
 }  # fmt: skip
 
 

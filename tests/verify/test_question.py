@@ -55,7 +55,8 @@ class Arrays(Asked):
         about["sha256"] = {n: sha256(a if a.ndim == 2 else a[:, None]) for n, a in arrays.items()}
         about["train_rows"] = len(arrays["labels"])
         about["features"] = arrays.get("train", arrays.get("test")).shape[1]
-        about["test_rows"] = about["features"] if coefficients else len(arrays["test"])
+        asked = len(self.document["question"].get("contrasts", ())) or about["features"]
+        about["test_rows"] = asked if coefficients else len(arrays["test"])
         self.claim_nothing(about["test_rows"])
         np.savez(self.folder / "c.npz", **arrays)
         return {"data": self.folder / "c.npz"}
@@ -106,7 +107,8 @@ class Files(Asked):
         rows = self.features("train", train)
         hashes = {"train": sha256(rows), "labels": sha256(self.labels(train)[:, None])}
         about["train_rows"], about["features"] = rows.shape
-        about["test_rows"] = rows.shape[1]
+        asked = len(self.document["question"].get("contrasts", ()))
+        about["test_rows"] = asked or rows.shape[1]
         if not coefficients:
             new = self.features("test", tests)
             hashes["test"], about["test_rows"] = sha256(new), len(new)
@@ -148,8 +150,8 @@ def tables(tmp_path_factory):
 @pytest.fixture
 def bases(cases, tables, tmp_path):
     """Honest files of every kind."""
-    kinds = ("classification", "signed", "regression", "weighted", "coefficients", "kernel",
-             "smoother")  # fmt: skip
+    kinds = ("classification", "signed", "regression", "weighted", "coefficients", "contrasts",
+             "kernel", "smoother")  # fmt: skip
     found = {kind: Arrays(tmp_path, cases[kind].document, np.load(cases[kind].data))
              for kind in kinds}  # fmt: skip
     for name, table in tables.items():
@@ -229,6 +231,17 @@ def question_mutations(document):
         other = {"task": "classification", "threshold": rule["radius"]}
     if rule["task"] != "coefficients":
         yield "task", lambda d: d.update(question=other)
+    for name, value in (("features", [0]), ("weights", [0.5]), ("weights", [5e-324])):
+        if "contrasts" in rule and rule["contrasts"][1][name] != value:
+            new = [*rule["contrasts"]]
+            new[1] = {"features": [1], "weights": [1.0], name: value}
+            yield (
+                f"contrast with {name} {value}",
+                lambda d, n=new: d["question"].update(contrasts=n),
+            )
+    if "contrasts" in rule:
+        yield "fewer", lambda d: d["question"].update(contrasts=d["question"]["contrasts"][:-1])
+        yield "no contrasts", lambda d: d["question"].pop("contrasts")
     yield "trusted", lambda d: d.update(trusted=["sample_weight"])
 
 

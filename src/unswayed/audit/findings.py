@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unswayed.audit.data_facts import column_facts, data_facts
+from unswayed.audit.effects import effects_of
 from unswayed.audit.files import sha256
 from unswayed.audit.movement import describe_movement
 from unswayed.audit.study import Study
@@ -79,9 +80,7 @@ def findings_of(
         new_label=target.as_text,
         witnesses=study.witnesses,
         # Of folds, each has a model and coefficients of its own.
-        coefficients=lambda: (
-            (study.coefficients, study.columns.feature_names()) if study.fold is None else None
-        ),
+        coefficients=lambda: effects_of(study) if study.fold is None else None,
         radius=request.radius,
         log=request.log,
         decided=target.task == "classification" or request.radius is not None,

@@ -17,7 +17,7 @@ from unswayed.audit.study import Study
 from unswayed.audit.suited import target_of
 from unswayed.audit.target import Target
 from unswayed.exceptions import InputError
-from unswayed.words import shorten
+from unswayed.words import outside, shorten
 
 _KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
 
@@ -113,6 +113,9 @@ def open_fold(request: Request, row: int, progress: Progress | None = None) -> S
     numbers = drawn.rows[1]
     found = np.flatnonzero(numbers == row)
     if not len(found):
+        n_rows = drawn.opening.loader.sizes[request.train]
+        if not 1 <= row <= n_rows:
+            raise InputError(outside(row, request.train, n_rows))
         raise InputError(
             f"--row {row} is no row of {request.train} that is used; its rows are {numbers[0]:,} "
             f"to {numbers[-1]:,}"

@@ -83,6 +83,8 @@ class Loader:
         Feature columns of the training file.
     gaps : Gaps
         Of the training file.
+    sizes : dict of Path to int
+        Number of rows of each file, with those that are left out.
     """
 
     def __init__(self, request: Request) -> None:
@@ -92,6 +94,7 @@ class Loader:
         self.names: list[str] = []
         self.inspection: Inspection | None = None
         self.gaps = Gaps()
+        self.sizes: dict[Path, int] = {}
 
     def train(self) -> tuple[pa.Table, IntArray]:
         """Read the training file.
@@ -110,7 +113,7 @@ class Loader:
         """
         request, path = self.request, self.request.train
         table, found = inspect_file(path, request.roles, request.reading)
-        self.inspection = found
+        self.inspection, self.sizes[path] = found, table.num_rows
         self._refuse_mixtures(found)
         self.caveats += found.caveats()
         out = {request.label, request.weights, *request.ignore, *found.constant}
@@ -144,6 +147,7 @@ class Loader:
         """
         request, texts = self.request, [field.name for field in like if is_text(field.type)]
         table = read_table(path, texts, request.reading)
+        self.sizes[path] = table.num_rows
         missing = [name for name in self.names if name not in table.column_names]
         if missing:
             raise InputError(

@@ -22,7 +22,7 @@ from unswayed.audit.study import Study
 from unswayed.audit.suited import target_of
 from unswayed.audit.target import Target
 from unswayed.audit.weights import follow_labels, weights_of
-from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.report.findings import MOST_GROUPS, Caveat
 from unswayed.words import as_text, shorten
 
@@ -30,6 +30,12 @@ _HELD_OUT = 0.1  # of the rows, where it is not asked for
 _MANY_UNSEEN = 0.05  # of the test rows: so many new categories are a warning, fewer a note
 MOST_HELD_OUT = 10_000
 """Rows held out at most where the share is not asked for: more say little more."""
+
+_UNPROVEN = (
+    "this problem is too close to singular for proofs in double precision, so every verdict is "
+    "undecided; pass --resolve exact to settle them in rational arithmetic, or an --alpha above 0, "
+    "which makes it regular"
+)
 
 
 Loaded = tuple[pa.Table, IntArray]
@@ -168,6 +174,7 @@ class Opening:
             gaps=self.loader.gaps,
             notes=self.notes,
             caveats=self.caveats,
+            sizes=self.loader.sizes,
             progress=self.progress,
         )
 
@@ -331,7 +338,10 @@ class Opening:
             warnings.simplefilter("always")
             yield
         for each in caught:
-            if issubclass(each.category, SolverPrecisionWarning):
+            if issubclass(each.category, UnprovenWarning):
+                if self.request.resolve is None:
+                    self.notes.append(_UNPROVEN)
+            elif issubclass(each.category, SolverPrecisionWarning):
                 self.notes.append(str(each.message))
 
 

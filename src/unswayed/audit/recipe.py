@@ -75,12 +75,27 @@ def recipe(study: Study) -> dict[str, Any]:
     written = {} if reading.is_usual else {"written": reading.document()}
     return {
         "label": study.target.label,
-        "features": [*_categories(study), *_numbers(study)],
+        "features": features_of(study),
         "train": _rows(study.train.numbers),
         "test": _rows(study.test.numbers),
         "test_file": "train" if study.request.test is None else "test",
         **written,
     }
+
+
+def features_of(study: Study) -> list[dict[str, Any]]:
+    """Describe how each feature of the model is computed from a column, in the model's order.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    list of dict
+        The "column", and the value that it "equals", or "mean" and "scale" of its numbers.
+    """
+    return [*_categories(study), *_numbers(study)]
 
 
 def _rows(numbers: IntArray) -> list[int] | str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Decision, Radius
 from unswayed.report.findings import Caveat
-from unswayed.words import distinct_texts
+from unswayed.words import distinct_texts, labels_of
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
@@ -57,6 +58,7 @@ class Study:
     gaps: Gaps = field(default_factory=Gaps)
     notes: list[str] = field(default_factory=list)
     caveats: list[Caveat] = field(default_factory=list)  # of the file and its columns
+    sizes: dict[Path, int] = field(default_factory=dict)  # rows of each file, all of them
     progress: Progress = field(default_factory=Silent)
 
     # --- what was asked ------------------------------------------------------------------
@@ -65,11 +67,6 @@ class Study:
     def n_train(self) -> int:
         """Number of training rows."""
         return len(self.train)
-
-    @property
-    def n_movable(self) -> int:
-        """Number of training rows whose label may be wrong."""
-        return int(self.movable.sum())
 
     @property
     def fold(self) -> IntArray | None:
@@ -88,6 +85,25 @@ class Study:
         int
         """
         return budget.count(self.n_train)
+
+    @property
+    def n_movable(self) -> int:
+        """Number of training labels that may be wrong, where --only and --direction let them."""
+        bias = self.model.fitted_.engine.bias
+        return int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
+
+    def labels_in_words(self, count: int) -> str:
+        """Return a number of labels and, if not all may be wrong, its share of those that may.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        str
+        """
+        return labels_of(count, self.n_movable, self.n_train)
 
     @property
     def feature_columns(self) -> list[str]:
@@ -190,14 +206,6 @@ class Study:
     def certificates(self) -> list[CertificateSet]:
         """Certificates of the test rows in chunks; empty unless the request keeps them."""
         return self._certified[1]
-
-    @cached_property
-    def coefficients(self) -> CertificateSet:
-        """Certificates of the model's coefficients at the main budget."""
-        certs: CertificateSet = self.model.certify_coefficients(
-            budget=self.count(self.request.budget), resolve=self.request.resolve
-        )
-        return certs
 
     def _certify(self, features: FloatArray, budget: Budget) -> Any:
         """Certify rows by the method that was asked for."""

@@ -3,7 +3,6 @@
 import operator
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
@@ -15,6 +14,7 @@ from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
+from unswayed.certified.coefficients import as_contrasts, coefficients_of
 from unswayed.certified.fitted import CHECKED, Fitted, Trained, count_rows, validated
 from unswayed.certified.label_code import Reading
 from unswayed.certified.methods import (
@@ -26,15 +26,14 @@ from unswayed.certified.methods import (
 )
 from unswayed.certified.question import Question
 from unswayed.certifiers.parameter_box import ParameterBox
-from unswayed.certifiers.rows import FeatureRows, UnitRows
+from unswayed.certifiers.rows import FeatureRows
 from unswayed.certifiers.sandwich import MAX_ANCHORS, Sandwich
-from unswayed.decisions import AboveMean, Decision, Sign
+from unswayed.decisions import AboveMean, Decision
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
 from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
 from unswayed.models.label_peeking import check_features
-from unswayed.models.learner import LinearLearner
 from unswayed.models.refusals import check_weights
 from unswayed.models.steps import (
     as_matrix,
@@ -187,7 +186,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             trusted=fitted.trusted,
             seen=seen,
             estimator=fitted.estimator,
-            coefficients=lambda: self._coefficients(fitted, fitted.engine.bias.budget, resolve),
+            coefficients=lambda: coefficients_of(
+                fitted, fitted.engine.bias.budget, resolve=resolve is not None
+            ),
         )
 
     @staticmethod
@@ -340,12 +341,25 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
     @ordinary_arithmetic()
     def certify_coefficients(
-        self, *, budget: float | Budget | None = None, resolve: str | None = None
+        self,
+        *,
+        contrasts: Any = None,
+        budget: float | Budget | None = None,
+        resolve: str | None = None,
     ) -> CertificateSet:
-        """Prove, for every coefficient, that its sign stays or that it can be lost.
+        """Prove, for every coefficient or contrast, that its sign stays or that it can be lost.
+
+        With alpha 0 and columns that depend on one another (all levels of a category beside an
+        intercept, say) single coefficients are those of the solution of least norm, which the data
+        do not identify; contrasts of the levels are identified.
 
         Parameters
         ----------
+        contrasts : mapping, or (m, n_features) array or sparse matrix, optional
+            Instead of the coefficients, linear combinations of them:
+            ``{"female - male": {"female": 1, "male": -1}}``, or a row of numbers for each. Each is
+            certified as one number, because ranges of two coefficients give none of their
+            difference.
         budget : int, float or Budget, optional
             Instead of the bias's own.
         resolve : "exact", optional
@@ -354,37 +368,17 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         CertificateSet
-            One entry per coefficient, with their names.
+            One entry per coefficient or contrast, with their names.
         """
         self._check_resolve(resolve)
         fitted = self._current()
-        _ = fitted.linear_learner  # raises where there are no coefficients
-        found = self._coefficients(fitted, self._budget(fitted, budget), resolve)
+        learner = fitted.linear_learner  # raises where there are no coefficients
+        asked = None if contrasts is None else as_contrasts(contrasts, learner, fitted.names)
+        found = coefficients_of(
+            fitted, self._budget(fitted, budget), resolve=resolve is not None, contrasts=asked
+        )
         assert found is not None  # noqa: S101  (tells mypy)
         return found[0]
-
-    @staticmethod
-    def _coefficients(
-        fitted: Fitted, budget: Budget, resolve: str | None
-    ) -> tuple[CertificateSet, tuple[str, ...]] | None:
-        """Return certificates of the coefficients and their names; None if there are none."""
-        learner = fitted.learner
-        if not isinstance(learner, LinearLearner):
-            return None
-        question = Question(
-            engine=fitted.engine,
-            targets=fitted.targets,
-            code=fitted.labels.code,
-            weights=UnitRows(learner, learner.n_features),
-            group=np.arange(learner.n_features),
-            scores=fitted.parameters(learner.n_features),
-            decision=Sign(),
-            origin=fitted.like,
-            resolve=resolve is not None,
-            trusted=fitted.trusted,
-        )
-        certs = question.certificates(question.exact(budget), budget, fitted.names)
-        return certs, fitted.names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ from unswayed.atomic import atomic_write
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.certified.question import Question
-from unswayed.certifiers.rows import FeatureRows
+from unswayed.certifiers.rows import CombinationRows, FeatureRows
 from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 
@@ -113,7 +113,7 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
-        "question": question.decision.document(),
+        "question": question.decision.document() | _contrasts(question),
         "model": model,
         "bias": {
             "lower": _vector(bias.lower),
@@ -122,6 +122,20 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
         },
         "data": _data(parts) | _classes(question, classes),
     } | ({"trusted": list(question.trusted)} if question.trusted else {})
+
+
+def _contrasts(question: Question) -> dict[str, Any]:
+    """Return the sums of coefficients that were asked about, if they were."""
+    if not isinstance(question.weights, CombinationRows):
+        return {}
+    weights = question.weights.weights
+    rows = (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
+    return {
+        "contrasts": [
+            {"features": weights.indices[row].tolist(), "weights": weights.data[row].tolist()}
+            for row in rows
+        ]
+    }
 
 
 def _question(certificates: CertificateSet) -> Question:

@@ -21,7 +21,7 @@ from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.rows import UnitRows
 from unswayed.decisions import Decision
 from unswayed.doubles import refuse_masked
-from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution, with_coefficients
 from unswayed.models.steps import as_matrix, final_estimator, transform_rows
@@ -284,4 +284,5 @@ class Fitted:
                 "regular"
             )
         self._told.add(message)
-        warnings.warn(message, SolverPrecisionWarning, stacklevel=5)
+        category = SolverPrecisionWarning if proven else UnprovenWarning
+        warnings.warn(message, category, stacklevel=5)

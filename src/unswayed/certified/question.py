@@ -20,7 +20,7 @@ from unswayed.certified.label_code import LabelCode
 from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.rational import ExactRow, RationalEngine
-from unswayed.certifiers.rows import FeatureRows
+from unswayed.certifiers.rows import CombinationRows, FeatureRows, UnitRows
 from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer, close_calls
 from unswayed.decisions import Decision, Margins
 from unswayed.frames import frame_like
@@ -45,7 +45,7 @@ class Question:
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     seen: Any = None  # rows as the final estimator sees them
     estimator: Any = None  # fitted, the model behind it
-    solution: Solution | None = None  # what training left; not needed for coefficients
+    solution: Solution | None = None  # what training left; None for all coefficients, one batch
     coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None] = lambda: None
     _settled: dict[int, ExactRow] = field(default_factory=dict)
 
@@ -69,7 +69,8 @@ class Question:
             if isinstance(self.weights, FeatureRows):
                 found = self._rational.rows(self.weights.represented.take(missing))
             else:
-                found = self._rational.coefficients(missing)
+                assert isinstance(self.weights, UnitRows | CombinationRows)  # noqa: S101  (no other)
+                found = self._rational.combinations(self.weights.combinations(missing))
             self._settled.update(zip(missing.tolist(), found, strict=True))
         return ((row, self._settled[row]) for row in rows.tolist())
 
@@ -112,7 +113,7 @@ class Question:
 
         Scores and margins of these rows are overwritten, too: they are as right as the others.
         """
-        if self.solution is None or not isinstance(self.weights, FeatureRows):
+        if self.solution is None or not isinstance(self.weights, FeatureRows | CombinationRows):
             return answer
         known = np.isfinite(self.scores.error)
         for row in np.flatnonzero(close_calls(answer.bounds, self.margins) & known).tolist():
@@ -120,7 +121,11 @@ class Question:
             scores = alone.scores(self.solution)
             margins = self.decision.margins(scores)
             with one_blas_thread:
-                bounds = certifier.bounds(alone, budget, margins)
+                bounds = (
+                    certifier.bounds(alone, budget, margins)
+                    if isinstance(alone, FeatureRows)
+                    else self.engine.reach(alone, budget)
+                )
             answer.put(np.array([row]), Answer.of(bounds, margins))
             self.scores.value[row], self.scores.error[row] = scores.value[0], scores.error[0]
             for each in fields(Margins):

@@ -14,6 +14,7 @@ from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import AboveMean, Radius, Threshold
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
+from unswayed.report.effects import Effects
 from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
@@ -190,7 +191,7 @@ def findings_of(
         train_label=lambda row: as_text(question.code.decode(question.targets[[row]]).tolist()[0]),
         new_label=as_text,
         witnesses=lambda at: _witnesses(question, certificates, at),
-        coefficients=question.coefficients,
+        coefficients=lambda: _effects(question),
         radius=radius,
         method=", ".join(certificates.method_counts),
         notes=[f"{name} is taken on trust" for name in certificates.trusted],
@@ -207,6 +208,11 @@ def _counts(question: "Question", classes: Sequence[Any]) -> list[int]:
         return []
     found = question.code.decode(question.targets)
     return [int(np.count_nonzero(found == each)) for each in classes]
+
+
+def _effects(question: "Question") -> Effects | None:
+    found = question.coefficients()
+    return None if found is None else Effects.of(*found)
 
 
 def _witnesses(

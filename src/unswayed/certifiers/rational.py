@@ -108,6 +108,20 @@ class RationalEngine:
         """
         return (ExactRow(self, each) for each in self.influence.coefficients(which))
 
+    def combinations(self, weights: Matrix) -> Iterator["ExactRow"]:
+        """Return exact linear combinations of coefficients, and what label changes can do to them.
+
+        Parameters
+        ----------
+        weights : (m, n_features) matrix
+            How often each coefficient counts, one combination per row.
+
+        Returns
+        -------
+        iterator of ExactRow
+        """
+        return (ExactRow(self, each) for each in self.influence.combinations(weights))
+
 
 class ExactRow:
     """One score, and what label changes can do to it.

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from unswayed._core.influence import Weights
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.certifiers.represented import RepresentedRows
+from unswayed.doubles import dense
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
 
 
@@ -167,3 +169,99 @@ class UnitRows:
         Weights
         """
         return self.learner.direction_weights(self._units(start, stop))
+
+    def combinations(self, which: IntArray) -> Matrix:
+        """Return some of the parameters as combinations of coefficients.
+
+        Parameters
+        ----------
+        which : (k,) array of int
+            Numbers of coefficients.
+
+        Returns
+        -------
+        (k, n_features) CSR array
+            One row per parameter, with a single 1.
+        """
+        return sparse.eye_array(self.learner.n_features, format="csr")[which]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinationRows:
+    """Weights of linear combinations of coefficients: differences of two, say.
+
+    The influence of the labels on a combination is that combination of their influences, one row
+    of its own. Its range is not to be had from the ranges of the coefficients, because the same
+    labels cannot move each of them as far as it goes.
+    """
+
+    learner: LinearLearner
+    weights: Matrix  # (m, n_features) CSR: how often each coefficient counts
+
+    def __len__(self) -> int:
+        return int(self.weights.shape[0])
+
+    def _directions(self, start: int, stop: int) -> FloatArray:
+        """Return combinations start to stop as directions in parameter space."""
+        found = np.zeros((stop - start, self.learner.n_parameters))
+        width = self.learner.n_features
+        # Powers of two: nothing is rounded, or the combination was refused.
+        scale = self.learner.parameter_scale[:width]
+        found[:, :width] = dense(self.weights[start:stop]) * scale
+        return found
+
+    def scores(self, solution: Solution) -> Scores:
+        """Return the values of the combinations, in the user's units.
+
+        Parameters
+        ----------
+        solution : Solution
+            What training left.
+
+        Returns
+        -------
+        Scores
+        """
+        blocks = [self._directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
+        return Scores.concatenate(
+            [self.learner.direction_scores(block, solution) for block in blocks]
+        )
+
+    def block(self, start: int, stop: int) -> Weights:
+        """Return weights of combinations start to stop.
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        Weights
+        """
+        return self.learner.direction_weights(self._directions(start, stop))
+
+    def combinations(self, which: IntArray) -> Matrix:
+        """Return some of the combinations.
+
+        Parameters
+        ----------
+        which : (k,) array of int
+
+        Returns
+        -------
+        (k, n_features) CSR array
+        """
+        return self.weights[which]
+
+    def take(self, which: IntArray) -> "CombinationRows":
+        """Return some of the combinations.
+
+        Parameters
+        ----------
+        which : (k,) array of int
+
+        Returns
+        -------
+        CombinationRows
+        """
+        return CombinationRows(self.learner, self.weights[which])

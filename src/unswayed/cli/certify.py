@@ -139,7 +139,7 @@ def certify(
         save_certificates(part, part.certificates, path)
     if report is not None and page is not None:
         write_text(report, page)
-    for note in (*study.notes, *_empty_budgets(study)):
+    for note in (*study.notes, *empty_budgets(study)):
         terminal.note(note)
     for caveat in facts["caveats"]:
         terminal.warn(caveat["sentence"])
@@ -164,8 +164,17 @@ def _certificate_files(path: Path | None, folds: int | None) -> list[Path]:
     return [path.with_stem(f"{path.stem}-{fold}") for fold in range(1, folds + 1)]
 
 
-def _empty_budgets(study: Study) -> list[str]:
-    """Return a note for every budget that is less than one label: its rate proves nothing."""
+def empty_budgets(study: Study) -> list[str]:
+    """Return a note for every budget that is less than one label: its rate proves nothing.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    list of str
+    """
     return [
         f"--budget {budget.text} of {study.n_train:,} training rows is less than one label, so "
         "nothing is put to the test; write a larger share, or a count such as 1"
@@ -265,6 +274,9 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if study.alpha_choice is not None:
         terminal.say(study.alpha_choice.in_words())
     terminal.say(f"assumed: {facts['bias']}")
+    if facts["movable_labels"] < facts["train_rows"]:
+        for each in facts["budgets"]:
+            terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
 
 
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:

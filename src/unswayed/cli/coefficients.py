@@ -1,29 +1,41 @@
 """``unswayed coefficients``: which coefficients keep their sign."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit.data_facts import column_facts, data_facts
+from unswayed.audit.effects import Asked, effects_of
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
+from unswayed.cli.certify import empty_budgets
 from unswayed.cli.options import (
+    MODEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
     Escape,
+    Flag,
     ModelOptions,
+    Names,
     OutputOptions,
     Train,
     make_request,
+    split_names,
 )
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table
-from unswayed.report.details import all_coefficients
+from unswayed.exceptions import InputError
+from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import caveat_dicts
-from unswayed.words import labels
+from unswayed.words import labels, shorten
 
 _LINES = 40
+_TABLE = (
+    "name", "column", "level", "base", "per", "value", "low", "high", "verdict", "keeps_sign",
+    "minimum_budget",
+)  # fmt: skip
 
 
 def coefficients(
@@ -34,13 +46,17 @@ def coefficients(
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,
+    base: Annotated[Names, MODEL] = (),
+    coefficients: Annotated[Names, OUTPUT] = (),
+    standardised: Annotated[Flag, OUTPUT] = False,
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     certificates: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
     """Prove which coefficients keep their sign.
 
-    Every row is a training row. Numbers are scaled to unit variance, so coefficients compare.
+    Every row is a training row. Coefficients are per unit of a number, and from the base level of
+    a category to each other level.
 
     Example: unswayed coefficients people.csv --label salary --shift 2000 --budget 2%
 
@@ -51,8 +67,15 @@ def coefficients(
     bias : BiasOptions, optional
     model : ModelOptions, optional
     output : OutputOptions, optional
+    base
+        Levels to compare the others of their column with, such as sex=male. By default the most
+        frequent one. COL=LEVEL,COL=LEVEL,… or repeated.
+    coefficients
+        Only these columns or coefficients, such as "age,edu*". NAME,NAME,… or repeated.
+    standardised
+        Per standard deviation of a number instead of per unit, so that coefficients compare.
     out
-        Table of all coefficients: FILE.csv, .parquet or .json.
+        Table of the coefficients: FILE.csv, .parquet or .json.
     escape_formulas : bool
     certificates
         Claims that anyone can check with unswayed verify: FILE.json.
@@ -69,76 +92,123 @@ def coefficients(
     if certificates is not None:
         check_recipe(request)
     study = open_study(request, terminal, need_test=False)
-    found = all_coefficients(study.coefficients, study.columns.feature_names())
+    asked = Asked(split_names(base), split_names(coefficients), standardised)
+    found = effects_of(study, asked)
     if out is not None:
-        write_table(
-            out, {head: [each[head] for each in found] for head in found[0]}, escape=escape_formulas
-        )
+        rows = [*found.rows, *_intercept(found)]
+        table = {head: [each.get(head) for each in rows] for head in _TABLE}
+        write_table(out, table, escape=escape_formulas)
     if certificates is not None:
-        save_certificates(study, [study.coefficients], certificates)
-    for note in study.notes:
+        if found.certificates is None:
+            raise InputError("--certificates: no coefficient is identified, so nothing is claimed")
+        save_certificates(study, [found.certificates], certificates)
+    facts = _facts(study, found, asked)
+    for note in facts["notes"]:
         terminal.note(note)
-    for caveat in study.caveats:
-        terminal.warn(str(caveat))
-    _show(terminal, study, found)
+    for caveat in facts["caveats"]:
+        terminal.warn(caveat["sentence"])
+    _show(terminal, study, facts)
     for path in (out, certificates):
         if path is not None:
             terminal.say(f"wrote {path}")
-    terminal.answer(
-        {
-            "label": study.target.label,
-            "bias": study.bias_in_words(),
-            "labels": study.count(request.budget),
-            "train_rows": study.n_train,
-            "data": data_facts(study),
-            "columns": column_facts(study),
-            "caveats": caveat_dicts(study.caveats),
-            "alpha": study.alpha,
-            "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
-            "coefficients": found,
-        }
-    )
+    terminal.answer(facts)
     return 0
 
 
-def _sign(coefficient: dict[str, Any]) -> str:
-    if coefficient["verdict"] == "undecided":
-        return "undecided"
-    if not coefficient["keeps_sign"]:
-        return "can be lost"
-    return "stays positive" if coefficient["value"] > 0 else "stays negative"
+def _intercept(found: Effects) -> list[dict[str, Any]]:
+    return [] if found.intercept is None else [found.intercept]
 
 
-def _show(terminal: Terminal, study: Study, found: list[dict[str, Any]]) -> None:
+def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
     count = study.count(study.request.budget)
-    task = f"{study.target.task}{' of its logarithm' if study.target.log else ''}"
-    terminal.say(f"{study.target.label}: {task}; ridge with alpha {study.alpha:g}")
-    terminal.say(f"{study.n_train:,} training rows; assumed: {study.bias_in_words()}")
-    terminal.say(data_facts(study)["sentence"])
-    if study.alpha_choice is not None:
-        terminal.say(study.alpha_choice.in_words())
-    kept = sum(each["keeps_sign"] for each in found)
-    terminal.say(
-        f"{kept:,} of {len(found):,} coefficients keep their sign if up to {labels(count)} "
-        f"({study.request.budget.text}) {'is' if count == 1 else 'are'} wrong",
-        style="bold",
-    )
+    return {
+        "label": study.target.label,
+        "task": study.target.task,
+        "classes": list(study.target.class_names),
+        "bias": study.bias_in_words(),
+        "labels": count,
+        "labels_in_words": study.labels_in_words(count),
+        "movable_labels": study.n_movable,
+        "train_rows": study.n_train,
+        "alpha": study.alpha,
+        "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
+        "meaning": found.meaning,
+        "standardised": asked.standardised,
+        "bases": found.bases,
+        "total": len(found.rows),
+        "kept": found.kept,
+        "not_identified": found.unidentified,
+        "coefficients": found.rows,
+        "intercept": found.intercept,
+        "notes": [*study.notes, *empty_budgets(study)],
+        "data": data_facts(study),
+        "columns": column_facts(study),
+        "caveats": [*caveat_dicts(study.caveats), *found.caveats],
+    }
+
+
+def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
+    what = f"{facts['task']}{' of its logarithm' if study.target.log else ''}"
+    if facts["classes"]:
+        what += f", positive: {facts['classes'][1]}"
+    terminal.say(f"{study.target.label}: {what}; ridge with alpha {study.alpha:g}")
+    terminal.say(f"{study.n_train:,} training rows; assumed: {facts['bias']}")
+    terminal.say(facts["data"]["sentence"])
+    if facts["alpha_choice"] is not None:
+        terminal.say(facts["alpha_choice"])
+    found = facts["coefficients"]
+    if found:
+        terminal.say(f"coefficients are {facts['meaning']}: {_units(facts)}")
+        levels = {each["column"]: each["base"] for each in found if each["base"] is not None}
+        if levels:
+            named = ", ".join(f"{shorten(column)} = {base}" for column, base in levels.items())
+            terminal.say(f"base levels: {named}")
+        terminal.say(_count(study, facts), style="bold")
     terminal.say()
+    # A range for the intercept, too; whether it is above 0 is nothing that anybody asks.
+    intercept = [] if facts["intercept"] is None else [[*_numbers(facts["intercept"]), "", ""]]
     terminal.table(
         ["coefficient", "value", "low", "high", "sign", "flipped by"],
-        [
-            [
-                each["name"],
-                f"{each['value']:.4g}",
-                f"{each['low']:.4g}",
-                f"{each['high']:.4g}",
-                _sign(each),
-                labels(each["minimum_budget"]),
-            ]
-            for each in found[:_LINES]
-        ],
+        [[*_numbers(each), each["sign"], _budget(each)] for each in found[:_LINES]] + intercept,
         left=(0, 4),
     )
     if len(found) > _LINES:
-        terminal.say(f"… and {len(found) - _LINES:,} smaller ones: --out FILE.csv has them all")
+        terminal.say(f"… and {len(found) - _LINES:,} more: --out FILE.csv has them all")
+    if facts["intercept"] is not None:
+        terminal.say()
+        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}")
     terminal.say()
+
+
+def _count(study: Study, facts: dict[str, Any]) -> str:
+    total, budget = facts["total"], study.request.budget.text
+    are = "is" if facts["labels"] == 1 else "are"
+    one = "coefficient keeps its sign" if total == 1 else "coefficients keep their sign"
+    said = facts["labels_in_words"].removeprefix(labels(facts["labels"]))
+    text = f"{facts['kept']:,} of {total:,} {one} if up to {labels(facts['labels'])} ({budget}"
+    text += f"{' of all' if said and '%' in budget else ''}{said}) {are} wrong"
+    if facts["not_identified"]:
+        text += f"; {len(facts['not_identified']):,} not identified"
+    return text
+
+
+def _units(facts: dict[str, Any]) -> str:
+    unit = "standard deviation" if facts["standardised"] else "unit"
+    parts = []
+    if any(each["level"] is None for each in facts["coefficients"]):
+        parts.append(f"per {unit} of a number")
+    if any(each["level"] is not None for each in facts["coefficients"]):
+        parts.append("from the base level of a category")
+    return ", or ".join(parts)
+
+
+def _numbers(coefficient: dict[str, Any]) -> list[str]:
+    """Return name, value and range as texts."""
+    ends = (coefficient[end] for end in ("value", "low", "high"))
+    return [coefficient["name"], *("–" if math.isnan(each) else f"{each:.4g}" for each in ends)]
+
+
+def _budget(coefficient: dict[str, Any]) -> str:
+    if coefficient["verdict"] == NOT_IDENTIFIED:
+        return "–"
+    return labels(coefficient["minimum_budget"])

@@ -65,6 +65,25 @@ class ExactInfluence(ABC):
         """
         raise InputError("this model has no coefficients; ask about rows instead")
 
+    def combinations(self, weights: Matrix) -> Iterator[InfluenceRow]:
+        """Yield the influence on linear combinations of coefficients.
+
+        Parameters
+        ----------
+        weights : (m, n_features) matrix
+            How often each coefficient counts, one combination per row.
+
+        Yields
+        ------
+        InfluenceRow
+
+        Raises
+        ------
+        InputError
+            If the model has no coefficients.
+        """
+        raise InputError("this model has no coefficients; ask about rows instead")
+
 
 class GivenInfluenceRows(ExactInfluence):
     """Exact form of influence rows that are given as doubles."""

@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unswayed._typing import IntArray
-from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.certificates import Witness
+from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import Findings
 from unswayed.words import as_text, labels
 
@@ -230,37 +230,6 @@ def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any
     }
 
 
-def all_coefficients(certs: CertificateSet, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return every coefficient: its range, and whether its sign is proven to stay.
-
-    Parameters
-    ----------
-    certs : CertificateSet
-        Certificates of the coefficients.
-    names : sequence of str
-        Names of the coefficients, in the same order.
-
-    Returns
-    -------
-    list of dict
-        Largest absolute value first.
-    """
-    least = certs.minimum_budget
-    order = np.argsort(-np.abs(certs.score), kind="stable")
-    return [
-        {
-            "name": names[at],
-            "value": float(certs.score[at]),
-            "low": float(certs.low[at]),
-            "high": float(certs.high[at]),
-            "verdict": str(certs.verdict[at]),
-            "keeps_sign": bool(certs.verdict[at] == Verdict.ROBUST),
-            "minimum_budget": float(least[at]),
-        }
-        for at in order.tolist()
-    ]
-
-
 def coefficients(findings: Findings) -> dict[str, Any]:
     """Return the largest coefficients, and how many there are.
 
@@ -271,19 +240,45 @@ def coefficients(findings: Findings) -> dict[str, Any]:
     Returns
     -------
     dict
-        "total" number, number "kept" (sign proven to stay), and "rows", at most 40.
+        "total" number of distinct questions, number "kept" (sign proven to stay), names that are
+        "not_identified", and "rows" of the others, at most 40, whose "value", "low" and "high" are
+        standardised, so that they compare, and in the column's units under "original"; the
+        "intercept", base levels ("bases"), what coefficients are changes of ("meaning"), and
+        "caveats".
     """
-    made = findings.coefficients()
-    found = [] if made is None else all_coefficients(*made)
+    found = findings.coefficients() or Effects(rows=[])
+    known = [each for each in found.rows if each["verdict"] != NOT_IDENTIFIED]
     return {
-        "total": len(found),
-        "kept": sum(each["keeps_sign"] for each in found),
-        "rows": [_drawable(each) for each in found[:_COEFFICIENTS]],
+        "total": len(found.rows),
+        "kept": found.kept,
+        "not_identified": found.unidentified,
+        "meaning": found.meaning,
+        "bases": found.bases,
+        "intercept": None if found.intercept is None else _drawable(found.intercept),
+        "caveats": found.caveats,
+        "rows": [_comparable(each) for each in known[:_COEFFICIENTS]],
     }
+
+
+def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
+    """Return a coefficient for the page: standardised, with its base level in its name."""
+    row = _drawable(coefficient)
+    if coefficient.get("standard") is not None:
+        original = {end: row[end] for end in ("value", "low", "high")}
+        row |= _known(coefficient["standard"]) | {"original": original}
+    if coefficient.get("base") is not None:
+        row["name"] = f"{coefficient['name']}, not {coefficient['base']}"
+    return row
 
 
 def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
     """Return a coefficient for the page: infinite ends become None, the budget a text."""
-    ends = {end: coefficient[end] for end in ("value", "low", "high")}
-    known = {end: value if math.isfinite(value) else None for end, value in ends.items()}
-    return coefficient | known | {"minimum_budget": labels(coefficient["minimum_budget"])}
+    budget = labels(coefficient["minimum_budget"])
+    return coefficient | _known(coefficient) | {"minimum_budget": budget}
+
+
+def _known(ends: dict[str, Any]) -> dict[str, Any]:
+    """Return value, low and high, None where they are not finite."""
+    return {
+        end: ends[end] if math.isfinite(ends[end]) else None for end in ("value", "low", "high")
+    }

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.certificates import CertificateSet, Witness
+from unswayed.certificates import Witness
 from unswayed.groups import SMALL_GROUP
+from unswayed.report.effects import Effects
 from unswayed.words import shorten
 
 MOST_GROUPS = 40
@@ -168,7 +169,7 @@ class Findings:
     witnesses : callable
         From positions of test rows to their witnesses.
     coefficients : callable
-        Returns certificates of the coefficients and their names; None if there are none.
+        Returns the coefficients, or None if there are none.
     radius, alpha : float, optional
     decided : bool
         Whether there are verdicts: False where nobody said how far a number may move.
@@ -235,7 +236,7 @@ class Findings:
     train_label: Callable[[int], str]
     new_label: Callable[[Any], str]
     witnesses: Callable[[IntArray], list[Witness | None]]
-    coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None]
+    coefficients: Callable[[], Effects | None]
     radius: float | None = None
     log: bool = False
     decided: bool = True

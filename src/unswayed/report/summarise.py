@@ -26,7 +26,7 @@ from unswayed.report.details import (
     witnesses_of,
 )
 from unswayed.report.findings import BudgetRate, Findings, caveat_dicts
-from unswayed.words import natural, shorten
+from unswayed.words import labels_of, natural, shorten
 
 _CURVE_POINTS = 121
 _CURVE_GROUPS = 8
@@ -87,7 +87,9 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
     return {
         "budget": budget.text,
         "labels": budget.labels,
+        "labels_in_words": labels_of(budget.labels, findings.n_movable, findings.n_train),
         "share": budget.labels / findings.n_train,
+        "share_of_movable": min(1.0, budget.labels / max(1, findings.n_movable)),
         "robust": int(budget.robust.sum()) if findings.decided else None,
         "rate": float(budget.robust.mean()) if findings.decided else None,
         "interval": wilson(budget.robust.sum(), len(budget.robust)).tolist()

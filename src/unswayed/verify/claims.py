@@ -171,6 +171,7 @@ class _Judge:
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         rule, model = document["question"], document["model"]
         self.task, self.budget, self.tests = rule["task"], bias.budget, data.tests
+        self.contrasts = rule.get("contrasts", ())
         self.room = Room()
         self.model = MODELS[model["kind"]](
             data.train, model, bias.weights, data.tests, self.room, track
@@ -227,12 +228,14 @@ class _Judge:
             self.interval.append(known[pair])
 
     def subject(self, row: int) -> Any:
-        """Return what a claim is about: features, or the number of a coefficient."""
+        """Return what a claim is about: features, or the number of a coefficient or contrast."""
         return row if self.tests is None else self.tests[row].tobytes()
 
     def truth(self, at: int) -> Truth:
-        """Return what is true of a test row or a coefficient."""
-        if self.tests is None:
+        """Return what is true of a test row, a coefficient or a contrast."""
+        if self.contrasts:
+            z, below = self.model.contrast(**self.contrasts[at])
+        elif self.tests is None:
             z, below = self.model.coefficient(at)
         else:
             z, below = self.model.row(self.tests[at])

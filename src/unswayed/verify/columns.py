@@ -90,8 +90,21 @@ def _column(name: str, group: list[dict[str, Any]], data: Data) -> Iterator[str]
             yield f"  {quoted(name)}: (x - {each['mean']!r}) / {each['scale']!r}{fill}"
 
 
-def _feature_name(document: dict[str, Any], data: Data, at: int) -> str:
-    """Return the name of a feature by its number."""
+def feature_name(document: dict[str, Any], data: Data, at: int) -> str:
+    """Return the name of a feature by its number.
+
+    Parameters
+    ----------
+    document : dict
+        A certificate file, well-formed.
+    data : Data
+    at : int
+
+    Returns
+    -------
+    str
+        Names of columns and values are quoted.
+    """
     if "recipe" in document:
         feature = document["recipe"]["features"][at]
         value = f" is {quoted(feature['equals'])}" if "equals" in feature else ""
@@ -126,10 +139,10 @@ def _columns(
         ("next to nothing beside the others", small),
     ):
         if found:
-            names = listed((_feature_name(document, data, at) for at in found), _NAMES)
+            names = listed((feature_name(document, data, at) for at in found), _NAMES)
             yield f"  {what}: {names}"
     for at in copies[:_NAMES]:
-        name = _feature_name(document, data, at)
+        name = feature_name(document, data, at)
         yield f"  {name} says in every training row what the label says"
     if len(copies) > _NAMES:
         yield f"  and so do {len(copies) - _NAMES:,} more"

@@ -71,7 +71,8 @@ def load(
     shapes: dict[str, tuple[int, ...]] = {"labels": (n,)}
     shapes |= {"train": (n, p)} if kind != "smoother" else {}
     shapes |= {"test": (t, p)} if not coefficients else {}
-    fits = kind == "ridge" and t == p if coefficients else kind == "ridge" or n == p
+    claimed = len(document["question"].get("contrasts", ())) or p
+    fits = kind == "ridge" and t == claimed if coefficients else kind == "ridge" or n == p
     if not fits or about["sha256"].keys() != shapes.keys():
         raise CertificateError("the sizes or hashes of the data do not fit the question")
     if data is not None and train is None and test is None:

@@ -11,6 +11,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from reprlib import repr as shown  # short, and without control characters
 from typing import Any
@@ -74,6 +75,7 @@ def read(path: Path) -> dict[str, Any]:
     _check_schema_number(document, path)
     if misfit := _misfit(document, _SCHEMA, "the file"):
         raise CertificateError(f"{path} is not a certificate file: {misfit}")
+    _check_contrasts(document)
     _check_claims(document)
     return document
 
@@ -159,6 +161,18 @@ def _misfits_inside(value: Any, rule: Any, where: str) -> Iterator[str | None]:
         for name in rule["required"]:
             if name not in value:
                 yield f"{where} must have a field {shown(name)}"
+
+
+def _check_contrasts(document: dict[str, Any]) -> None:
+    """Raise unless every contrast names some of the features, each once, and weighs each."""
+    for at, contrast in enumerate(document["question"].get("contrasts", ())):
+        features, width = contrast["features"], document["data"]["features"]
+        ascending = all(a < b for a, b in pairwise([-1, *features, width]))
+        if not ascending or len(features) != len(contrast["weights"]):
+            raise CertificateError(
+                f"contrast {at} must have ascending feature numbers below {width:,}, and one "
+                "weight for each"
+            )
 
 
 def _check_claims(document: dict[str, Any]) -> None:

@@ -220,6 +220,29 @@ class Ridge:
         """
         return self._influence([self._unit * (j == at) for j in range(self._width)], False)
 
+    def contrast(self, features: Sequence[int], weights: Sequence[float]) -> Influence:
+        """Return the influence on a sum of coefficients, each times a weight.
+
+        Parameters
+        ----------
+        features : sequence of int
+            Numbers of coefficients, each at most once.
+        weights : sequence of float
+            How often each of them counts.
+
+        Returns
+        -------
+        numerators : list of int
+            One per place: the influence of each label of a training row there.
+        denominator : int
+            Positive.
+        """
+        power, slope = common_power(weights), [0] * self._width
+        for at, weight in zip(features, whole(weights, power), strict=True):
+            slope[at] = self._unit * weight
+        numerators, denominator = self._influence(slope, False)
+        return numerators, denominator * power
+
     def _influence(self, centred: list[int], mean: bool) -> Influence:
         """Return the influence on a slope along `centred`, and on the mean prediction if `mean`."""
         base, total = (self._denominator, self._total) if mean else (0, 1)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import compress, groupby, islice, pairwise
 from typing import Any
 
-from unswayed.verify.columns import features_in_words
+from unswayed.verify.columns import feature_name, features_in_words
 from unswayed.verify.data import Data
 from unswayed.verify.document import row_numbers
 from unswayed.verify.integers import common_power, whole
@@ -70,7 +70,7 @@ def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
     """
     names = _Names(document, data)
     lines = [
-        *_task(document),
+        *_task(document, data),
         *_model(document["model"]),
         *_weights(document["model"], data, bias, names),
         *_labels(data, names),
@@ -107,7 +107,7 @@ class _Names:
         return repr(number)
 
 
-def _task(document: dict[str, Any]) -> Iterator[str]:
+def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
     rule = document["question"]
     if rule["task"] == "classification":
         balanced = rule["threshold"] == "balanced"
@@ -117,6 +117,14 @@ def _task(document: dict[str, Any]) -> Iterator[str]:
             yield "scores: measured from that mean (weighted, if rows are), which moves with labels"
     elif rule["task"] == "regression":
         yield f"what must stay: the score, up to a radius of {rule['radius']!r}"
+    elif "contrasts" in rule:
+        yield "what must stay: the sign of each of these contrasts, which are sums of coefficients"
+        for at, contrast in enumerate(rule["contrasts"]):
+            terms = (
+                f"{weight!r} times {feature_name(document, data, feature)}"
+                for feature, weight in zip(contrast["features"], contrast["weights"], strict=True)
+            )
+            yield f"  {at}: {' plus '.join(terms)}"
     else:
         yield "what must stay: the sign of each coefficient"
 
@@ -313,7 +321,8 @@ def _rows(document: dict[str, Any], data: Data) -> Iterator[str]:
         of_train = f" of the {data.n_rows['train']:,} in the training file"
     text = f"rows: {n_train:,}{of_train} to learn from"
     if data.tests is None:
-        yield f"{text}; claims are about {counted(about['features'], 'coefficient')}"
+        what = "contrast" if "contrasts" in document["question"] else "coefficient"
+        yield f"{text}; claims are about {counted(about['test_rows'], what)}"
         return
     text += f", {about['test_rows']:,}"
     if "test" in data.n_rows:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from unswayed._core.compression import distinct_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
@@ -149,12 +150,14 @@ class RidgeInfluence(ExactInfluence):
 
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
         """Yield the influence on coefficients."""
-        which = np.arange(self.n_features) if which is None else which
-        for start in range(0, len(which), _BLOCK):
-            columns = which[start : start + _BLOCK]
-            units = np.zeros((len(columns), self.n_features))
-            units[np.arange(len(columns)), columns] = 1.0
-            yield from self._solve(Dyadic.of(units).scaled(-self._exponent), centred=False)
+        units = sparse.eye_array(self.n_features, format="csr")
+        return self.combinations(units if which is None else units[which])
+
+    def combinations(self, weights: Matrix) -> Iterator[InfluenceRow]:
+        """Yield the influence on linear combinations of coefficients."""
+        for start in range(0, weights.shape[0], _BLOCK):
+            block = Dyadic.of(dense(weights[start : start + _BLOCK]))
+            yield from self._solve(block.scaled(-self._exponent), centred=False)
 
     def _solve(self, directions: Dyadic, *, centred: bool) -> Iterator[InfluenceRow]:
         """Yield one influence row per direction; `centred` ones are rows and include the mean."""

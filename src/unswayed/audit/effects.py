@@ -1,0 +1,352 @@
+"""Effects of a study's columns: per unit of a number, or from the base level of a category."""
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from unswayed._typing import FloatArray, Matrix
+from unswayed.audit.collinear import Dependencies, dependencies
+from unswayed.audit.recipe import features_of
+from unswayed.audit.study import Study
+from unswayed.certificates import CertificateSet
+from unswayed.decisions import Sign
+from unswayed.exceptions import InputError
+from unswayed.report.effects import Effects, facts, in_units, not_identified
+from unswayed.report.findings import Caveat, caveat_dicts
+from unswayed.words import as_text, listed, shorten, suggest
+
+INTERCEPT = "(intercept)"
+_NAMED = 6  # columns that a caveat names
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which effects are asked about, and in which units.
+
+    Attributes
+    ----------
+    bases : tuple of str
+        Base levels as ``column=level``; the most frequent level of other categories.
+    patterns : tuple of str
+        Names of columns or coefficients, with ``*`` and ``?``; all if there are none.
+    standardised : bool
+        Per standard deviation of a number instead of per unit.
+    """
+
+    bases: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    standardised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """A question about the model: a coefficient, or a level minus the base level."""
+
+    column: str
+    feature: int
+    level: str | None = None
+    base: str | None = None
+    base_feature: int | None = None
+    scale: float = field(default=1.0)  # of a number: a unit of its feature in units of the column
+
+    @property
+    def name(self) -> str:
+        name = shorten(self.column)
+        return name if self.level is None else f"{name} = {self.level}"
+
+    def matches(self, pattern: str) -> bool:
+        names = (self.column, self.name)
+        return pattern in names or any(fnmatchcase(name, pattern) for name in names)
+
+
+def effects_of(study: Study, asked: Asked = Asked()) -> Effects:  # noqa: B008  (frozen)
+    """Certify the effects of columns, each question once.
+
+    Parameters
+    ----------
+    study : Study
+    asked : Asked
+        By default every effect, from the most frequent levels, in units of the columns.
+
+    Returns
+    -------
+    Effects
+
+    Raises
+    ------
+    InputError
+        If a base level or a name is unknown.
+    """
+    return _Asking(study, asked).effects()
+
+
+class _Asking:
+    """The steps from a fitted model to the effects of its columns."""
+
+    def __init__(self, study: Study, asked: Asked) -> None:
+        self.study, self.asked = study, asked
+        self.features = features_of(study)
+
+    def effects(self) -> Effects:
+        bases = self._bases()
+        every = self._every(bases)
+        chosen, with_intercept = self._chosen(every)
+        found = self._dependencies(every)
+        # Least squares: the data say nothing. A penalty decides, but of a constant it says 0.
+        free = ~found.identified if self.study.alpha == 0 else found.constant
+        known = [effect for at, effect in enumerate(every) if effect in chosen and not free[at]]
+        certs = self._certified(known)
+        place = {effect: at for at, effect in enumerate(known)}
+        rows = [self._row(effect, certs, place.get(effect)) for effect in chosen]
+        return Effects(
+            rows=_in_order(rows),
+            intercept=self._intercept(bases) if with_intercept else None,
+            bases={column: level for column, (level, _) in bases.items()},
+            meaning=self._meaning(),
+            caveats=caveat_dicts(self._caveats(every, found)),
+            certificates=certs,
+        )
+
+    # --- which questions ------------------------------------------------------------------
+
+    @cached_property
+    def _levels(self) -> dict[str, list[tuple[str, int]]]:
+        """Levels of each category as texts, with the numbers of their features."""
+        numbered = [(each["column"], at) for at, each in enumerate(self.features) if _is(each)]
+        return {
+            column: [(as_text(self.features[at]["equals"]), at) for _, at in group]
+            for column, group in groupby(numbered, key=lambda pair: pair[0])
+        }
+
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return self.study.model.fitted_.learner.specification.matrix
+
+    def _bases(self) -> dict[str, tuple[str, int]]:
+        """Return the base level of each category, and the number of its feature."""
+        count = np.asarray(self._matrix.sum(axis=0)).ravel()
+        bases = {
+            column: max(levels, key=lambda level: count[level[1]])
+            for column, levels in self._levels.items()
+        }
+        for text in self.asked.bases:
+            column, level = self._split(text)
+            names = [name for name, _ in self._levels[column]]
+            same = [each for each in self._levels[column] if level in (each[0], each[0].strip())]
+            if not same:
+                raise InputError(
+                    f"--base: column {shorten(column)!r} has no level {shorten(level)!r} in the "
+                    f"training rows; {suggest(level, names, 'levels')}"
+                )
+            bases[column] = same[0]
+        return bases
+
+    def _split(self, text: str) -> tuple[str, str]:
+        """Return column and level of ``column=level``; either may hold an equals sign."""
+        parts = text.split("=")
+        splits = [("=".join(parts[:at]), "=".join(parts[at:])) for at in range(1, len(parts))]
+        pairs = [(column.strip(), level.strip()) for column, level in splits]
+        for column, level in pairs:
+            if column in self._levels:
+                return column, level
+        if not pairs:
+            raise InputError(f"--base {text!r} is no base level; write COLUMN=LEVEL: sex=male")
+        column = pairs[0][0]
+        if any(each["column"] == column for each in self.features):
+            raise InputError(
+                f"--base: column {shorten(column)!r} holds numbers, which have no levels; if they "
+                "are codes, name the column with --categorical"
+            )
+        hint = (
+            suggest(column, list(self._levels), "categories") if self._levels else "there is none"
+        )
+        raise InputError(f"--base: there is no category {shorten(column)!r}; {hint}")
+
+    def _every(self, bases: dict[str, tuple[str, int]]) -> list[_Effect]:
+        """Return all effects in the order of the features, without those of base levels."""
+        made = []
+        for at, each in enumerate(self.features):
+            column = each["column"]
+            if not _is(each):
+                made.append(_Effect(column, at, scale=each["scale"]))
+            elif at != bases[column][1]:
+                level = as_text(each["equals"])
+                made.append(_Effect(column, at, level, *bases[column]))
+        return made
+
+    def _chosen(self, every: list[_Effect]) -> tuple[list[_Effect], bool]:
+        """Return the effects that were asked about, and whether the intercept was."""
+        patterns = self.asked.patterns
+        if not patterns:
+            return every, True
+        chosen: set[_Effect] = set()
+        intercept = False
+        for pattern in patterns:
+            found = {effect for effect in every if effect.matches(pattern)}
+            also = pattern == "intercept" or fnmatchcase(INTERCEPT, pattern)
+            if not found and not also:
+                self._refuse(pattern, every)
+            chosen, intercept = chosen | found, intercept or also
+        return [effect for effect in every if effect in chosen], intercept
+
+    def _refuse(self, pattern: str, every: list[_Effect]) -> None:
+        for column, levels in self._levels.items():
+            for level, _ in levels:
+                if pattern == f"{shorten(column)} = {level}":
+                    raise InputError(
+                        f"--coefficients: {pattern!r} is the base level, which the others are "
+                        f"compared with; take another one with --base '{column}=LEVEL'"
+                    )
+            if pattern == column:
+                raise InputError(
+                    f"--coefficients: {shorten(column)!r} has one level only, so it has no effect"
+                )
+        known = list(dict.fromkeys(effect.column for effect in every))
+        raise InputError(
+            f"--coefficients: no column or coefficient is called {shorten(pattern)!r}; "
+            f"{suggest(pattern, [*known, INTERCEPT])}"
+        )
+
+    # --- answers --------------------------------------------------------------------------
+
+    def _dependencies(self, every: list[_Effect]) -> Dependencies:
+        """Return dependencies of columns beside the constant, where base levels are left out."""
+        columns, weight = self._matrix, self.study.model.fitted_.learner.specification.sample_weight
+        if weight is not None:
+            columns = columns[np.flatnonzero(weight > 0)]
+        return dependencies(
+            columns[:, [effect.feature for effect in every]], exactly=self.study.alpha == 0
+        )
+
+    def _certified(self, effects: list[_Effect]) -> CertificateSet | None:
+        """Certify effects, a level minus its base as one number."""
+        if not effects:
+            return None
+        weights = sparse.lil_array((len(effects), len(self.features)))
+        for at, effect in enumerate(effects):
+            weights[at, effect.feature] = 1.0
+            if effect.base_feature is not None:
+                weights[at, effect.base_feature] = -1.0
+        request = self.study.request
+        certs: CertificateSet = self.study.model.certify_coefficients(
+            contrasts=weights.tocsr(),
+            budget=self.study.count(request.budget),
+            resolve=request.resolve,
+        )
+        return certs
+
+    def _row(self, effect: _Effect, certs: CertificateSet | None, at: int | None) -> dict[str, Any]:
+        scale = 1.0 if self.asked.standardised else effect.scale
+        per = "1 sd" if self.asked.standardised else "1"
+        row = {
+            "name": effect.name,
+            "column": effect.column,
+            "level": effect.level,
+            "base": effect.base,
+            "per": per if effect.level is None else None,
+        }
+        if at is None or certs is None:
+            return row | not_identified() | {"standard": None}
+        ends = (float(certs.score[at]), float(certs.low[at]), float(certs.high[at]))
+        return row | facts(certs, at, scale) | {"standard": in_units(*ends, 1.0)}
+
+    def _intercept(self, bases: dict[str, tuple[str, int]]) -> dict[str, Any]:
+        """Certify the prediction of the row for which every effect is 0."""
+        study, columns = self.study, self.study.columns
+        row: FloatArray = np.zeros((1, study.train.features.shape[1]))
+        for at, column in enumerate(columns.categories):
+            places = [feature for _, feature in self._levels[column.name]]
+            row[0, at] = places.index(bases[column.name][1])
+        means = {each["column"]: each["mean"] for each in self.features if not _is(each)}
+        if self.asked.standardised:
+            for at, column in enumerate(columns.numbers, start=len(columns.categories)):
+                row[0, at] = means[column.name]
+        certs = study.model.certify(
+            row,
+            budget=study.count(study.request.budget),
+            resolve=study.request.resolve,
+            decision=Sign(),
+        )
+        level = "at its mean" if self.asked.standardised else "0"
+        said = "predicted logarithm" if study.target.log else "prediction"
+        parts = ["every category at its base level"] if bases else []
+        parts += [f"every number {level}"] if means else []
+        return {
+            "name": INTERCEPT,
+            **facts(certs, 0),
+            "meaning": f"the {said} for a row with {' and '.join(parts)}",
+        }
+
+    # --- words ----------------------------------------------------------------------------
+
+    def _meaning(self) -> str:
+        target = self.study.target
+        if target.log:
+            return (
+                f"changes of the natural logarithm of {shorten(target.label)} (0.01 is about 1 %)"
+            )
+        if target.task == "regression":
+            return f"changes of {shorten(target.label)}, in its own units"
+        negative, positive = target.class_names
+        return f"changes of a score that is 0 for {negative!r} and 1 for {positive!r}"
+
+    def _caveats(self, every: list[_Effect], found: Dependencies) -> list[Caveat]:
+        caveats = []
+        if not found.searched:
+            caveats.append(
+                Caveat(
+                    "collinear-columns",
+                    f"whether some of the {len(every):,} columns depend on one another was not "
+                    "looked for, because they are too many",
+                )
+            )
+        for group in found.groups():
+            names = listed([every[at].name for at in group], _NAMED)
+            least_squares = self.study.alpha == 0
+            what = (
+                "so the data do not say what their coefficients are: they are not identified"
+                if least_squares
+                else "so the penalty, not the data, divides their effect among them"
+            )
+            caveats.append(
+                Caveat(
+                    "collinear-columns",
+                    f"{names} depend on one another (each follows from the others), {what}",
+                    "leave one of them out with --ignore",
+                )
+            )
+        constant = [every[at].name for at in np.flatnonzero(found.constant)]
+        if constant:
+            verb = "is" if len(constant) == 1 else "are"
+            caveats.append(
+                Caveat(
+                    "constant-column",
+                    f"{listed(constant, _NAMED)} {verb} the same in every training row, so there "
+                    "is no effect to find",
+                    "leave it out with --ignore",
+                )
+            )
+        return caveats
+
+
+def _is(feature: dict[str, Any]) -> bool:
+    """Return whether a feature says that a column equals a value."""
+    return "equals" in feature
+
+
+def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return effects of one column together, columns and levels by their standardised size."""
+
+    def size(row: dict[str, Any]) -> float:
+        return -1.0 if row["standard"] is None else abs(row["standard"]["value"])
+
+    largest: dict[str, float] = {}
+    for row in rows:
+        largest[row["column"]] = max(size(row), largest.get(row["column"], -1.0))
+    first = {column: at for at, column in enumerate(largest)}
+    return sorted(rows, key=lambda row: (-largest[row["column"]], first[row["column"]], -size(row)))
