@@ -111,8 +111,9 @@ def test_zeros_in_front_of_codes_are_kept_where_they_are_categories(tmp_path):
     done = unswayed_here(
         "coefficients", "people.csv", *CLASSES, "--categorical", "zip", "--json", cwd=tmp_path
     )
-    names = {each["name"] for each in json.loads(done.stdout)["coefficients"]}
-    assert {"zip = 01234", "zip = 1234", "zip = 90210"} <= names
+    facts = json.loads(done.stdout)
+    levels = {each["level"] for each in facts["coefficients"] if each["column"] == "zip"}
+    assert levels | {facts["bases"]["zip"]} == {"01234", "1234", "90210"}
     found = scores(tmp_path, "people.csv", *CLASSES, "--categorical", "zip")
     _, least = minimum_budgets(frame, "hired", ["salary"], found["row"].to_numpy() - 1)
     np.testing.assert_array_equal(found["minimum_budget"], least)
