@@ -112,3 +112,17 @@ def test_alpha_is_not_chosen_so_that_everyone_is_told_the_same(rare):
     facts, table = asked(rare, "--give-up", "20", "--threshold", "balanced")
     assert table["prediction"].nunique() == 2
     assert facts["alpha"] > 1
+
+
+def test_the_tradeoff_marks_models_that_tell_everyone_the_same(rare):
+    done = unswayed_here(
+        "tradeoff", "rare.csv", *CLASSES, "--alphas", "1,30000", "--json", cwd=rare
+    )
+    assert [each["always says"] for each in json.loads(done.stdout)["points"]] == ["no", "no"]
+    done = unswayed_here("tradeoff", "rare.csv", *CLASSES, "--alphas", "1,30000", cwd=rare)
+    assert done.stdout.count("says no to (almost) everyone") == 2
+    done = unswayed_here(
+        "tradeoff", "rare.csv", *CLASSES, "--alphas", "1,30000", "--threshold", "balanced",
+        "--json", cwd=rare,
+    )  # fmt: skip
+    assert [each["always says"] for each in json.loads(done.stdout)["points"]] == [None, None]

@@ -1,6 +1,7 @@
 """A study as findings: what the terminal and the page say of it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
@@ -104,10 +105,7 @@ def findings_of(
         assumptions=_assumptions(study),
         tradeoff=None
         if tradeoff is None
-        else [
-            {"alpha": point.alpha, "quality": point.quality, "rates": list(point.rates)}
-            for point in tradeoff
-        ],
+        else [asdict(point) | {"rates": list(point.rates)} for point in tradeoff],
     )
 
 

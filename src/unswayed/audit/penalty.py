@@ -27,11 +27,10 @@ from unswayed.audit.request import Request
 from unswayed.audit.target import Target
 from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
+from unswayed.report.caveats import ALMOST_ALL
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
 """Penalties tried: four a decade from 0.01 to 100,000."""
-ALMOST_ALL = 0.98
-"""A model that says one class for this share of rows or more says nothing about the rows."""
 FOLDS = 5
 FEWEST = 10
 """Rows that choose alpha at least: two a fold."""

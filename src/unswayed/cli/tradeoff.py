@@ -14,6 +14,7 @@ from unswayed.cli.options import (
     DataOptions,
     Distance,
     Escape,
+    ModelOptions,
     OutputOptions,
     RowOptions,
     Train,
@@ -39,6 +40,7 @@ def tradeoff(
     output: OutputOptions | None = None,
     radius: Distance = None,
     alphas: Annotated[str | None, MODEL] = None,
+    threshold: Annotated[str | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     chart: Annotated[Path | None, OUTPUT] = None,
@@ -57,6 +59,8 @@ def tradeoff(
     radius : str, optional
     alphas
         Penalties to try, such as 1,10,100; by default ten from 0.1 to 30,000.
+    threshold
+        Score above which the second class is predicted: a number, or balanced, as for certify.
     out
         The table: FILE.csv, .parquet or .json.
     escape_formulas : bool
@@ -69,7 +73,8 @@ def tradeoff(
         Exit code.
     """
     terminal = Terminal(output)
-    request = make_request(train, data, bias, None, test, radius=radius)
+    model = ModelOptions(threshold=threshold)
+    request = make_request(train, data, bias, model, test, radius=radius)
     check_output(out, "--out", TABLES, *request.files)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = over_alpha.tradeoff(request, terminal, _alphas(alphas))
@@ -81,6 +86,8 @@ def tradeoff(
         name: [point.quality for point in points],
         **{f"robust at {head}": [p.rates[at] for p in points] for at, head in enumerate(heads)},
     }
+    if facts["classes"]:
+        columns["always says"] = [point.always for point in points]
     if out is not None:
         write_table(out, columns, escape=escape_formulas)
     if chart is not None:
@@ -133,6 +140,8 @@ def _show(terminal: Terminal, study: Any, facts: dict[str, Any], columns: dict[s
         found = columns["accuracy" if facts["classes"] else "r2"][at]
         bar = "█" * round(_BAR * rates[0][at])
         cells = [percent(rate[at]) for rate in rates]
+        always = columns.get("always says", {at: None})[at]
+        bar = bar if always is None else f"says {always} to (almost) everyone"
         rows.append([f"{alpha:g}", "" if found is None else percent(found), *cells, bar])
     terminal.table(
         ["alpha", name, *(f"robust at {each['budget']}" for each in facts["budgets"]), ""],

@@ -5,7 +5,7 @@ from typing import Any
 from unswayed.report.findings import Caveat, Findings
 from unswayed.words import percent
 
-_ALMOST_ALL = 0.98
+ALMOST_ALL = 0.98
 _FEW = 10  # test rows; fewer are of one class by chance
 
 
@@ -34,7 +34,7 @@ def _constant(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
     if not findings.classes:
         return None
     most = max(facts["predicted_classes"], key=lambda each: each["rows"])
-    if most["share"] < _ALMOST_ALL:
+    if most["share"] < ALMOST_ALL:
         return None
     whom = "everyone" if most["share"] == 1 else "almost everyone"
     option = 'threshold="balanced"' if findings.in_python else "--threshold balanced"
