@@ -20,7 +20,7 @@ _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 
 
 def _spec(chart: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = chart.to_dict(validate=False)  # ours: tests draw every one
     return spec
 
 
