@@ -47,7 +47,8 @@ def headline(findings: Findings) -> dict[str, Any]:
         Plain values: the terminal prints them, and `summarise` includes them.
     """
     classes = class_facts(findings)
-    caveats = [*findings.caveats, *result_caveats(findings, classes)]
+    # First what the numbers themselves do not mean, then what they rest on.
+    caveats = [*result_caveats(findings, classes), *findings.caveats]
     return classes | {
         "task": findings.task,
         "label": shorten(findings.label),
