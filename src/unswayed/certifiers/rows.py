@@ -1,5 +1,6 @@
 """Rows put to an engine, as weights made on demand."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,15 +125,18 @@ class DirectionRows:
         return self.learner.direction_weights(self.directions[start:stop])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnitRows:
-    """Weights of the first `count` parameters; made in blocks, for a whole identity may be huge."""
+class _ParameterRows(ABC):
+    """Weights of directions in parameter space, made in blocks: all at once may be huge."""
 
+    __slots__ = ()
     learner: LinearLearner
-    count: int
 
-    def __len__(self) -> int:
-        return self.count
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def _directions(self, start: int, stop: int) -> FloatArray:
+        """Return directions start to stop."""
 
     def scores(self, solution: Solution) -> Scores:
         """Return the values of the parameters, in the user's units.
@@ -146,16 +150,9 @@ class UnitRows:
         -------
         Scores
         """
-        blocks = [self._units(at, min(at + 64, self.count)) for at in range(0, self.count, 64)]
+        blocks = [self._directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
         parts = [self.learner.direction_scores(block, solution) for block in blocks]
         return Scores.concatenate(parts)
-
-    def _units(self, start: int, stop: int) -> FloatArray:
-        units = np.zeros((stop - start, self.learner.n_parameters))
-        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[
-            start:stop
-        ]
-        return units
 
     def block(self, start: int, stop: int) -> Weights:
         """Return weights of parameters start to stop.
@@ -168,7 +165,25 @@ class UnitRows:
         -------
         Weights
         """
-        return self.learner.direction_weights(self._units(start, stop))
+        return self.learner.direction_weights(self._directions(start, stop))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitRows(_ParameterRows):
+    """Weights of the first `count` parameters."""
+
+    learner: LinearLearner
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def _directions(self, start: int, stop: int) -> FloatArray:
+        units = np.zeros((stop - start, self.learner.n_parameters))
+        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[
+            start:stop
+        ]
+        return units
 
     def combinations(self, which: IntArray) -> Matrix:
         """Return some of the parameters as combinations of coefficients.
@@ -187,7 +202,7 @@ class UnitRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CombinationRows:
+class CombinationRows(_ParameterRows):
     """Weights of linear combinations of coefficients: differences of two, say.
 
     The influence of the labels on a combination is that combination of their influences, one row
@@ -209,36 +224,6 @@ class CombinationRows:
         scale = self.learner.parameter_scale[:width]
         found[:, :width] = dense(self.weights[start:stop]) * scale
         return found
-
-    def scores(self, solution: Solution) -> Scores:
-        """Return the values of the combinations, in the user's units.
-
-        Parameters
-        ----------
-        solution : Solution
-            What training left.
-
-        Returns
-        -------
-        Scores
-        """
-        blocks = [self._directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
-        return Scores.concatenate(
-            [self.learner.direction_scores(block, solution) for block in blocks]
-        )
-
-    def block(self, start: int, stop: int) -> Weights:
-        """Return weights of combinations start to stop.
-
-        Parameters
-        ----------
-        start, stop : int
-
-        Returns
-        -------
-        Weights
-        """
-        return self.learner.direction_weights(self._directions(start, stop))
 
     def combinations(self, which: IntArray) -> Matrix:
         """Return some of the combinations.
