@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt src/unswayed/_core/_selection.cpp
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt \
+	src/unswayed/_core/_selection.cpp $(wildcard src/unswayed/_core/kernel/*.hpp)
 # An editable install knows the modules by name: a new or moved one wants a new install.
 MODULES := build/modules.txt
 $(shell mkdir -p build; find src -name '*.py' | sort > $(MODULES).new; \

@@ -17,6 +17,10 @@ class ArithmeticModeError(UnswayedError):
     """The processor is set to arithmetic that no proof here is about."""
 
 
+class KernelError(UnswayedError):
+    """A selection kernel was asked for that this machine does not have."""
+
+
 class NotLinearError(UnswayedError):
     """An estimator whose score is not a linear function of its training labels."""
 

@@ -1,4 +1,4 @@
-"""The compiled kernels, their NumPy twin and the paper's plain loop give the same answers."""
+"""Every kernel of this machine, their NumPy twin and the definition give the same answers."""
 
 from fractions import Fraction
 from functools import reduce
@@ -14,9 +14,14 @@ from tests.strategies import selections
 from unswayed._core import selection, selection_numpy
 from unswayed._core.compression import merge_rows
 
-needs_kernel = pytest.mark.skipif(
-    selection.kernel_name() != "compiled", reason="no compiled kernel: the twin is all there is"
-)
+COMPILED = [name for name in selection.kernel_names() if name != "numpy"]
+
+
+@pytest.fixture(params=selection.kernel_names())
+def each_kernel(request):
+    """Each kernel in turn."""
+    with selection.using_kernel(request.param):
+        yield request.param
 
 
 TIMES = st.sampled_from([1, 3, "a few rows most"])
@@ -32,22 +37,36 @@ def duplicated(case, times):
     return np.ascontiguousarray(case.z[:, group[entries.rows]]), entries, len(group)
 
 
-@needs_kernel
 @settings(max_examples=150, deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.1))
-def test_compiled_and_twin_return_the_same_bits_for_reach(case, times, share):
+def test_every_kernel_returns_the_same_bits_for_reach(case, times, share):
     z, entries, n_labels = duplicated(case, times)
     budget = int(share * n_labels)
-    for ours, twins in zip(
-        selection.reach(z, entries, budget), selection_numpy.reach(z, entries, budget), strict=True
-    ):
-        assert ours.tobytes() == twins.tobytes()
+    up, down = selection_numpy.reach(z, entries, budget)
+    for kernel in COMPILED:
+        with selection.using_kernel(kernel):
+            ours = selection.reach(z, entries, budget)
+        assert (ours[0].tobytes(), ours[1].tobytes()) == (up.tobytes(), down.tobytes())
 
 
-@needs_kernel
+@settings(max_examples=100, deadline=None)
+@given(selections(), TIMES, st.floats(0, 1.1), st.sampled_from([1.0, -1.0]))
+def test_every_kernel_chooses_the_same_labels(case, times, share, sign):
+    z, entries, n_labels = duplicated(case, times)
+    budget = int(share * n_labels)
+    twin = selection.Extremes(*selection_numpy.extremes(z, entries, budget, sign))
+    for kernel in COMPILED:
+        with selection.using_kernel(kernel):
+            ours = selection.extremes(z, entries, budget, sign)
+        assert ours.reach.tobytes() == twin.reach.tobytes()
+        for row in range(len(z)):
+            for found, expected in zip(ours.changes(row), twin.changes(row), strict=True):
+                assert found.tolist() == expected.tolist()
+
+
 @settings(max_examples=150, deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.2), st.booleans())
-def test_compiled_and_twin_return_the_same_minimum_budget(case, times, share, on_the_edge):
+def test_every_kernel_returns_the_same_minimum_budget(case, times, share, on_the_edge):
     z, entries, n_labels = duplicated(case, times)
     if on_the_edge:  # margins that a prefix hits exactly, to the last bit
         margin_up, margin_down = selection_numpy.reach(z, entries, int(share * n_labels))
@@ -55,11 +74,12 @@ def test_compiled_and_twin_return_the_same_minimum_budget(case, times, share, on
         margin_up, margin_down = (
             share * total for total in selection_numpy.reach(z, entries, n_labels)
         )
-    ours = selection.minimum_budget(z, entries, margin_up, margin_down)
-    count, before, after = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
-    assert ours.count.tobytes() == count.tobytes()
-    assert (np.abs(ours.before - before) <= ours.error * before).all()
-    assert (np.abs(ours.after - after) <= ours.error * after).all()
+    twin = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
+    for kernel in COMPILED:
+        with selection.using_kernel(kernel):
+            ours = selection.minimum_budget(z, entries, margin_up, margin_down)
+        for found, expected in zip((ours.count, ours.before, ours.after), twin, strict=True):
+            assert found.tobytes() == expected.tobytes()
 
 
 @settings(max_examples=200, deadline=None)
@@ -140,7 +160,7 @@ def test_counts_above_the_exact_range_of_the_fast_sum_are_still_exact():
         n_lower=np.zeros(2),
         n_upper=np.array([big, 1.0]),
     )
-    if selection.kernel_name() == "compiled":
+    if selection.kernel_name() != "numpy":
         up, _ = selection.reach(np.array([[0.1, 0.3]]), counted, big + 1)
         assert up[0] == float(Fraction(0.1) * int(big) + Fraction(0.3))
 

@@ -73,7 +73,7 @@ class PerGroup(Budget):
         return found
 
     def least(self, z, entries, up, down):
-        found = Crossings.blank(len(z), entries)
+        found = Crossings.blank(len(z))
         for at, row in enumerate(z):
             for side, (sign, margin) in enumerate(((1, up[at]), (-1, down[at]))):
                 found.count[at, side] = found.before[at, side] = found.after[at, side] = 0.0

@@ -1,5 +1,11 @@
-"""Selection kernels: the compiled one where it was built, else its NumPy twin."""
+"""Selection kernels: compiled ones for the vectors of this machine, or their NumPy twin.
 
+All return the same bits. ``UNSWAYED_KERNEL`` chooses one by name, for comparisons and tests.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,16 +13,50 @@ import numpy as np
 from unswayed._core import selection_numpy
 from unswayed._core.compression import Entries
 from unswayed._typing import FloatArray, IntArray
+from unswayed.exceptions import KernelError
 
 try:
-    from unswayed._core import _selection as _compiled  # type: ignore[attr-defined]
+    from unswayed._core import _selection as _built  # type: ignore[attr-defined]
 except ImportError:
-    _compiled = None
+    _built = None
+_compiled = _built  # None while the twin is used
+
+
+def kernel_names() -> tuple[str, ...]:
+    """Return the kernels that this machine has, the fastest first; the last is ``"numpy"``."""
+    return (*(() if _built is None else _built.paths()), "numpy")
 
 
 def kernel_name() -> str:
-    """Return which kernel is used: ``"compiled"`` or ``"numpy"``."""
-    return "numpy" if _compiled is None else "compiled"
+    """Return which kernel is used: ``"avx512"``, ``"avx2"``, ``"neon"``, ``"plain"``, ``"numpy"``."""
+    return "numpy" if _compiled is None else str(_compiled.path())
+
+
+def use_kernel(name: str) -> None:
+    """Use a kernel from now on, in the whole process."""
+    global _compiled  # noqa: PLW0603 (one kernel for all threads)
+    if name not in kernel_names():
+        raise KernelError(
+            f"UNSWAYED_KERNEL is {name!r}, which this machine or installation does not have; "
+            f"it has: {', '.join(kernel_names())}"
+        )
+    _compiled = None if name == "numpy" else _built
+    if _compiled is not None:
+        _compiled.use(name)
+
+
+@contextmanager
+def using_kernel(name: str) -> Iterator[None]:
+    """Use a kernel inside a `with` block."""
+    before = kernel_name()
+    use_kernel(name)
+    try:
+        yield
+    finally:
+        use_kernel(before)
+
+
+use_kernel(os.environ.get("UNSWAYED_KERNEL") or kernel_names()[0])
 
 
 def reach(z: FloatArray, entries: Entries, budget: float) -> tuple[FloatArray, FloatArray]:
@@ -63,22 +103,18 @@ class Crossings:
     """How many labels are needed for the reach to exceed a margin, upwards and downwards.
 
     `count` is correct for the influence rows given. `before` and `after` are the reaches of one
-    label less and of `count` labels (`before` of all labels where the count is infinite); their
-    relative error is at most `error`.
+    label less and of `count` labels (`before` of all labels where the count is infinite), each
+    rounded once.
     """
 
     count: FloatArray  # (rows, 2)
     before: FloatArray
     after: FloatArray
-    error: float
 
     @classmethod
-    def blank(cls, n_rows: int, entries: Entries) -> "Crossings":
+    def blank(cls, n_rows: int) -> "Crossings":
         """Return an object to be filled by `put` or by a kernel."""
-        # A plain sum of nonnegative terms errs by less than one rounding a term, four times over.
-        error = 4.0 * (len(entries) + 8) * float(np.finfo(np.float64).eps)
-        count, before, after = np.empty((3, n_rows, 2))
-        return cls(count, before, after, error)
+        return cls(*np.empty((3, n_rows, 2)))
 
     def put(self, rows: slice, other: "Crossings") -> None:
         """Fill in some of the rows."""
@@ -95,10 +131,9 @@ def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
 ) -> Crossings:
     """Return the least number of labels whose reach exceeds a row's margin, in each direction."""
-    found = Crossings.blank(len(z), entries)
     if _compiled is None:
-        literal = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
-        return Crossings(*literal, found.error)
+        return Crossings(*selection_numpy.minimum_budget(z, entries, margin_up, margin_down))
+    found = Crossings.blank(len(z))
     out = (found.count, found.before, found.after)
     _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
     return found
@@ -106,8 +141,8 @@ def minimum_budget(
 
 if __name__ == "__main__":
     print(
-        "kernel: compiled"
-        if kernel_name() == "compiled"
+        f"kernel: {kernel_name()}"
+        if _built is not None
         else "kernel: not built (no working C++ compiler?), so the NumPy twin answers: the same "
         "results, slower; `make clean install` tries again"
     )

@@ -190,7 +190,7 @@ class ExactEngine:
         MinimumBudgets
         """
         entries, budget = self.influence.entries, self.bias.budget
-        crossings = selection.Crossings.blank(len(weights), entries)
+        crossings = selection.Crossings.blank(len(weights))
 
         def work(z: FloatArray, here: slice) -> None:
             up, down = margins.up[here], margins.down[here]
@@ -209,10 +209,10 @@ class ExactEngine:
     def _sure(self, found: selection.Crossings, rounded: _Rounded, margins: Margins) -> BoolArray:
         """Return rows whose least budget is proven, whatever was rounded."""
         margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
-        relative, (labels, fewer) = RELATIVE + found.error, self.bias.budget.labels_of(found.count)
+        labels, fewer = self.bias.budget.labels_of(found.count)
         with np.errstate(invalid="ignore"):
-            off_after = self._errors(rounded, labels, found.after, relative) + slack
-            off_before = self._errors(rounded, fewer, found.before, relative) + slack
+            off_after = self._errors(rounded, labels, found.after, RELATIVE) + slack
+            off_before = self._errors(rounded, fewer, found.before, RELATIVE) + slack
             enough = narrower(found.after, off_after) > margin
             too_few = (wider(found.before, off_before) <= margin) | np.isposinf(margin)
         # Overturned by the least count in one direction, by no smaller count in either.

@@ -1,0 +1,137 @@
+// What the kernels are asked: influence rows over entries, in plain arrays.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace unswayed {
+
+// The label changes that are allowed. Entry i stands for equal training rows: n_upper[i] of them
+// may rise by upper[i] >= 0, n_lower[i] may fall by lower[i] <= 0.
+struct Entries {
+  const double *lower, *upper, *n_lower, *n_upper;
+  std::size_t size;
+  bool unit;         // every label that may move stands alone: counts need not be read
+  double most_labels; // largest count of an entry
+
+  Entries(const double *lower, const double *upper, const double *n_lower, const double *n_upper,
+          std::size_t size)
+      : lower(lower), upper(upper), n_lower(n_lower), n_upper(n_upper), size(size), unit(true),
+        most_labels(0) {
+    for (std::size_t i = 0; i < size; ++i) {
+      unit = unit && (lower[i] < 0) == (n_lower[i] == 1) && (upper[i] > 0) == (n_upper[i] == 1);
+      most_labels = std::max(most_labels, std::max(n_lower[i], n_upper[i]));
+    }
+  }
+};
+
+// Influence rows z, `size` of them, each as long as there are entries.
+struct Rows {
+  const double *z;
+  std::size_t size;
+};
+
+struct Reached {
+  double *up, *down; // one per row
+};
+
+// Of each row the entries that move: the first `length` of `width` columns.
+struct Listed {
+  double *reach;
+  std::int64_t *index;
+  double *amount;
+  std::int64_t *length;
+  std::size_t width;
+};
+
+struct Margins {
+  const double *up, *down;
+};
+
+// Two columns: upwards, downwards.
+struct Crossed {
+  double *count, *before, *after;
+};
+
+// Values, and counts unless every count is 1, followed by zeros up to a whole number of lanes.
+struct Span {
+  double *value, *count; // count is null for units
+  std::size_t size;
+};
+
+struct Item {
+  double value, count;
+};
+
+// Uninitialised, so that pages nobody needs are never touched. Buffers start at different
+// offsets within a page: equal ones make stores look like they alias later loads.
+class Buffer {
+public:
+  Buffer(std::size_t size, std::size_t slot)
+      : store_(new double[size + kPadding + 80 * (slot + 1)]),
+        start_(store_.get() + 80 * slot + 40) {}
+  double *data() { return start_; }
+
+private:
+  static constexpr std::size_t kPadding = 32;
+  std::unique_ptr<double[]> store_;
+  double *start_;
+};
+
+// Memory for one thread that works on rows over `size` entries.
+struct Scratch {
+  Buffer value[4], count[4];
+  std::vector<Item> items;
+  const std::size_t size;
+
+  explicit Scratch(std::size_t size)
+      : value{{size, 0}, {size, 1}, {size, 2}, {size, 3}},
+        count{{size, 4}, {size, 5}, {size, 6}, {size, 7}}, size(size) {}
+
+  // The numbers of the spans: candidates upwards and downwards, and two that take turns while
+  // they are narrowed down.
+  Span span(int number, bool unit) {
+    return {value[number].data(), unit ? nullptr : count[number].data(), 0};
+  }
+};
+
+// Scratch outlives a call: a block of rows takes about a millisecond, and fresh pages for every
+// block would cost as much as the selection itself. Large scratch is not kept.
+class ScratchPool {
+public:
+  std::unique_ptr<Scratch> take(std::size_t size) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    while (!idle_.empty()) {
+      std::unique_ptr<Scratch> scratch = std::move(idle_.back());
+      idle_.pop_back();
+      if (scratch->size == size) return scratch;
+    }
+    return std::make_unique<Scratch>(size);
+  }
+  void give(std::unique_ptr<Scratch> scratch) {
+    constexpr std::size_t most_doubles = 1 << 20, most_kept = 16;
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (scratch->size <= most_doubles && idle_.size() < most_kept)
+      idle_.push_back(std::move(scratch));
+  }
+
+private:
+  std::mutex lock_;
+  std::vector<std::unique_ptr<Scratch>> idle_;
+};
+
+// The kernels of one path.
+struct Path {
+  const char *name;
+  void (*reach)(const Rows &, const Entries &, double budget, const Reached &, Scratch &);
+  void (*extremes)(const Rows &, const Entries &, double budget, double sign, const Listed &,
+                   Scratch &);
+  void (*minimum_budget)(const Rows &, const Entries &, const Margins &, const Crossed &,
+                         Scratch &);
+};
+
+} // namespace unswayed
