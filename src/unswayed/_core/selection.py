@@ -28,7 +28,7 @@ def kernel_names() -> tuple[str, ...]:
 
 
 def kernel_name() -> str:
-    """Return which kernel is used: ``"avx512"``, ``"avx2"``, ``"neon"``, ``"plain"``, ``"numpy"``."""
+    """Return the kernel in use: "avx512", "avx2", "neon", "plain" (C++) or "numpy" (the twin)."""
     return "numpy" if _compiled is None else str(_compiled.path())
 
 
