@@ -15,6 +15,7 @@ namespace unswayed {
 namespace eight_lanes {
 #define UNSWAYED_LANES 8
 #include "kernel/selection.hpp"
+#include "kernel/product.hpp"
 #undef UNSWAYED_LANES
 } // namespace eight_lanes
 } // namespace unswayed
@@ -38,7 +39,7 @@ int main(int, char **arguments) {
   using namespace unswayed;
   std::vector<Path> known = paths();
   known.push_back({"eight lanes", eight_lanes::reach, eight_lanes::extremes,
-                   eight_lanes::minimum_budget});
+                   eight_lanes::minimum_budget, eight_lanes::product});
   const std::vector<double> sizes = take(3);
   const auto d = static_cast<std::size_t>(sizes[0]), n = static_cast<std::size_t>(sizes[1]);
   const std::vector<double> lower = take(d), upper = take(d), n_lower = take(d), n_upper = take(d);

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from tests import naive
 from tests.strategies import selections
-from unswayed._core import selection, selection_numpy
+from unswayed._core import kernels, selection, selection_numpy
 from unswayed._core.compression import merge_rows
 
-COMPILED = [name for name in selection.kernel_names() if name != "numpy"]
+COMPILED = [name for name in kernels.kernel_names() if name != "numpy"]
 
 
-@pytest.fixture(params=selection.kernel_names())
+@pytest.fixture(params=kernels.kernel_names())
 def each_kernel(request):
     """Each kernel in turn."""
-    with selection.using_kernel(request.param):
+    with kernels.using_kernel(request.param):
         yield request.param
 
 
-KERNEL_NAME = "from unswayed._core.selection import kernel_name; print(kernel_name())"
+KERNEL_NAME = "from unswayed._core.kernels import kernel_name; print(kernel_name())"
 
 
 def run_python(code, **environment):
@@ -61,7 +61,7 @@ def test_every_kernel_returns_the_same_bits_for_reach(case, times, share):
     budget = int(share * n_labels)
     up, down = selection_numpy.reach(z, entries, budget)
     for kernel in COMPILED:
-        with selection.using_kernel(kernel):
+        with kernels.using_kernel(kernel):
             ours = selection.reach(z, entries, budget)
         assert (ours[0].tobytes(), ours[1].tobytes()) == (up.tobytes(), down.tobytes())
 
@@ -73,7 +73,7 @@ def test_every_kernel_chooses_the_same_labels(case, times, share, sign):
     budget = int(share * n_labels)
     twin = selection.Extremes(*selection_numpy.extremes(z, entries, budget, sign))
     for kernel in COMPILED:
-        with selection.using_kernel(kernel):
+        with kernels.using_kernel(kernel):
             ours = selection.extremes(z, entries, budget, sign)
         assert ours.reach.tobytes() == twin.reach.tobytes()
         for row in range(len(z)):
@@ -93,7 +93,7 @@ def test_every_kernel_returns_the_same_minimum_budget(case, times, share, on_the
         )
     twin = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
     for kernel in COMPILED:
-        with selection.using_kernel(kernel):
+        with kernels.using_kernel(kernel):
             ours = selection.minimum_budget(z, entries, margin_up, margin_down)
         for found, expected in zip((ours.count, ours.before, ours.after), twin, strict=True):
             assert found.tobytes() == expected.tobytes()
@@ -201,7 +201,7 @@ def test_no_movable_label_means_nothing_moves(each_kernel):
 
 
 def test_a_kernel_is_chosen_by_an_environment_variable():
-    for name in selection.kernel_names():
+    for name in kernels.kernel_names():
         said = run_python(KERNEL_NAME, UNSWAYED_KERNEL=name)
         assert said.stdout.split() == [name]
 
@@ -212,4 +212,4 @@ def test_a_kernel_that_the_machine_does_not_have_is_refused_by_name():
     assert (
         "UNSWAYED_KERNEL is 'avx1024', which this machine or installation does not" in said.stderr
     )
-    assert "it has: " + ", ".join(selection.kernel_names()) in said.stderr
+    assert "it has: " + ", ".join(kernels.kernel_names()) in said.stderr

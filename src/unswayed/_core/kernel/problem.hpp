@@ -133,6 +133,18 @@ private:
   std::vector<std::unique_ptr<Scratch>> idle_;
 };
 
+// Training rows, most of whose features are 0: those of row i that are not stand from start[i] to
+// start[i + 1].
+struct Sparse {
+  const std::int64_t *start;
+  const std::int32_t *feature;
+  const double *value;
+  std::size_t size;
+  bool ones; // every value is 1
+};
+
+constexpr std::size_t kMostLanes = 8; // of any path
+
 // The kernels of one path.
 struct Path {
   const char *name;
@@ -141,6 +153,8 @@ struct Path {
                    Scratch &);
   void (*minimum_budget)(const Rows &, const Entries &, const Margins &, const Crossed &,
                          Scratch &);
+  void (*product)(const Sparse &, const double *weights, std::size_t width, std::size_t rows,
+                  double *out);
 };
 
 } // namespace unswayed
