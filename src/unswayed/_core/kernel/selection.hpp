@@ -96,12 +96,27 @@ UNSWAYED_INLINE Lanes labels_moving(const Entries &e, std::size_t i, const Lanes
   return direction == kUp ? (signs >= zero ? up : down) : (signs <= zero ? up : down);
 }
 
-// One entry of a row in one direction. Signs are as good as random: the count is looked up by them,
+// One entry of a row in both directions. Signs are as good as random: counts are chosen by bits,
 // because a branch would be mispredicted every other time.
+struct Items {
+  Item up, down;
+};
+
+UNSWAYED_INLINE Items items_at(const double *z, const Entries &e, std::size_t i) {
+  const double a = z[i] * e.lower[i], b = z[i] * e.upper[i];
+  Items items{{std::max(a, b), 1.0}, {std::max(-a, -b), 1.0}};
+  if (e.unit) return items;
+  const std::int64_t negative = bits_of(z[i]) >> 63; // all bits are ones, or none
+  const std::int64_t rises = bits_of(e.n_upper[i]), falls = bits_of(e.n_lower[i]);
+  const std::int64_t exchanged = (rises ^ falls) & negative;
+  items.up.count = double_of(rises ^ exchanged);
+  items.down.count = double_of(falls ^ exchanged);
+  return items;
+}
+
 UNSWAYED_INLINE Item item_at(const double *z, const Entries &e, std::size_t i, int direction) {
-  const double s = z[i] * sign_of(direction), a = s * e.lower[i], b = s * e.upper[i];
-  const double *const counts[2] = {e.n_lower, e.n_upper};
-  return {std::max(a, b), e.unit ? 1.0 : counts[s >= 0][i]};
+  const Items items = items_at(z, e, i);
+  return direction == kUp ? items.up : items.down;
 }
 
 // The entries of one row that exceed a cut in each direction wanted.
@@ -154,8 +169,9 @@ void collect_many(const double *z, const Entries &all_entries, std::size_t begin
            above(under, moved.fallen));
   }
   for (; i < end; ++i) {
-    if (up) append_if(rising, item_at(z, e, i, kUp), found.cut[kUp]);
-    if (down) append_if(falling, item_at(z, e, i, kDown), found.cut[kDown]);
+    const Items items = items_at(z, e, i);
+    if (up) append_if(rising, items.up, found.cut[kUp]);
+    if (down) append_if(falling, items.down, found.cut[kDown]);
   }
   found.span[kUp] = rising, found.span[kDown] = falling;
 }
@@ -171,8 +187,9 @@ void collect_few(const double *z, const Entries &all_entries, std::size_t begin,
   const Lanes over = all(found.cut[kUp]), under = all(-found.cut[kDown]);
   const Lanes least = all(found.least_influence(e.step, up, down));
   const auto look = [&](std::size_t i) UNSWAYED_INLINE_LAMBDA {
-    if (up) append_if(rising, item_at(z, e, i, kUp), found.cut[kUp]);
-    if (down) append_if(falling, item_at(z, e, i, kDown), found.cut[kDown]);
+    const Items items = items_at(z, e, i);
+    if (up) append_if(rising, items.up, found.cut[kUp]);
+    if (down) append_if(falling, items.down, found.cut[kDown]);
   };
   std::size_t i = begin;
   for (; i + kWord <= end; i += kWord) {
