@@ -1,17 +1,19 @@
 """A study as findings: what the terminal and the page say of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from unswayed.audit.data_facts import column_facts, data_facts
-from unswayed.audit.effects import effects_of
+from unswayed.audit.effects import Asked, effects_of
 from unswayed.audit.files import sha256
+from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.movement import describe_movement
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
+from unswayed.report.effects import Effects
 from unswayed.report.findings import BudgetRate, Caveat, Findings, small_groups
 from unswayed.words import shorten
 
@@ -22,6 +24,7 @@ def findings_of(
     command: str | None = None,
     tradeoff: Sequence[Point] | None = None,
     chosen: Sequence[int] = (),
+    asked: Asked = Asked(),  # noqa: B008  (frozen)
 ) -> Findings:
     """Describe the results of a study in the form that the terminal and the page show.
 
@@ -34,6 +37,8 @@ def findings_of(
         Accuracy and robustness over alpha.
     chosen : sequence of int
         Positions of test rows to show in full.
+    asked : Asked
+        Which coefficients to show, and from which base levels.
 
     Returns
     -------
@@ -80,8 +85,7 @@ def findings_of(
         train_label=lambda row: target.as_text(train_labels[row]),
         new_label=target.as_text,
         witnesses=study.witnesses,
-        # Of folds, each has a model and coefficients of its own.
-        coefficients=lambda: effects_of(study) if study.fold is None else None,
+        coefficients=lambda: _effects(study, asked),
         radius=request.radius,
         log=request.log,
         decided=target.task == "classification" or request.radius is not None,
@@ -133,6 +137,21 @@ def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
     request, every = study.request, "pass --folds 10 to certify every row of the file"
     few = small_groups(groups, None if request.test or request.folds else every)
     return [*_about_the_threshold(study), *few]
+
+
+def _effects(study: Study, asked: Asked) -> Effects:
+    """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
+    if not isinstance(study, FoldedStudy):
+        return effects_of(study, asked)
+    whole = study.whole()
+    labels = whole.labels_in_words(whole.count(whole.request.budget))
+    return replace(
+        effects_of(whole, asked),
+        scope=f"Each fold has a model of its own, so these are of one more, with alpha "
+        f"{whole.alpha:g}, trained on {whole.n_train:,} rows of all folds; "
+        f"{whole.request.budget.text} of its labels are {labels}",
+        labels=whole.count(whole.request.budget),
+    )
 
 
 def _rows(study: Study) -> str:

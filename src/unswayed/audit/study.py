@@ -286,8 +286,9 @@ class Study:
         """
         if self.test.labels is None:
             return None
-        rule = self.request.rule if self.target.classes else None
-        return quality(rule, self.answers.score, self.test.labels)
+        score, classes = self.answers.score, bool(self.target.classes)
+        predicted = self.request.rule.predict(score) if classes else score
+        return quality(predicted, self.test.labels, classes=classes)
 
     def prediction(self, at: int) -> str:
         """Return the prediction of a test row as a text.

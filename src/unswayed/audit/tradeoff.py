@@ -84,6 +84,5 @@ def _point(study: Study, model: Any, alpha: float) -> Point:
         always = target.as_text(float(np.median(said)))
     found = None
     if test.labels is not None:
-        right = float((said == test.labels).mean())
-        found = right if target.classes else quality(None, said, test.labels)
+        found = quality(said, test.labels, classes=bool(target.classes))
     return Point(alpha, found, rates, always)

@@ -9,7 +9,6 @@ from cyclopts import App, CycloptsError, Parameter
 
 from unswayed.audit.compare import Comparison
 from unswayed.audit.files import sha256
-from unswayed.audit.findings import findings_of
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
@@ -208,9 +207,10 @@ def _page(both: Comparison, facts: dict[str, Any]) -> str:
     from unswayed.report.comparison import render_comparison
     from unswayed.report.summarise import provenance
 
-    made = provenance(findings_of(both.first, command=command_line()))
-    files = dict.fromkeys((*both.first.request.files, *both.second.request.files))
-    made["files"] = [{"name": path.name, "sha256": sha256(path)} for path in files]
+    requests = both.first.request, both.second.request
+    files = dict.fromkeys(path for request in requests for path in request.files)
+    hashed = [(path.name, sha256(path)) for path in files]
+    made = provenance(command_line(), hashed, requests[0].seed)
     return render_comparison(facts | {"provenance": made})
 
 

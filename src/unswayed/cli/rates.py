@@ -148,8 +148,17 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
     for grouping in moved["groups"]:
         terminal.say()
         terminal.table(
-            [grouping["column"], "rows", *heads],
-            [[each["group"], f"{each['rows']:,}", *distances(each)] for each in grouping["groups"]],
+            [grouping["column"], "rows", *heads, ""],
+            [
+                [
+                    each["group"],
+                    f"{each['rows']:,}",
+                    *distances(each),
+                    "few rows" if each["small"] else "",
+                ]
+                for each in grouping["groups"]
+            ],
+            left=(0, 2 + len(heads)),
         )
     terminal.say()
     if not grid:

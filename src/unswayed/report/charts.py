@@ -158,15 +158,17 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
     return found
 
 
-def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> dict[str, Any]:
+def radius_chart(
+    points: list[dict[str, Any]], budgets: list[str], relative: bool
+) -> dict[str, Any]:
     """Draw the share of rows whose predicted number stays within a radius, over radii.
 
     Parameters
     ----------
     points : list of dict
-        "radius" and "rate".
-    budget : str
-        The budget as it was written.
+        "radius" and "rates", one per budget.
+    budgets : list of str
+        The budgets as they were written.
     relative : bool
         Whether radii are shares.
 
@@ -175,11 +177,16 @@ def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> d
     dict
         A Vega-Lite specification.
     """
-    values = [{"radius": each["radius"], "rate": each["rate"]} for each in points]
-    form = "~%" if relative else "~s"
+    names = [f"at {_drawable(budget)}" for budget in budgets]
+    values = [
+        {"radius": each["radius"], "rate": rate, "budget": name}
+        for each in points
+        for name, rate in zip(names, each["rates"], strict=True)
+    ]
+    form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
         alt.Chart(_data(values))
-        .mark_line(point=True, style="overall")
+        .mark_line(point=True, style="group" if several else "overall")
         .encode(
             x=alt.X(
                 "radius:Q",
@@ -189,14 +196,16 @@ def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> d
             ),
             y=alt.Y(
                 "rate:Q",
-                title=f"rows that stay within it at {_drawable(budget)}",
+                title="rows that stay within it" + ("" if several else f" {names[0]}"),
                 axis=alt.Axis(format="%"),
                 scale=alt.Scale(domain=[0, 1]),
             ),
             tooltip=[
                 alt.Tooltip("radius:Q", format="~%" if relative else ",.6~g"),
                 alt.Tooltip("rate:Q", title="robust", format=".1%"),
+                *([alt.Tooltip("budget:N", title="wrong labels")] if several else []),
             ],
+            **(_told_apart("budget:N", names) if several else {}),
         )
         .properties(width="container", height=220)
     )

@@ -31,6 +31,10 @@ class Effects:
         What could mislead, as `caveat_dicts` gives it.
     certificates : CertificateSet, optional
         Of the rows that are identified.
+    scope : str
+        Of which model they are, where that is not the one that was certified.
+    labels : int, optional
+        How many labels may be wrong, where that is another number than for predictions.
     """
 
     rows: list[dict[str, Any]]
@@ -39,6 +43,8 @@ class Effects:
     meaning: str = ""
     caveats: list[dict[str, Any]] = field(default_factory=list)
     certificates: CertificateSet | None = None
+    scope: str = ""
+    labels: int | None = None
 
     @classmethod
     def of(cls, certificates: CertificateSet, names: Sequence[str]) -> "Effects":

@@ -181,6 +181,9 @@ class Findings:
     radius_grid : sequence of dict
         "radius", its "text", and how many rows are "robust" and "undecided" at it; "rate" is the
         robust share at the main budget, "rates" at each that was asked about without a radius.
+    low, high, moved : arrays, optional
+        Of the test rows at the main budget: the ends of a predicted number, in the label's unit,
+        and how far it can move, in the terms of a radius.
     method : str
     alpha_choice : str, optional
         Which rows chose alpha.
@@ -242,6 +245,9 @@ class Findings:
     decided: bool = True
     movement: dict[str, Any] | None = None
     radius_grid: Sequence[dict[str, Any]] = ()
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    moved: FloatArray | None = None
     alpha: float | None = None
     method: str = "exact"
     alpha_choice: str | None = None
