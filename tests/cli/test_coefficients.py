@@ -303,3 +303,17 @@ def test_of_a_logarithm_coefficients_are_said_to_be_that(folder):
     found = by_name(facts)
     for name, coefficient in zip(design(people()).columns, model.coef_, strict=True):
         assert found[name]["value"] == pytest.approx(coefficient, rel=1e-8)
+
+
+def test_the_report_compares_with_the_base_levels_that_were_asked_for(folder):
+    asked = ("certify", "people.csv", *CLASSES, "--base", "city=Aachen,gender=male")
+    done = unswayed_here(*asked, "--report", "r.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "r.html").read_text()
+    for name in ("city = Bergen, not Aachen", "gender = female, not male"):
+        assert f">{name}</th>" in page
+    assert unswayed_here(*asked, cwd=folder).returncode == 2
+    done = unswayed_here(*asked[:-1], "city=Aachn", "--report", "s.html", cwd=folder)
+    assert done.returncode == 2
+    assert "did you mean 'Aachen'" in done.stderr
+    assert not (folder / "s.html").exists()

@@ -119,15 +119,6 @@ def test_without_a_radius_the_page_works_for_folds_and_where_nothing_moves(folde
     assert "Half of 240 test rows" in page
 
 
-def test_where_rounding_hides_every_movement_the_page_says_so(folder):
-    frame = pd.read_csv(folder / "people.csv")
-    frame["twice"] = 2 * frame["education"]
-    frame.to_csv(folder / "people.csv", index=False)
-    page = _page(folder, "--alpha", "0")
-    assert "keep their predicted number within <strong>unknown</strong>" in page
-    assert "Rounding hides how far predictions can move" in page
-
-
 @pytest.mark.parametrize(
     ("command", "extra", "named"),
     [

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from unswayed.certified.question import Question
 
 _LONGEST = 300  # characters of a model in words
+_NO_COEFFICIENTS = (
+    "Each fold has a model and coefficients of its own; fit one model on all rows and ask it for "
+    "certify_coefficients() to see how far they can move"
+)
 
 
 class FrameRows:
@@ -131,7 +135,8 @@ def write_folds_report(
         train=FrameRows(None, len(certificates)),
         train_label=lambda row: as_text(folds.labels[row].item()),
         witnesses=lambda at: _witnesses(folds, certificates, at),
-        coefficients=lambda: None,  # each model has its own
+        coefficients=lambda: None,
+        notes=[*found.notes, _NO_COEFFICIENTS],
         held_out=True,
         folds=len(folds.folds),
         train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
