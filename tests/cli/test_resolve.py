@@ -38,7 +38,9 @@ def test_undecided_rows_are_counted_and_the_way_out_is_named(hard):
 
 
 def test_where_rounding_hides_every_movement_the_page_says_so(hard):
-    (hard / "hard.csv").write_text(NEARLY_COLLINEAR.replace(",1\n", ",1.5\n") + "9,9.0000000002,4\n")
+    (hard / "hard.csv").write_text(
+        NEARLY_COLLINEAR.replace(",1\n", ",1.5\n") + "9,9.0000000002,4\n"
+    )
     asked = (*ASKED, *HELD_OUT, "--shift", "1", "--report", "r.html")
     done = unswayed_here("certify", *asked, cwd=hard)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ import jinja2
 import vl_convert
 
 from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
-from unswayed.words import as_text, distance, labels, percent, points
+from unswayed.words import as_text, between, distance, labels, percent, points, signed
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
@@ -37,6 +37,8 @@ def page_environment() -> jinja2.Environment:
     environment.filters |= {
         "percent": percent,
         "points": points,
+        "signed": signed,
+        "between": between,
         "labels": labels,
         "number": _number,
         "distance": distance,
