@@ -27,6 +27,7 @@ from unswayed.audit.request import Request
 from unswayed.audit.target import Target
 from unswayed.exceptions import InputError
 from unswayed.report.caveats import ALMOST_ALL
+from unswayed.report.findings import quality
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
 """Penalties tried: four a decade from 0.01 to 100,000."""
@@ -83,27 +84,6 @@ def ridge(alpha: float) -> Any:
     from sklearn.linear_model import LinearRegression, Ridge
 
     return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
-
-
-def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float:
-    """Return the accuracy of predicted classes, or R² of predicted numbers.
-
-    Parameters
-    ----------
-    predicted, truth : (n,) arrays
-        Predictions and labels; 0 and 1 for classes.
-    classes : bool
-        Whether they are classes.
-
-    Returns
-    -------
-    float
-        NaN for a regression whose labels are all equal.
-    """
-    if classes:
-        return float((predicted == truth).mean())
-    spread = float(((truth - truth.mean()) ** 2).sum())
-    return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread else float("nan")
 
 
 def says_one_class(predictions: Any) -> bool:

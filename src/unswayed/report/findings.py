@@ -115,6 +115,27 @@ def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> lis
     return made
 
 
+def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float:
+    """Return the accuracy of predicted classes, or R² of predicted numbers.
+
+    Parameters
+    ----------
+    predicted, truth : (n,) arrays
+        Predictions and labels; 0 and 1 for classes.
+    classes : bool
+        Whether they are classes.
+
+    Returns
+    -------
+    float
+        NaN for a regression whose labels are all equal.
+    """
+    if classes:
+        return float((predicted == truth).mean())
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread else float("nan")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetRate:
     """A budget that was asked about, and which test rows are robust at it."""
