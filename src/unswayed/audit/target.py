@@ -1,5 +1,6 @@
 """Target: the label column, two classes or real numbers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -160,8 +161,7 @@ class Target:
         shown = ", ".join(repr(as_text(value, 30)) for value in values[:4])
         known = ", ".join(map(repr, self.class_names))
         more = ", …" if len(values) > 4 else ""
-        texts = {_bare(name) for name in self.class_names}
-        if all(_bare(as_text(value)) in texts for value in values):
+        if only_looks_different(values, self.classes):
             ways = "they differ by a full stop, spaces or capitals only, so write them alike"
         else:
             ways = f"it must be one of {known}"
@@ -187,6 +187,26 @@ class Target:
         if self.log:
             return as_text(float(f"{self.natural(np.array([value]))[0]:.12g}"))
         return as_text(float(value))
+
+
+def only_looks_different(values: Iterable[Any], known: Iterable[Any]) -> bool:
+    """Return whether values are known but for spaces, capitals, and full stops at their end.
+
+    Parameters
+    ----------
+    values, known : iterable
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> only_looks_different([" <=50K."], ["<=50K", ">50K"])
+    True
+    """
+    bare = {_bare(as_text(each)) for each in known}
+    return all(_bare(as_text(each)) in bare for each in values)
 
 
 def _bare(text: str) -> str:
