@@ -10,6 +10,7 @@ from unswayed.audit.effects import Asked, effects_of
 from unswayed.audit.files import sha256
 from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.movement import describe_movement
+from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
@@ -136,7 +137,22 @@ def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
     """Return what could mislead about the results."""
     request, every = study.request, "pass --folds 10 to certify every row of the file"
     few = small_groups(groups, None if request.test or request.folds else every)
-    return [*_about_the_threshold(study), *few]
+    return [*_about_the_test_rows(request), *_about_the_threshold(study), *few]
+
+
+def _about_the_test_rows(request: Request) -> list[Caveat]:
+    """Return a caveat if the rows that are certified are those that the model was trained on."""
+    path = request.test
+    if path is None or not path.samefile(request.train):
+        return []
+    return [
+        Caveat(
+            "test-is-training",
+            f"--test {path.name} is the training file, so that the model has seen the label of "
+            "every row it is asked about, and is right more often than on new rows",
+            "leave --test out to hold rows out, or pass --folds 10 instead",
+        )
+    ]
 
 
 def _effects(study: Study, asked: Asked) -> Effects:
