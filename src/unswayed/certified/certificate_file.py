@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from unswayed import __version__
 from unswayed._typing import FloatArray, IntArray, Matrix
@@ -24,6 +25,7 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.certified.question import Question
 from unswayed.certifiers.rows import CombinationRows, FeatureRows
+from unswayed.decisions import Sign
 from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 
@@ -113,7 +115,7 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
-        "question": question.decision.document() | _contrasts(question),
+        "question": question.decision.document() | _contrasts(parts),
         "model": model,
         "bias": {
             "lower": _vector(bias.lower),
@@ -124,18 +126,35 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     } | ({"trusted": list(question.trusted)} if question.trusted else {})
 
 
-def _contrasts(question: Question) -> dict[str, Any]:
+def _contrasts(parts: Sequence[CertificateSet]) -> dict[str, Any]:
     """Return the sums of coefficients that were asked about, if they were."""
-    if not isinstance(question.weights, CombinationRows):
-        return {}
-    weights = question.weights.weights
-    rows = (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
-    return {
-        "contrasts": [
-            {"features": weights.indices[row].tolist(), "weights": weights.data[row].tolist()}
-            for row in rows
-        ]
-    }
+    made = []
+    for part in parts:
+        question = _question(part)
+        if isinstance(question.weights, CombinationRows):
+            made += _sums(question.weights.weights, {})
+        elif _is_of_parameters(question) and isinstance(question.weights, FeatureRows):
+            model = question.engine.learner.specification.document()
+            intercept = {"intercept": True} if model.get("intercept") else {}
+            rows = question.weights.represented.take(question.group)
+            made += _sums(sparse.csr_array(rows), intercept)
+    return {"contrasts": made} if made else {}
+
+
+def _sums(weights: Matrix, intercept: dict[str, bool]) -> list[dict[str, Any]]:
+    """Return how often each coefficient counts, and whether the intercept does."""
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return [
+        {"features": weights.indices[row].tolist(), "weights": weights.data[row].tolist()}
+        | intercept
+        for row in (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
+    ]
+
+
+def _is_of_parameters(question: Question) -> bool:
+    """Return whether a sign is asked about: a row's prediction is then a sum of coefficients."""
+    return isinstance(question.decision, Sign)
 
 
 def _question(certificates: CertificateSet) -> Question:
@@ -176,7 +195,7 @@ def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]
 
 def _represented(question: Question) -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
-    if not isinstance(question.weights, FeatureRows):
+    if _is_of_parameters(question) or not isinstance(question.weights, FeatureRows):
         return None
     return question.weights.represented.take(question.group)
 

@@ -29,8 +29,8 @@ class Effects:
         What a coefficient is a change of, in words.
     caveats : list of dict
         What could mislead, as `caveat_dicts` gives it.
-    certificates : CertificateSet, optional
-        Of the rows that are identified.
+    certificates : tuple of CertificateSet
+        Of the rows that are identified, and of the intercept.
     scope : str
         Of which model they are, where that is not the one that was certified.
     labels : int, optional
@@ -42,7 +42,7 @@ class Effects:
     bases: dict[str, str] = field(default_factory=dict)
     meaning: str = ""
     caveats: list[dict[str, Any]] = field(default_factory=list)
-    certificates: CertificateSet | None = None
+    certificates: tuple[CertificateSet, ...] = ()
     scope: str = ""
     labels: int | None = None
 
@@ -62,7 +62,7 @@ class Effects:
         """
         rows = [{"name": names[at]} | facts(certificates, at) for at in range(len(names))]
         rows.sort(key=lambda row: -abs(row["value"]))
-        return cls(rows=rows, certificates=certificates)
+        return cls(rows=rows, certificates=(certificates,))
 
     @property
     def kept(self) -> int:

@@ -120,11 +120,12 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
     elif "contrasts" in rule:
         yield "what must stay: the sign of each of these contrasts, which are sums of coefficients"
         for at, contrast in enumerate(rule["contrasts"]):
-            terms = (
+            terms = ["the intercept"] if contrast.get("intercept") else []
+            terms += [
                 f"{weight!r} times {feature_name(document, data, feature)}"
                 for feature, weight in zip(contrast["features"], contrast["weights"], strict=True)
-            )
-            yield f"  {at}: {' plus '.join(terms)}"
+            ]
+            yield f"  {at}: {' plus '.join(terms) or 'nothing, which is 0'}"
     else:
         yield "what must stay: the sign of each coefficient"
 
