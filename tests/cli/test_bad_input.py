@@ -72,10 +72,6 @@ CASES = {
     "a share as a radius": (
         csv(GOOD), ("--label", "salary", "--shift", "9", "--radius", "9%"), ["--log"],
     ),
-    "certificates of logarithms": (
-        csv(GOOD), ("--label", "salary", "--shift", "9%", "--log", "--certificates", "c.json"),
-        ["exact arithmetic", "a column"],
-    ),
     "a logarithm of classes": (csv(GOOD), (*CLASSES, "--log"), ["two classes", "leave --log"]),
     "a shift for classes": (csv(GOOD), (*CLASSES, "--shift", "1"), ["two classes", "leave"]),
     "an unknown column in only": (

@@ -103,6 +103,22 @@ def pack_rows(rows: IntArray) -> list[int] | str:
     return _packed(np.diff(rows, prepend=-1).astype("<u4"))
 
 
+def pack_doubles(values: FloatArray) -> float | str:
+    """Return one number per row for a certificate file.
+
+    Parameters
+    ----------
+    values : (n,) array
+
+    Returns
+    -------
+    float or str
+        One number if all are the same, else packed doubles.
+    """
+    same = bool((values == values[0]).all())
+    return float(values[0]) if same else _packed(values.astype("<f8"))
+
+
 # --- the question ---------------------------------------------------------------------------
 
 
@@ -111,15 +127,15 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     specification, bias = question.engine.learner.specification, question.engine.bias
     model = specification.document()
     if specification.sample_weight is not None:
-        model["weights"] = _vector(specification.sample_weight)
+        model["weights"] = pack_doubles(specification.sample_weight)
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
         "question": question.decision.document() | _contrasts(parts),
         "model": model,
         "bias": {
-            "lower": _vector(bias.lower),
-            "upper": _vector(bias.upper),
+            "lower": pack_doubles(bias.lower),
+            "upper": pack_doubles(bias.upper),
             "budget": bias.budget.sized(parts[0].budget).document(len(bias.lower)),
         },
         "data": _data(parts) | _classes(question, classes),
@@ -273,9 +289,3 @@ def _json(value: Any) -> str:
 
 def _packed(values: Any) -> str:
     return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()
-
-
-def _vector(values: FloatArray) -> float | str:
-    """One number if all are the same, else packed doubles."""
-    same = bool((values == values[0]).all())
-    return float(values[0]) if same else _packed(values.astype("<f8"))
