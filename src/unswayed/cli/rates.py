@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from unswayed.cli.terminal import Terminal
+from unswayed.groups import SMALL_GROUP
 from unswayed.words import between, distance, labels, percent, points
 
 _BAR = 24  # characters
@@ -112,9 +113,12 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
         (f"{points(gap)} pt", between(ends))
         for gap, ends in zip(grouping["gaps"], grouping["gap_intervals"], strict=True)
     ]
+    rows.append((["gap", "", *chosen], gaps, ""))
+    if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
+        large = [(f"{points(gap)} pt", "") for gap in grouping["large_gaps"]]
+        rows.append(([f"  of {SMALL_GROUP} rows or more", "", *("" for _ in selection)], large, ""))
     budgets = [each["budget"] for each in facts["budgets"]]
-    heads = [grouping["column"], "rows", *selection]
-    _table(terminal, heads, [*rows, (["gap", "", *chosen], gaps, "")], budgets)
+    _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
     chance = zip(budgets, grouping["within_chance"], strict=True)
     within = [budget for budget, is_chance in chance if is_chance]
     if within and len(grouping["groups"]) > 1:

@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from unswayed.words import distinct_texts, shorten
+from unswayed.words import distinct_texts
 
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
@@ -32,6 +32,7 @@ def _drawable(text: str) -> str:
 _DASHES = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3], [14, 3, 2, 3, 2, 3]]
 """As many as colours: lines are told apart without colour too."""
 _NAME = 26  # characters of a name in a legend or on an axis, which would cut its end
+_TITLE = 50  # characters that fit along an axis
 _COMMON = 8  # characters: a shorter beginning in common is not worth leaving out
 
 
@@ -86,7 +87,7 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     dict
         A Vega-Lite specification.
     """
-    budget = alt.param(name="budget", value=main)
+    budget, words = alt.param(name="budget", value=main), f"rows that {keeps}"
     x = alt.X(
         "budget:Q",
         title="wrong labels",
@@ -95,7 +96,7 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     )
     y = alt.Y(
         "rate:Q",
-        title=shorten(f"rows that {keeps}", 50),
+        title=words if len(words) <= _TITLE else "robust rows",
         axis=alt.Axis(format="%"),
         scale=alt.Scale(domain=[0, 1]),
     )

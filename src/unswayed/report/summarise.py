@@ -112,6 +112,7 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
     counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
     ends = [dict(zip(each.groups, each.intervals().tolist(), strict=True)) for each in rates]
     gaps = [each.gap_interval() for each in rates]
+    large = [name for name, rows in counts.items() if rows >= SMALL_GROUP]
     chosen = selected(findings)
     selection = None if chosen is None else group_rates(chosen, values)
     return {
@@ -128,10 +129,18 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
             for name in sorted(set(values), key=natural)
         ],
         "gaps": [each.gap if findings.decided else None for each in rates],
+        "large_gaps": [
+            _spread([each[name] for name in large]) if findings.decided else None for each in rates
+        ],
         "gap_intervals": [list(gap) if findings.decided else None for gap in gaps],
         "within_chance": [low == 0 if findings.decided else None for low, _ in gaps],
         "selection_gap": None if selection is None else selection.gap,
     }
+
+
+def _spread(rates: list[float]) -> float | None:
+    """Return the largest rate minus the smallest; None where there are fewer than two."""
+    return max(rates) - min(rates) if len(rates) > 1 else None
 
 
 def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[str, Any]:
