@@ -122,7 +122,7 @@ def certify(
             "--with-tradeoff: the trade-off is of one model per alpha; leave --folds out, or ask "
             "for it with unswayed tradeoff"
         )
-    _check_report(report, row, base)
+    _check_report(report, row, base, with_tradeoff)
     proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
     check_output(out, "--out", TABLES, *request.files)
@@ -136,7 +136,7 @@ def certify(
     for option in (name for name, value in needing.items() if value is not None):
         need_radius(study, option)
     points = None
-    if report is not None and with_tradeoff:
+    if with_tradeoff:
         points = tradeoff(replace(request, alpha=1.0), terminal)[1]
     findings = findings_of(
         study,
@@ -198,7 +198,9 @@ def empty_budgets(study: Study) -> list[str]:
     ]
 
 
-def _check_report(report: Path | None, rows: Sequence[int], bases: Sequence[str]) -> None:
+def _check_report(
+    report: Path | None, rows: Sequence[int], bases: Sequence[str], with_tradeoff: bool
+) -> None:
     """Raise if options are about a report that nobody asked for."""
     if report is not None:
         return
@@ -211,6 +213,11 @@ def _check_report(report: Path | None, rows: Sequence[int], bases: Sequence[str]
         raise InputError(
             "--base is about the coefficients in the report, and there is none; pass --report "
             "FILE.html, or ask unswayed coefficients about them"
+        )
+    if with_tradeoff:
+        raise InputError(
+            "--with-tradeoff puts a chart into the report, and there is none; pass --report "
+            "FILE.html, or ask unswayed tradeoff"
         )
 
 
