@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from unswayed.audit.data_facts import column_facts, data_facts
 from unswayed.audit.effects import Asked, effects_of
+from unswayed.audit.findings import column_facts, data_facts
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
