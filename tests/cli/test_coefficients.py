@@ -312,6 +312,7 @@ def test_the_report_compares_with_the_base_levels_that_were_asked_for(folder):
     page = (folder / "r.html").read_text()
     for name in ("city = Bergen, not Aachen", "gender = female, not male"):
         assert f">{name}</th>" in page
+        assert f'"name":"{name.split(",")[0]}"' in page  # in the chart, where room is short
     assert unswayed_here(*asked, cwd=folder).returncode == 2
     done = unswayed_here(*asked[:-1], "city=Aachn", "--report", "s.html", cwd=folder)
     assert done.returncode == 2

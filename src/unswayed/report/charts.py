@@ -226,7 +226,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     dict
         A Vega-Lite specification.
     """
-    names = _names([row["name"] for row in rows])
+    names = _names([row.get("short", row["name"]) for row in rows])
     shown = [
         {
             "name": names[at],

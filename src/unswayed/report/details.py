@@ -343,6 +343,7 @@ def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
         original = {end: row[end] for end in ("value", "low", "high")}
         row |= _known(coefficient["standard"]) | {"original": original}
     if coefficient.get("base") is not None:
+        row["short"] = coefficient["name"]  # for the chart: base levels stand above it
         row["name"] = f"{coefficient['name']}, not {coefficient['base']}"
     return row
 
