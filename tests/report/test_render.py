@@ -79,13 +79,13 @@ def test_rates_on_the_page_come_from_minimum_budgets(facts):
 
 
 COLUMN = {
-    "name": "city <code>",
+    "column": "city <code>",
+    "role": "feature",
     "read_as": "category",
     "values": 3,
     "missing": 2,
     "examples": ["Aachen", "Bergen"],
-    "features": 3,
-    "caveats": ["looks like a code"],
+    "warnings": ["looks like a code"],
 }
 
 

@@ -71,12 +71,7 @@ def render(facts: dict[str, Any]) -> str:
         script=script,
         style=_source(environment, "report.css"),
         policy=_policy(library, script),
-        intervals=_has_intervals(facts),
     )
-
-
-def _has_intervals(facts: dict[str, Any]) -> bool:
-    return "interval" in facts["budgets"][0]
 
 
 def _source(environment: jinja2.Environment, name: str) -> str:
@@ -134,14 +129,11 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     if len(facts["radius_grid"]) > 1:
         asked = [each["budget"] for each in facts["movement"]["budgets"]]
         charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
-    return (
-        {key: facts[key] for key in keys}
-        | {"charts": charts, "tables": _tables(facts) if facts["decided"] else []}
-        | {
-            "intervals": _has_intervals(facts),
-            "sections": [each["row"] for each in facts["chosen"]["rows"]],
-        }
-    )
+    return {key: facts[key] for key in keys} | {
+        "charts": charts,
+        "tables": _tables(facts) if facts["decided"] else [],
+        "sections": [each["row"] for each in facts["chosen"]["rows"]],
+    }
 
 
 def _tables(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -155,10 +147,7 @@ def _tables(facts: dict[str, Any]) -> list[dict[str, Any]]:
         chances = [
             {"labels": labels, "interval": interval, "within_chance": within}
             for labels, interval, within in zip(
-                asked,
-                grouping.get("gap_intervals", []),
-                grouping.get("within_chance", []),
-                strict=False,
+                asked, grouping["gap_intervals"], grouping["within_chance"], strict=True
             )
         ]
         sizes = [each["rows"] for each in grouping["groups"]]

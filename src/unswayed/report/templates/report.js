@@ -58,7 +58,7 @@
       row.querySelector("[data-cell=rate]").textContent = sizes[group] ? percent(rates[group]) : "";
       row.querySelector(".bar i").style.width = 100 * rates[group] + "%";
       row.querySelector("[data-cell=interval]").textContent =
-        data.intervals && sizes[group] ? between(interval(counts[group], sizes[group])) : "";
+        sizes[group] ? between(interval(counts[group], sizes[group])) : "";
     });
     if (table.gaps) showGap(table, rates, sizes, budget);
   }
