@@ -9,6 +9,8 @@ from unswayed._core.compression import Entries, distinct_rows, merge_rows
 from unswayed._typing import FloatArray, IntArray, Matrix
 
 _GRAM_BLOCK = 4096  # rows at a time: short sums round less
+_SPARSE_BLOCK = 2048  # entries at a time: their product with 64 rows stays in the cache
+_FEW_ROWS = 4  # whose product is small as it is
 
 
 class Weights(NamedTuple):
@@ -91,7 +93,8 @@ class InfluenceMap:
             first, group = distinct_rows(np.column_stack((group.astype(np.float64), apart)))
         self.entries = merge_rows(lower, upper, group, first)
         if self._sparse:
-            self._design = design[self.entries.rows]  # entries × m, times m × block
+            self._design = design[self.entries.rows]
+            self._parts = _row_blocks(self._design, _SPARSE_BLOCK)
         elif np.array_equal(self.entries.rows, np.arange(len(design))):
             self._design = design.T  # nothing merged: a view, for features may be gigabytes
         else:
@@ -109,7 +112,12 @@ class InfluenceMap:
         if self._design is None:
             return np.take(weights, self.entries.rows, axis=1, out=out)
         if self._sparse:
-            out[:] = (self._design @ np.ascontiguousarray(weights.T)).T
+            columns = np.ascontiguousarray(weights.T)  # entries × m, times m × rows
+            if len(weights) <= _FEW_ROWS:
+                out[:] = (self._design @ columns).T
+                return out
+            for start, part in self._parts:
+                out[:, start : start + _SPARSE_BLOCK] = (part @ columns).T
             return out
         return np.matmul(weights, self._design, out=out)
 
@@ -147,3 +155,15 @@ class InfluenceMap:
         """Number of roundings in the longest sum of `gram`."""
         n_rows = len(self.entries)
         return n_rows if self._sparse else min(n_rows, _GRAM_BLOCK) + -(-n_rows // _GRAM_BLOCK)
+
+
+def _row_blocks(matrix: Matrix, size: int) -> list[tuple[int, Matrix]]:
+    """Return the rows of a CSR matrix in blocks that share its memory, with their first rows."""
+    blocks = []
+    for start in range(0, matrix.shape[0], size):
+        ends = matrix.indptr[start : start + size + 1]
+        here = slice(ends[0], ends[-1])
+        parts = (matrix.data[here], matrix.indices[here], ends - ends[0])
+        shape = (len(ends) - 1, matrix.shape[1])
+        blocks.append((start, type(matrix)(parts, shape=shape, copy=False)))
+    return blocks

@@ -48,7 +48,7 @@ def tradeoff(
         One per penalty, ascending.
     """
     wanted = sorted(set(alphas))
-    study = open_study(replace(request, alpha=wanted[0]))
+    study = open_study(replace(request, alpha=wanted[0], ranges=False))
     need_radius(study, "the trade-off")
     points = []
     for alpha in progress.track(wanted, "over alpha", len(wanted)):
@@ -76,7 +76,10 @@ def _refitted(study: Study, alpha: float) -> Any:
 def _point(study: Study, model: Any, alpha: float) -> Point:
     request, test, target = study.request, study.test, study.target
     # One number per row gives the rate at every budget; its range is not needed here.
-    least = model.minimum_budgets(test.features, resolve=request.resolve).low
+    if model is study.model:
+        least = study.answers.minimum_budget
+    else:
+        least = model.minimum_budgets(test.features, resolve=request.resolve).low
     rates = tuple(float((least > study.count(budget)).mean()) for budget in request.budgets)
     said = np.asarray(model.predict(test.features), dtype=np.float64)
     always = None

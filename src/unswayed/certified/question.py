@@ -13,8 +13,9 @@ from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import MadeRows, WeightRows
 from unswayed._core.parallel import one_blas_thread
 from unswayed._core.rounding import above, below, ordinary_arithmetic
+from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray, IntArray
-from unswayed.budgets import Budget
+from unswayed.budgets import Budget, Count
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.label_code import LabelCode
 from unswayed.certifiers.exact import ExactEngine
@@ -107,6 +108,28 @@ class Question:
         assert isinstance(self.weights, FeatureRows)  # noqa: S101  (coefficients have no other)
         found = Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
         return self._whatever_the_batch(found, certifier, budget)
+
+    def by_least(self, budget: Budget) -> Answer:
+        """Return the verdicts that follow from minimum budgets, and ranges that say nothing.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        Answer
+            One entry per distinct row. Where rounding hides the minimum budget, selection decides.
+        """
+        least, endless = self._least, np.full(len(self.weights), np.inf)
+        # Of amounts that are no counts, the least may be one that just does not overturn a row.
+        enough = least.high <= budget.amount if isinstance(budget, Count) else least.high < budget.amount
+        bounds = Bounds.outside(endless, endless.copy(), np.zeros(len(endless))).decided_as(
+            within=np.asarray(least.low > budget.amount),
+            beyond=np.asarray(enough),
+            close=np.zeros(len(endless), dtype=bool),
+        )
+        return self._sharpened(Answer.of(bounds, self.margins), budget)
 
     def _whatever_the_batch(self, answer: Answer, certifier: Certifier, budget: Budget) -> Answer:
         """Ask again about each row that is a close call, by itself: its batch then plays no part.
@@ -216,11 +239,16 @@ class Question:
         -------
         MinimumBudgets
         """
+        return self._least[self.group]
+
+    @cached_property
+    def _least(self) -> MinimumBudgets:
+        """Minimum budgets of the distinct rows."""
         found = self.engine.minimum_budget(self.weights, self.margins)
         if self.resolve:
             for at, row in self._exactly(np.flatnonzero(~found.proven)):
                 found.low[at] = found.high[at] = row.minimum_budget(self.decision.limits(row.score))
-        return found[self.group]
+        return found
 
     def claim(self, row: int) -> int | None:
         """Return the prediction of a row as a certificate file states it.
