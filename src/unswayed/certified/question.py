@@ -244,7 +244,8 @@ class Question:
     @cached_property
     def _least(self) -> MinimumBudgets:
         """Minimum budgets of the distinct rows."""
-        found = self.engine.minimum_budget(self.weights, self.margins)
+        with one_blas_thread:  # rows that rounding leaves open are asked about one by one
+            found = self.engine.minimum_budget(self.weights, self.margins)
         if self.resolve:
             for at, row in self._exactly(np.flatnonzero(~found.proven)):
                 found.low[at] = found.high[at] = row.minimum_budget(self.decision.limits(row.score))

@@ -67,6 +67,28 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
     return found
 
 
+def with_ones(rows: Matrix) -> Matrix:
+    """Return sparse rows with a column of ones after the others.
+
+    Parameters
+    ----------
+    rows : (m, p) CSR array
+
+    Returns
+    -------
+    (m, p + 1) CSR array
+    """
+    n_rows, width = rows.shape
+    size = rows.nnz + n_rows
+    kind = np.int64 if size > np.iinfo(np.int32).max else rows.indices.dtype
+    starts = rows.indptr.astype(kind) + np.arange(n_rows + 1, dtype=kind)
+    old = np.ones(size, dtype=bool)
+    old[starts[1:] - 1] = False
+    data, indices = np.ones(size), np.full(size, width, dtype=kind)
+    data[old], indices[old] = rows.data, rows.indices
+    return type(rows)((data, indices, starts), shape=(n_rows, width + 1))
+
+
 def padded(sizes: FloatArray) -> FloatArray:
     """Return sizes of rows, raised to `LEAST_SIZE` unless they are 0.
 

@@ -32,6 +32,7 @@ from unswayed.models.ridge.scaling import (
     padded,
     rescaled,
     row_norms,
+    with_ones,
 )
 from unswayed.models.ridge.verified import VerifiedInverse
 
@@ -67,10 +68,9 @@ class LeastSquares(CentredRidge):
         """Return rows with a constant 1 after them if there is an intercept."""
         if not self._fit_intercept:
             return rows
-        ones = np.ones((rows.shape[0], 1))
         if not self._sparse:
-            return np.hstack((rows, ones))
-        return sparse.csr_array(sparse.hstack((rows, sparse.csr_array(ones)), format="csr"))
+            return np.hstack((rows, np.ones((rows.shape[0], 1))))
+        return with_ones(rows)
 
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
         """Invert M, with dependent columns filled in if the first inverse is poor."""

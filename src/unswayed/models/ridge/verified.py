@@ -14,6 +14,7 @@ from unswayed.models.ridge.scaling import row_norms
 _CONVINCING = 0.5  # a defect above this proves nothing worth having
 _SMALL = 256  # products with matrices up to this size are cheap beside all the rest
 _BLOCK = 2**17  # numbers looked at at a time
+_NEGLIGIBLE = 0.25  # share of the rounding that measuring a residual takes: less is not improved on
 _SHARP = 1e-8  # with larger ones, solutions are refined and measured above this residual only
 
 
@@ -99,15 +100,23 @@ class VerifiedInverse:
             found = np.asarray(right @ self.inverse)
             if self._matrix is None:
                 return found, self.residual * sizes
+            # Measured residuals are far less than G promises for every right side. Where M is
+            # badly conditioned, they are solved for once more.
             right = dense(right)
-            # The residual is solved for again, then measured: that is far less
-            # than G promises for every right side, where M is badly conditioned.
-            found += (right - found @ self._matrix) @ self.inverse
-            residual = row_norms(right - found @ self._matrix)
-            rounding = (
-                self._residual_rounding * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
-            )
-            return found, SAFETY * (residual + rounding)
+            missed = right - found @ self._matrix
+            rounding = self._measuring(found, sizes)
+            poor = np.flatnonzero(~(row_norms(missed) <= _NEGLIGIBLE * rounding))
+            if len(poor):
+                found[poor] += missed[poor] @ self.inverse
+                missed[poor] = right[poor] - found[poor] @ self._matrix
+                rounding[poor] = self._measuring(found[poor], sizes[poor])
+            return found, SAFETY * (row_norms(missed) + rounding)
+
+    def _measuring(self, found: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return bounds on the rounding of measured residuals."""
+        return (
+            self._residual_rounding * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
+        )
 
 
 def _norm(matrix: FloatArray) -> float:
