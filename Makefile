@@ -24,7 +24,7 @@ $(STAMP): $(SOURCES) $(MODULES)
 	@echo "installing into $(VENV) (a minute or two the first time) ..."
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet \
 		--disable-pip-version-check --editable ".[dev]"
-	@$(BIN)/python -m unswayed._core.selection
+	@$(BIN)/python -m unswayed._core.kernels
 	@touch $@
 
 demo: install  ## certify an embedded story and write unswayed-report.html

@@ -3,7 +3,7 @@
 import sys
 
 from benchmarks import approximation, checker, cli, exact, rigour
-from unswayed._core.selection import kernel_name
+from unswayed._core.kernels import kernel_name
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from unswayed._core.selection import kernel_name
+from unswayed._core.kernels import kernel_name
 
 # No deadlines: a busy machine is no failure.
 settings.register_profile("here", deadline=None)

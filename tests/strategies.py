@@ -70,7 +70,7 @@ class Selection:
     upper: np.ndarray
 
 
-def _influence(rng, kind, rows, size):
+def influence_rows(rng, kind, rows, size):
     if kind == "smooth":
         return rng.normal(size=(rows, size))
     if kind == "ties":
@@ -89,7 +89,7 @@ def selections(draw, max_size=3000):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     size = draw(st.one_of(st.integers(0, 40), st.integers(700, max_size)))
     kinds = ["smooth", "ties", "one value", "decimals", "wild"]
-    z = _influence(rng, draw(st.sampled_from(kinds)), 4, size)
+    z = influence_rows(rng, draw(st.sampled_from(kinds)), 4, size)
     step = draw(st.sampled_from([1.0, 0.1, 2000.0]))
     lower = -step * rng.integers(0, 3, size=size)
     upper = step * rng.integers(0, 3, size=size)

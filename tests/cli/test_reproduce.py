@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.commands import unswayed
-from unswayed._core.selection import kernel_name
+from unswayed._core.kernels import kernel_name
 
 
 def test_experiments_whose_data_are_missing_are_named_and_the_exit_code_is_2(tmp_path):

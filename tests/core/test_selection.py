@@ -1,5 +1,8 @@
 """Every kernel of this machine, their NumPy twin and the definition give the same answers."""
 
+import os
+import subprocess
+import sys
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -11,17 +14,31 @@ from hypothesis import strategies as st
 
 from tests import naive
 from tests.strategies import selections
-from unswayed._core import selection, selection_numpy
+from unswayed._core import kernels, selection, selection_numpy
 from unswayed._core.compression import merge_rows
 
-COMPILED = [name for name in selection.kernel_names() if name != "numpy"]
+COMPILED = [name for name in kernels.kernel_names() if name != "numpy"]
 
 
-@pytest.fixture(params=selection.kernel_names())
+@pytest.fixture(params=kernels.kernel_names())
 def each_kernel(request):
     """Each kernel in turn."""
-    with selection.using_kernel(request.param):
+    with kernels.using_kernel(request.param):
         yield request.param
+
+
+KERNEL_NAME = "from unswayed._core.kernels import kernel_name; print(kernel_name())"
+
+
+def run_python(code, **environment):
+    """Run a program of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 TIMES = st.sampled_from([1, 3, "a few rows most"])
@@ -44,7 +61,7 @@ def test_every_kernel_returns_the_same_bits_for_reach(case, times, share):
     budget = int(share * n_labels)
     up, down = selection_numpy.reach(z, entries, budget)
     for kernel in COMPILED:
-        with selection.using_kernel(kernel):
+        with kernels.using_kernel(kernel):
             ours = selection.reach(z, entries, budget)
         assert (ours[0].tobytes(), ours[1].tobytes()) == (up.tobytes(), down.tobytes())
 
@@ -56,7 +73,7 @@ def test_every_kernel_chooses_the_same_labels(case, times, share, sign):
     budget = int(share * n_labels)
     twin = selection.Extremes(*selection_numpy.extremes(z, entries, budget, sign))
     for kernel in COMPILED:
-        with selection.using_kernel(kernel):
+        with kernels.using_kernel(kernel):
             ours = selection.extremes(z, entries, budget, sign)
         assert ours.reach.tobytes() == twin.reach.tobytes()
         for row in range(len(z)):
@@ -76,7 +93,7 @@ def test_every_kernel_returns_the_same_minimum_budget(case, times, share, on_the
         )
     twin = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
     for kernel in COMPILED:
-        with selection.using_kernel(kernel):
+        with kernels.using_kernel(kernel):
             ours = selection.minimum_budget(z, entries, margin_up, margin_down)
         for found, expected in zip((ours.count, ours.before, ours.after), twin, strict=True):
             assert found.tobytes() == expected.tobytes()
@@ -140,7 +157,7 @@ def test_merging_equal_rows_changes_nothing(case, budget):
         assert one.tobytes() == other.tobytes()
 
 
-def test_tenths_are_summed_exactly_and_not_in_some_order():
+def test_tenths_are_summed_exactly_and_not_in_some_order(each_kernel):
     """Ten times 0.1 is the double nearest to 10 * fl(0.1), which is 1 exactly."""
     entries = merge_rows(np.zeros(10), np.ones(10))
     up, _ = selection.reach(np.full((1, 10), 0.1), entries, 10)
@@ -148,7 +165,7 @@ def test_tenths_are_summed_exactly_and_not_in_some_order():
     assert reduce(add, [0.1] * 10) != 1.0  # what a plain loop would have said
 
 
-def test_counts_above_the_exact_range_of_the_fast_sum_are_still_exact():
+def test_counts_above_the_exact_range_of_the_fast_sum_are_still_exact(each_kernel):
     big = 2.0**27 + 1
     entries = merge_rows(np.zeros(2), np.ones(2))
     counted = type(entries)(
@@ -160,20 +177,20 @@ def test_counts_above_the_exact_range_of_the_fast_sum_are_still_exact():
         n_lower=np.zeros(2),
         n_upper=np.array([big, 1.0]),
     )
-    if selection.kernel_name() != "numpy":
+    if each_kernel != "numpy":  # which would repeat the value as often
         up, _ = selection.reach(np.array([[0.1, 0.3]]), counted, big + 1)
         assert up[0] == float(Fraction(0.1) * int(big) + Fraction(0.3))
 
 
 @pytest.mark.parametrize("margin", [-1.0, 0.0, np.inf])
-def test_edge_margins(margin):
+def test_edge_margins(margin, each_kernel):
     """Below 0 nothing need move; at 0 one label does it; at infinity none ever will."""
     entries = merge_rows(np.zeros(5), np.ones(5))
     got = selection.minimum_budget(np.ones((1, 5)), entries, np.array([margin]), np.array([np.inf]))
     assert got.least[0] == {-1.0: 0.0, 0.0: 1.0, np.inf: np.inf}[margin]
 
 
-def test_no_movable_label_means_nothing_moves():
+def test_no_movable_label_means_nothing_moves(each_kernel):
     entries = merge_rows(np.zeros(3), np.zeros(3))
     assert len(entries) == 0
     z = np.empty((2, 0))
@@ -181,3 +198,18 @@ def test_no_movable_label_means_nothing_moves():
     assert up.tolist() == down.tolist() == [0.0, 0.0]
     never = selection.minimum_budget(z, entries, np.zeros(2), np.zeros(2))
     assert np.isinf(never.least).all()
+
+
+def test_a_kernel_is_chosen_by_an_environment_variable():
+    for name in kernels.kernel_names():
+        said = run_python(KERNEL_NAME, UNSWAYED_KERNEL=name)
+        assert said.stdout.split() == [name]
+
+
+def test_a_kernel_that_the_machine_does_not_have_is_refused_by_name():
+    said = run_python(KERNEL_NAME, UNSWAYED_KERNEL="avx1024")
+    assert said.returncode != 0
+    assert (
+        "UNSWAYED_KERNEL is 'avx1024', which this machine or installation does not" in said.stderr
+    )
+    assert "it has: " + ", ".join(kernels.kernel_names()) in said.stderr

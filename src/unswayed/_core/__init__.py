@@ -5,13 +5,14 @@ A map, from what comes in to what goes out::
     features, offsets ──► compression   equal training rows become entries with counts
                               │
     weights w(x) ────────► influence    z = A·w over the entries, in blocks, never T×n at once
-                              │
+                              │           sparse              the same without the zeros of A
                           selection     the k largest rises and falls: reach, minimum budget
-                              │           _selection.cpp      compiled, no GIL
-                              │           selection_numpy.py  its twin: fallback and oracle
+                              │           kernel/, _selection.cpp  compiled, no GIL
+                              │           selection_numpy          its twin: fallback and oracle
                               ▼
                           reach_up, reach_down, minimum budget per row
 
+`kernels` says which kernel runs: compiled for the vectors of this machine, or the twin.
 `box` and `sandwich` bound a row's reach without selection, from rows whose reach is known.
 `rounding` bounds the floating-point errors of all these.
 `dyadic` represents doubles as integers times powers of two, for exact arithmetic.

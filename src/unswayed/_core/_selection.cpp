@@ -1,4 +1,4 @@
-// The selection kernels for Python: arrays in, arrays out, on the path that was chosen.
+// The kernels for Python: arrays in, arrays out, on the path that was chosen.
 //
 // Kernels are single-threaded and hold no GIL; callers run blocks of rows side by side.
 
@@ -21,6 +21,8 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using OutputMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IndexMatrix = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IndexVector = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Starts = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Features = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 const std::vector<unswayed::Path> available = unswayed::paths();
@@ -84,13 +86,24 @@ void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector
          });
 }
 
+// out = weightsᵀ · designᵀ for the first rows of weightsᵀ; the design in compressed rows.
+void product(Starts start, Features feature, Vector value, bool ones, Matrix weights,
+             OutputMatrix out) {
+  const nb::gil_scoped_release release;
+  const unswayed::Sparse design{start.data(), feature.data(), value.data(), start.shape(0) - 1,
+                                ones};
+  (*chosen).product(design, weights.data(), weights.shape(1), out.shape(0), out.data());
+}
+
 } // namespace
 
 NB_MODULE(_selection, m) {
-  m.doc() = "Compiled selection kernels; unswayed._core.selection_numpy is their twin.";
+  m.doc() = "Compiled kernels; unswayed._core.selection_numpy is the twin of selection.";
   m.def("reach", &reach);
   m.def("extremes", &extremes);
   m.def("minimum_budget", &minimum_budget);
+  m.def("product", &product);
+  m.attr("most_lanes") = unswayed::kMostLanes;
   m.def("paths", &paths, "Names of the paths that this machine has, the widest first.");
   m.def("path", [] { return std::string((*chosen).name); }, "Name of the path that is used.");
   m.def("use", &use, "Use a path from now on.");

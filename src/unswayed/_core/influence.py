@@ -1,4 +1,4 @@
-"""Influence rows over the entries: z = A·w, block by block, dense or sparse."""
+"""Influence rows over the entries: z = A·w, block by block, without the zeros of A if many."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -6,11 +6,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from unswayed._core.compression import Entries, distinct_rows, merge_rows
+from unswayed._core.sparse import SparseDesign
 from unswayed._typing import FloatArray, IntArray, Matrix
 
 _GRAM_BLOCK = 4096  # rows at a time: short sums round less
-_SPARSE_BLOCK = 2048  # entries at a time: their product with 64 rows stays in the cache
-_FEW_ROWS = 4  # whose product is small as it is
 
 
 class Weights(NamedTuple):
@@ -87,18 +86,20 @@ class InfluenceMap:
         if design is None:
             self.entries: Entries = merge_rows(lower, upper)
             self._design: Matrix | None = None
+            self._zeros_skipped: SparseDesign | None = None
             return
         first, group = distinct_rows(design)
         if apart is not None:
             first, group = distinct_rows(np.column_stack((group.astype(np.float64), apart)))
         self.entries = merge_rows(lower, upper, group, first)
+        # Nothing merged: no copy, for features may be gigabytes.
+        unmerged = np.array_equal(self.entries.rows, np.arange(design.shape[0]))
+        rows = design if unmerged else design[self.entries.rows]
+        self._zeros_skipped = SparseDesign.if_worthwhile(rows)
         if self._sparse:
-            self._design = design[self.entries.rows]
-            self._parts = _row_blocks(self._design, _SPARSE_BLOCK)
-        elif np.array_equal(self.entries.rows, np.arange(len(design))):
-            self._design = design.T  # nothing merged: a view, for features may be gigabytes
+            self._design = rows  # entries × m, times m × block
         else:
-            self._design = np.ascontiguousarray(design[self.entries.rows].T)
+            self._design = rows.T if unmerged else np.ascontiguousarray(rows.T)
 
     def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """Return the influence of every entry on every row of `weights`, in C order.
@@ -111,13 +112,10 @@ class InfluenceMap:
         out = out[: len(weights)]
         if self._design is None:
             return np.take(weights, self.entries.rows, axis=1, out=out)
+        if self._zeros_skipped is not None and self._zeros_skipped.times(weights, out):
+            return out
         if self._sparse:
-            columns = np.ascontiguousarray(weights.T)  # entries × m, times m × rows
-            if len(weights) <= _FEW_ROWS:
-                out[:] = (self._design @ columns).T
-                return out
-            for start, part in self._parts:
-                out[:, start : start + _SPARSE_BLOCK] = (part @ columns).T
+            out[:] = (self._design @ np.ascontiguousarray(weights.T)).T
             return out
         return np.matmul(weights, self._design, out=out)
 
@@ -155,15 +153,3 @@ class InfluenceMap:
         """Number of roundings in the longest sum of `gram`."""
         n_rows = len(self.entries)
         return n_rows if self._sparse else min(n_rows, _GRAM_BLOCK) + -(-n_rows // _GRAM_BLOCK)
-
-
-def _row_blocks(matrix: Matrix, size: int) -> list[tuple[int, Matrix]]:
-    """Return the rows of a CSR matrix in blocks that share its memory, with their first rows."""
-    blocks = []
-    for start in range(0, matrix.shape[0], size):
-        ends = matrix.indptr[start : start + size + 1]
-        here = slice(ends[0], ends[-1])
-        parts = (matrix.data[here], matrix.indices[here], ends - ends[0])
-        shape = (len(ends) - 1, matrix.shape[1])
-        blocks.append((start, type(matrix)(parts, shape=shape, copy=False)))
-    return blocks

@@ -1,70 +1,22 @@
-"""Selection kernels: compiled ones for the vectors of this machine, or their NumPy twin.
+"""Selection: what the strongest labels can do to a score, by the kernel in use."""
 
-All return the same bits. ``UNSWAYED_KERNEL`` chooses one by name, for comparisons and tests.
-"""
-
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from unswayed._core import selection_numpy
 from unswayed._core.compression import Entries
+from unswayed._core.kernels import compiled
 from unswayed._typing import FloatArray, IntArray
-from unswayed.exceptions import KernelError
-
-try:
-    from unswayed._core import _selection as _built  # type: ignore[attr-defined]
-except ImportError:
-    _built = None
-_compiled = _built  # None while the twin is used
-
-
-def kernel_names() -> tuple[str, ...]:
-    """Return the kernels that this machine has, the fastest first; the last is ``"numpy"``."""
-    return (*(() if _built is None else _built.paths()), "numpy")
-
-
-def kernel_name() -> str:
-    """Return which kernel is used: ``"avx512"``, ``"avx2"``, ``"neon"``, ``"plain"``, ``"numpy"``."""
-    return "numpy" if _compiled is None else str(_compiled.path())
-
-
-def use_kernel(name: str) -> None:
-    """Use a kernel from now on, in the whole process."""
-    global _compiled  # noqa: PLW0603 (one kernel for all threads)
-    if name not in kernel_names():
-        raise KernelError(
-            f"UNSWAYED_KERNEL is {name!r}, which this machine or installation does not have; "
-            f"it has: {', '.join(kernel_names())}"
-        )
-    _compiled = None if name == "numpy" else _built
-    if _compiled is not None:
-        _compiled.use(name)
-
-
-@contextmanager
-def using_kernel(name: str) -> Iterator[None]:
-    """Use a kernel inside a `with` block."""
-    before = kernel_name()
-    use_kernel(name)
-    try:
-        yield
-    finally:
-        use_kernel(before)
-
-
-use_kernel(os.environ.get("UNSWAYED_KERNEL") or kernel_names()[0])
 
 
 def reach(z: FloatArray, entries: Entries, budget: float) -> tuple[FloatArray, FloatArray]:
     """Return how far the `budget` most influential labels can raise and lower each row's score."""
-    if _compiled is None:
+    kernel = compiled()
+    if kernel is None:
         return selection_numpy.reach(z, entries, budget)
     up, down = np.empty(len(z)), np.empty(len(z))
-    _compiled.reach(z, *entries.sides, float(budget), up, down)
+    kernel.reach(z, *entries.sides, float(budget), up, down)
     return up, down
 
 
@@ -84,7 +36,8 @@ class Extremes:
 
 def extremes(z: FloatArray, entries: Entries, budget: int, sign: float) -> Extremes:
     """Return the reach with `sign` +1 upwards or -1 downwards, and the changes that attain it."""
-    if _compiled is None:
+    kernel = compiled()
+    if kernel is None:
         return Extremes(*selection_numpy.extremes(z, entries, budget, sign))
     n_rows, most = len(z), min(budget, len(entries))
     found = Extremes(
@@ -94,7 +47,7 @@ def extremes(z: FloatArray, entries: Entries, budget: int, sign: float) -> Extre
         np.empty(n_rows, dtype=np.int64),
     )
     out = (found.reach, found.index, found.amount, found.length)
-    _compiled.extremes(z, *entries.sides, float(budget), sign, *out)
+    kernel.extremes(z, *entries.sides, float(budget), sign, *out)
     return found
 
 
@@ -131,18 +84,10 @@ def minimum_budget(
     z: FloatArray, entries: Entries, margin_up: FloatArray, margin_down: FloatArray
 ) -> Crossings:
     """Return the least number of labels whose reach exceeds a row's margin, in each direction."""
-    if _compiled is None:
+    kernel = compiled()
+    if kernel is None:
         return Crossings(*selection_numpy.minimum_budget(z, entries, margin_up, margin_down))
     found = Crossings.blank(len(z))
     out = (found.count, found.before, found.after)
-    _compiled.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
+    kernel.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)
     return found
-
-
-if __name__ == "__main__":
-    print(
-        f"kernel: {kernel_name()}"
-        if _built is not None
-        else "kernel: not built (no working C++ compiler?), so the NumPy twin answers: the same "
-        "results, slower; `make clean install` tries again"
-    )

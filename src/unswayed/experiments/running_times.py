@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed._core.selection import kernel_name
+from unswayed._core.kernels import kernel_name
 from unswayed.experiments.experiment import Experiment, Result, Results
 from unswayed.experiments.problems import ALPHAS, Data, fitted
 from unswayed.experiments.record import Claim, Record, Table

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unswayed import __version__
-from unswayed._core.selection import kernel_name
+from unswayed._core.kernels import kernel_name
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.curves import robustness_curve
 from unswayed.groups import SMALL_GROUP, group_rates

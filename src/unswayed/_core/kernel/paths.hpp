@@ -44,6 +44,7 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 namespace plain {
 #define UNSWAYED_LANES 1
 #include "selection.hpp"
+#include "product.hpp"
 #undef UNSWAYED_LANES
 } // namespace plain
 
@@ -62,6 +63,7 @@ namespace avx2 {
 #define UNSWAYED_PATH_AVX2
 #define UNSWAYED_LANES 4
 #include "selection.hpp"
+#include "product.hpp"
 #undef UNSWAYED_LANES
 #undef UNSWAYED_PATH_AVX2
 } // namespace avx2
@@ -72,6 +74,7 @@ namespace avx512 {
 #define UNSWAYED_PATH_AVX512
 #define UNSWAYED_LANES 8
 #include "selection.hpp"
+#include "product.hpp"
 #undef UNSWAYED_LANES
 #undef UNSWAYED_PATH_AVX512
 } // namespace avx512
@@ -83,6 +86,7 @@ namespace neon {
 #define UNSWAYED_PATH_NEON
 #define UNSWAYED_LANES 2
 #include "selection.hpp"
+#include "product.hpp"
 #undef UNSWAYED_LANES
 #undef UNSWAYED_PATH_NEON
 } // namespace neon
@@ -95,15 +99,15 @@ inline std::vector<Path> paths() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi"))
-    found.push_back({"avx512", avx512::reach, avx512::extremes, avx512::minimum_budget});
+    found.push_back({"avx512", avx512::reach, avx512::extremes, avx512::minimum_budget, avx512::product});
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
       __builtin_cpu_supports("bmi"))
-    found.push_back({"avx2", avx2::reach, avx2::extremes, avx2::minimum_budget});
+    found.push_back({"avx2", avx2::reach, avx2::extremes, avx2::minimum_budget, avx2::product});
 #endif
 #ifdef __aarch64__
-  found.push_back({"neon", neon::reach, neon::extremes, neon::minimum_budget});
+  found.push_back({"neon", neon::reach, neon::extremes, neon::minimum_budget, neon::product});
 #endif
-  found.push_back({"plain", plain::reach, plain::extremes, plain::minimum_budget});
+  found.push_back({"plain", plain::reach, plain::extremes, plain::minimum_budget, plain::product});
   return found;
 }
 

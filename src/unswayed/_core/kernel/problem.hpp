@@ -82,21 +82,30 @@ private:
   double *start_;
 };
 
-// Memory for one thread that works on rows over `size` entries.
+// Memory for one thread that works on rows over `size` entries, several rows at a time.
 struct Scratch {
-  Buffer value[4], count[4];
+  static constexpr std::size_t kMostRows = 8;
+
+  const std::size_t size, group; // entries of a row, rows that are worked on together
   std::vector<Item> items;
-  const std::size_t size;
 
-  explicit Scratch(std::size_t size)
-      : value{{size, 0}, {size, 1}, {size, 2}, {size, 3}},
-        count{{size, 4}, {size, 5}, {size, 6}, {size, 7}}, size(size) {}
-
-  // The numbers of the spans: candidates upwards and downwards, and two that take turns while
-  // they are narrowed down.
-  Span span(int number, bool unit) {
-    return {value[number].data(), unit ? nullptr : count[number].data(), 0};
+  explicit Scratch(std::size_t size) : size(size), group(size <= kLarge ? kMostRows : 1) {
+    for (std::size_t slot = 0; slot < 4 * (group + 1); ++slot) buffers_.emplace_back(size, slot);
   }
+
+  // The candidates of a row of the group, upwards (0) or downwards (1).
+  Span candidates(std::size_t row, int direction, bool unit) {
+    return span(2 * row + static_cast<std::size_t>(direction), unit);
+  }
+  // One of two spans that take turns.
+  Span narrowed(int turn, bool unit) { return candidates(group, turn, unit); }
+
+private:
+  static constexpr std::size_t kLarge = std::size_t{1} << 20;
+  Span span(std::size_t number, bool unit) {
+    return {buffers_[2 * number].data(), unit ? nullptr : buffers_[2 * number + 1].data(), 0};
+  }
+  std::vector<Buffer> buffers_;
 };
 
 // Scratch outlives a call: a block of rows takes about a millisecond, and fresh pages for every
@@ -124,6 +133,18 @@ private:
   std::vector<std::unique_ptr<Scratch>> idle_;
 };
 
+// Training rows, most of whose features are 0: those of row i that are not stand from start[i] to
+// start[i + 1].
+struct Sparse {
+  const std::int64_t *start;
+  const std::int32_t *feature;
+  const double *value;
+  std::size_t size;
+  bool ones; // every value is 1
+};
+
+constexpr std::size_t kMostLanes = 8; // of any path
+
 // The kernels of one path.
 struct Path {
   const char *name;
@@ -132,6 +153,8 @@ struct Path {
                    Scratch &);
   void (*minimum_budget)(const Rows &, const Entries &, const Margins &, const Crossed &,
                          Scratch &);
+  void (*product)(const Sparse &, const double *weights, std::size_t width, std::size_t rows,
+                  double *out);
 };
 
 } // namespace unswayed

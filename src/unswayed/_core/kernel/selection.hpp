@@ -19,11 +19,16 @@ constexpr std::size_t kStep = 2 * kLanes; // spans are padded to whole steps
 constexpr std::size_t kSample = 256;      // entries looked at to choose a cut
 constexpr std::size_t kChunk = 8;         // of them side by side
 constexpr std::size_t kWorthSampling = 4 * kSample;
-constexpr double kDeviations = 3;         // of the sample's sum: how sure a cut should be
+constexpr double kLikely = 1.5;           // deviations of the sample's sum: how sure a cut is at
+constexpr double kSure = 5;               // first, and where that was not enough
 constexpr std::size_t kPivotSample = 128; // pivots are read off a sample of this size
 constexpr double kSpread = 6;             // sampled labels either side of the pivot
-constexpr std::size_t kBisectBelow = 768; // below this, halving beats sampling
-constexpr std::size_t kSortBelow = 24;    // below this, sorting beats halving
+constexpr std::size_t kBinBelow = 2048;   // below this, counting by bins beats sampling
+constexpr std::size_t kBins = 128;
+constexpr std::size_t kSortBelow = 16;    // below this, sorting beats counting
+constexpr std::size_t kTile = 1024;       // entries whose offsets stay in the cache for a group
+constexpr std::size_t kWord = 64;         // bits, one per entry
+static_assert(kTile % kWord == 0 && kWord % kLanes == 0, "only the last tile has a rest");
 
 enum Direction : int { kUp = 0, kDown = 1 };
 
@@ -97,74 +102,107 @@ UNSWAYED_INLINE Item item_at(const double *z, const Entries &e, std::size_t i, i
   return {a > b ? a : b, e.unit ? 1.0 : s >= 0 ? e.n_upper[i] : e.n_lower[i]};
 }
 
-// Append the entries with value > cut to the spans of the directions asked for. `sparse`: few are
-// expected, so it pays to look whether there is one at all.
-template <bool unit, bool sparse, bool up, bool down>
-void collect_as(const double *z, const Entries &e, const double *cut, Span *found) {
-  const Lanes over = all(cut[kUp]), under = all(-cut[kDown]);
-  std::size_t i = 0;
-  for (; i + kStep <= e.size; i += kStep) {
-    Effects moved[2];
-    unsigned rises[2] = {0, 0}, falls[2] = {0, 0};
-    for (std::size_t j = 0; j < 2; ++j) {
-      moved[j] = effects(z, e, i + j * kLanes);
-      if (up) rises[j] = above(moved[j].up, over);
-      if (down) falls[j] = above(under, moved[j].fallen);
-    }
-    if (sparse && !(rises[0] | rises[1] | falls[0] | falls[1])) continue;
-    for (std::size_t j = 0; j < 2; ++j) {
-      const std::size_t at = i + j * kLanes;
-      if (up && (!sparse || rises[j]))
-        take(found[kUp], moved[j].up, labels_moving<unit>(e, at, moved[j].signs, kUp), rises[j]);
-      if (down && (!sparse || falls[j]))
-        take(found[kDown], -moved[j].fallen, labels_moving<unit>(e, at, moved[j].signs, kDown),
-             falls[j]);
-    }
-  }
-  for (; i < e.size; ++i)
-    for (const int direction : {kUp, kDown}) {
-      if (!(direction == kUp ? up : down)) continue;
-      const Item item = item_at(z, e, i, direction);
-      if (!(item.value > cut[direction])) continue;
-      Span &span = found[direction];
-      span.value[span.size] = item.value;
-      if (span.count) span.count[span.size] = item.count;
-      ++span.size;
-    }
-}
-
-template <bool unit, bool sparse>
-void collect_for(const double *z, const Entries &e, const double *cut, const bool *wanted,
-                 Span *found) {
-  if (wanted[kUp] && wanted[kDown])
-    collect_as<unit, sparse, true, true>(z, e, cut, found);
-  else if (wanted[kUp])
-    collect_as<unit, sparse, true, false>(z, e, cut, found);
-  else
-    collect_as<unit, sparse, false, true>(z, e, cut, found);
-}
-
 // The entries of one row that exceed a cut in each direction wanted.
 struct Candidates {
-  Span span[2];
+  Span span[2] = {};
   double cut[2] = {0.0, 0.0};
-  bool wanted[2];
+  bool wanted[2] = {false, false};
+  bool sparse = false; // few are expected, so it pays to look whether there is one at all
 
-  Candidates(bool up, bool down) : span{}, wanted{up, down} {}
-
-  void collect(const double *z, const Entries &e, bool sparse, Scratch &scratch) {
+  // Start anew, in the memory of one row of a group.
+  void clear(std::size_t row, bool unit, Scratch &scratch) {
     for (const int direction : {kUp, kDown})
-      if (wanted[direction]) span[direction] = scratch.span(direction, e.unit);
-    if (e.unit)
-      sparse ? collect_for<true, true>(z, e, cut, wanted, span)
-             : collect_for<true, false>(z, e, cut, wanted, span);
-    else
-      sparse ? collect_for<false, true>(z, e, cut, wanted, span)
-             : collect_for<false, false>(z, e, cut, wanted, span);
+      if (wanted[direction]) span[direction] = scratch.candidates(row, direction, unit);
+  }
+  void finish() {
     for (const int direction : {kUp, kDown})
       if (wanted[direction]) pad(span[direction]);
   }
 };
+
+UNSWAYED_INLINE void append(Span &span, const Item &item) {
+  span.value[span.size] = item.value;
+  if (span.count) span.count[span.size] = item.count;
+  ++span.size;
+}
+
+// Append the entries from `begin` to `end` with value > cut to the spans of the directions asked
+// for. Vectors are moved as they come, whatever they hold, which is fastest where much is kept.
+template <bool unit, bool up, bool down>
+void collect_many(const double *z, const Entries &all_entries, std::size_t begin, std::size_t end,
+                  Candidates &found) {
+  const Entries e = all_entries; // copies: stores below may not alias them
+  Span rising = found.span[kUp], falling = found.span[kDown];
+  const Lanes over = all(found.cut[kUp]), under = all(-found.cut[kDown]);
+  std::size_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+    const Effects moved = effects(z, e, i);
+    if (up)
+      take(rising, moved.up, labels_moving<unit>(e, i, moved.signs, kUp), above(moved.up, over));
+    if (down)
+      take(falling, -moved.fallen, labels_moving<unit>(e, i, moved.signs, kDown),
+           above(under, moved.fallen));
+  }
+  for (; i < end; ++i) {
+    const Item rise = item_at(z, e, i, kUp), fall = item_at(z, e, i, kDown);
+    if (up && rise.value > found.cut[kUp]) append(rising, rise);
+    if (down && fall.value > found.cut[kDown]) append(falling, fall);
+  }
+  found.span[kUp] = rising, found.span[kDown] = falling;
+}
+
+// The same where little is kept: which entries these are is noted in words of 64 bits, which
+// mispredicts no branch, and then they are taken one by one.
+template <bool up, bool down>
+void collect_few(const double *z, const Entries &all_entries, std::size_t begin, std::size_t end,
+                 Candidates &found) {
+  const Entries e = all_entries;
+  Span rising = found.span[kUp], falling = found.span[kDown];
+  const Lanes over = all(found.cut[kUp]), under = all(-found.cut[kDown]);
+  const auto list = [&](std::uint64_t bits, std::size_t at, Span &span, int direction)
+                        UNSWAYED_INLINE_LAMBDA {
+    for (; bits; bits &= bits - 1)
+      append(span, item_at(z, e, at + static_cast<std::size_t>(__builtin_ctzll(bits)), direction));
+  };
+  std::size_t i = begin;
+  for (; i + kWord <= end; i += kWord) {
+    std::uint64_t rises = 0, falls = 0;
+    for (std::size_t j = 0; j < kWord; j += kLanes) {
+      const Effects moved = effects(z, e, i + j);
+      if (up) rises |= std::uint64_t{above(moved.up, over)} << j;
+      if (down) falls |= std::uint64_t{above(under, moved.fallen)} << j;
+    }
+    if (up) list(rises, i, rising, kUp);
+    if (down) list(falls, i, falling, kDown);
+  }
+  for (; i < end; ++i) {
+    const Item rise = item_at(z, e, i, kUp), fall = item_at(z, e, i, kDown);
+    if (up && rise.value > found.cut[kUp]) append(rising, rise);
+    if (down && fall.value > found.cut[kDown]) append(falling, fall);
+  }
+  found.span[kUp] = rising, found.span[kDown] = falling;
+}
+
+template <bool up, bool down>
+void collect_as(const double *z, const Entries &e, std::size_t begin, std::size_t end,
+                Candidates &found) {
+  if (found.sparse)
+    collect_few<up, down>(z, e, begin, end, found);
+  else if (e.unit)
+    collect_many<true, up, down>(z, e, begin, end, found);
+  else
+    collect_many<false, up, down>(z, e, begin, end, found);
+}
+
+void collect_tile(const double *z, const Entries &e, std::size_t begin, std::size_t end,
+                  Candidates &found) {
+  if (found.wanted[kUp] && found.wanted[kDown])
+    collect_as<true, true>(z, e, begin, end, found);
+  else if (found.wanted[kUp])
+    collect_as<true, false>(z, e, begin, end, found);
+  else if (found.wanted[kDown])
+    collect_as<false, true>(z, e, begin, end, found);
+}
 
 // --- a cut, guessed from a sample -------------------------------------------------------------
 
@@ -206,7 +244,7 @@ struct Guess {
 };
 
 template <Measure measure>
-Guess guess_cut(const Sample &sample, int direction, double wanted) {
+Guess guess_cut(const Sample &sample, int direction, double wanted, double deviations) {
   const double *value = sample.value[direction], *count = sample.count[direction];
   const Lanes zero = all(0.0), one = all(1.0);
   Lanes largest = zero;
@@ -226,7 +264,7 @@ Guess guess_cut(const Sample &sample, int direction, double wanted) {
       squares += part * part;
       larger += v > cut ? one : zero;
     }
-    const bool enough = add_up(sum) - kDeviations * std::sqrt(add_up(squares)) > wanted;
+    const bool enough = add_up(sum) - deviations * std::sqrt(add_up(squares)) > wanted;
     low = enough ? middle : low;
     high = enough ? high : middle;
     entries = enough ? add_up(larger) : entries;
@@ -235,30 +273,57 @@ Guess guess_cut(const Sample &sample, int direction, double wanted) {
 }
 
 // Choose the cuts of a row, so that the candidates hold at least `wanted` in each direction, as far
-// as a sample tells, and collect them.
+// as a sample tells.
 template <Measure measure>
-void collect_enough(const double *z, const Entries &e, const double *wanted, Candidates &found,
-                    Scratch &scratch) {
-  bool sparse = false;
-  if (e.size >= kWorthSampling) {
-    const Sample sample(z, e);
-    const double share = static_cast<double>(kSample) / static_cast<double>(e.size);
-    sparse = true;
-    for (const int direction : {kUp, kDown})
-      if (found.wanted[direction]) {
-        const Guess guess = guess_cut<measure>(sample, direction, wanted[direction] * share);
-        found.cut[direction] = guess.cut;
-        sparse = sparse && guess.entries < kSample / 8;
-      }
-  }
-  found.collect(z, e, sparse, scratch);
+void choose_cuts(const double *z, const Entries &e, const double *wanted, double deviations,
+                 Candidates &found) {
+  if (e.size < kWorthSampling || !(found.wanted[kUp] || found.wanted[kDown])) return;
+  const Sample sample(z, e);
+  const double share = static_cast<double>(kSample) / static_cast<double>(e.size);
+  found.sparse = true;
+  for (const int direction : {kUp, kDown})
+    if (found.wanted[direction]) {
+      const Guess guess =
+          guess_cut<measure>(sample, direction, wanted[direction] * share, deviations);
+      found.cut[direction] = guess.cut;
+      found.sparse = found.sparse && guess.entries < kSample / 6;
+    }
 }
 
-// All entries that can do anything in one direction.
-Span collect_all(const double *z, const Entries &e, int direction, Scratch &scratch) {
-  Candidates every(direction == kUp, direction == kDown);
-  every.collect(z, e, false, scratch);
-  return every.span[direction];
+// One row of a group, and what is asked of it.
+struct Asked {
+  const double *z;
+  std::size_t at;    // its number in the group
+  double wanted[2];  // of the measure
+  Candidates found;
+};
+
+// Collect for a group of rows, tile by tile: what is known of the entries is read once for all.
+void collect_group(const Entries &e, std::size_t size, Asked *rows, Scratch &scratch) {
+  for (std::size_t at = 0; at < size; ++at) rows[at].found.clear(at, e.unit, scratch);
+  for (std::size_t begin = 0; begin < e.size; begin += kTile)
+    for (std::size_t at = 0; at < size; ++at)
+      collect_tile(rows[at].z, e, begin, std::min(begin + kTile, e.size), rows[at].found);
+  for (std::size_t at = 0; at < size; ++at) rows[at].found.finish();
+}
+
+// Collect a row's candidates in one direction anew, with a lower cut: first one that a sample holds
+// to be sure, then none at all. False if they are all that can do anything already.
+template <Measure measure>
+bool collect_more(const Entries &e, int direction, Asked &row, Scratch &scratch) {
+  const double before = row.found.cut[direction];
+  if (!(before > 0)) return false;
+  Candidates more;
+  more.wanted[direction] = true;
+  choose_cuts<measure>(row.z, e, row.wanted, kSure, more);
+  if (!(more.cut[direction] < before)) more.cut[direction] = 0.0;
+  more.sparse = more.sparse && more.cut[direction] > 0;
+  more.clear(row.at, e.unit, scratch);
+  collect_tile(row.z, e, 0, e.size, more);
+  more.finish();
+  row.found.span[direction] = more.span[direction];
+  row.found.cut[direction] = more.cut[direction];
+  return true;
 }
 
 // --- the place where a prefix crosses its target ----------------------------------------------
@@ -346,66 +411,141 @@ const std::vector<Item> &ranked(const Span &span, Scratch &scratch) {
   return items;
 }
 
-// Entries of value 0 change nothing and are never part of an answer. The totals of sums carry
-// rounding error in the last bits; the caller allows for it.
-template <Measure measure>
-Cut find_cut(Span span, double target, double total, Scratch &scratch) {
-  const bool unit = !span.count;
-  Totals above;
-  double floor = 0.0, ceiling = kInfinity; // the active entries have floor < value <= ceiling
-  int side = 2; // the two sides take turns, so that narrowing never writes over what it reads
-  bool stuck = false; // nothing was left out in the last round: many values may be equal
-  // Values spread over hundreds of binades defeat halving; sorting then takes over.
-  for (int round = 0; span.size > kSortBelow && round < 64; ++round, side ^= 1) {
-    double low = floor, high = ceiling;
-    if (span.size > kBisectBelow && !stuck) {
-      choose_pivots<measure>(span, target - amount<measure>(above), total, low, high);
-      low = std::min(std::max(low, floor), ceiling);
-      high = std::max(std::min(high, ceiling), low);
+struct Range {
+  double low, high;
+};
+
+Range range_of(const Span &span) {
+  Lanes low = all(kInfinity), high = all(0.0);
+  std::size_t i = 0;
+  for (; i + kLanes <= span.size; i += kLanes) {
+    const Lanes v = load(span.value + i);
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+  }
+  Range range{-largest_of(-low), largest_of(high)};
+  for (; i < span.size; ++i) {
+    range.low = std::min(range.low, span.value[i]);
+    range.high = std::max(range.high, span.value[i]);
+  }
+  return range;
+}
+
+// Narrows entries down to those of the values among which a prefix crosses its target.
+template <Measure measure> class Narrowing {
+public:
+  Narrowing(const Span &span, double target, double total, Scratch &scratch)
+      : span_(span), target_(target), total_(total), scratch_(scratch) {}
+
+  // Entries of value 0 change nothing and are never part of an answer. The totals of sums carry
+  // rounding error in the last bits; the caller allows for it.
+  Cut cut() {
+    // Values spread over hundreds of binades defeat bins; sorting then takes over.
+    for (int round = 0; span_.size > kSortBelow && round < 12; ++round) {
+      const Range range = range_of(span_);
+      if (range.low == range.high) return cut_of_equals(range.high);
+      if (span_.size > kBinBelow && by_pivots(range)) continue;
+      if (!by_bins(range)) break;
     }
-    // Few entries may make up most of a sum, and a sample then says nothing.
-    if (!(floor < low && low < ceiling) && !(floor < high && high < ceiling)) {
-      high = ceiling;
-      if (stuck || high == kInfinity) high = *std::max_element(span.value, span.value + span.size);
-      low = stuck ? std::nextafter(high, floor) : floor + (high - floor) / 2;
-    }
+    return missed_ ? Cut{false, 0.0, 0.0, above_} : cut_by_sorting();
+  }
+
+private:
+  bool crosses(const Totals &prefix) const { return amount<measure>(prefix) > target_; }
+
+  // The two outputs take turns, so that narrowing never writes over what it reads.
+  Span output() { return scratch_.narrowed(turn_ ^= 1, !span_.count); }
+
+  Cut cut_of_equals(double value) const {
+    const double labels = totals(span_, 0.0).count;
+    const Totals next = above_ + Totals{value * labels, labels};
+    return crosses(next) ? Cut{true, value, labels, above_} : Cut{false, 0.0, 0.0, next};
+  }
+
+  // Keep what lies between two pivots, or on one side of both. False if that is everything.
+  bool by_pivots(const Range &range) {
+    double low, high;
+    choose_pivots<measure>(span_, target_ - amount<measure>(above_), total_, low, high);
+    high = std::max(high, low);
+    if (!(range.low <= low && low < range.high) && !(range.low <= high && high < range.high))
+      return false;
     Totals over_low, over_high;
-    const Span between =
-        split(span, low, high, scratch.span(side, unit), over_low, over_high);
-    const double tied = (over_low - over_high).count;
-    over_low = above + over_low, over_high = above + over_high;
-    bool inside = false;
-    if (amount<measure>(over_high) > target) {
-      low = high, high = ceiling;
-      total = amount<measure>(over_high - above);
-    } else if (amount<measure>(over_low) > target) {
-      total = amount<measure>(over_low - over_high);
-      above = over_high;
-      inside = true;
+    const Span between = split(span_, low, high, output(), over_low, over_high);
+    over_low = above_ + over_low, over_high = above_ + over_high;
+    if (crosses(over_high)) {
+      total_ = amount<measure>(over_high - above_);
+      span_ = narrow(span_, high, kInfinity, output());
+    } else if (crosses(over_low)) {
+      total_ = amount<measure>(over_low - over_high);
+      above_ = over_high;
+      span_ = between;
     } else {
-      if (!(low > floor)) return {false, 0.0, 0.0, over_low};
-      total = std::max(total - amount<measure>(over_low - above), 0.0);
-      above = over_low;
-      high = low, low = floor;
+      total_ = std::max(total_ - amount<measure>(over_low - above_), 0.0);
+      above_ = over_low;
+      span_ = narrow(span_, 0.0, low, output());
     }
-    if (inside && stuck) return {true, high, tied, above}; // the largest values are all equal
-    const std::size_t size = span.size;
-    span = inside ? between : narrow(span, low, high, scratch.span(side, unit));
-    stuck = !stuck && span.size == size;
-    floor = low, ceiling = high;
+    return true;
   }
-  Cut cut{false, 0.0, 0.0, above};
-  const std::vector<Item> &items = ranked(span, scratch);
-  for (std::size_t i = 0; i < items.size();) {
-    const double value = items[i].value;
-    double labels = 0;
-    for (; i < items.size() && items[i].value == value; ++i) labels += items[i].count;
-    if (!(value > 0)) break;
-    const Totals next = cut.above + Totals{value * labels, labels};
-    if (amount<measure>(next) > target) return {true, value, labels, cut.above};
-    cut.above = next;
+
+  // Keep the bin in which the prefix crosses. False if nothing crosses, or bins cannot tell.
+  bool by_bins(const Range &range) {
+    const double low = range.low, scale = (kBins - 1) / (range.high - range.low);
+    if (!(scale > 0 && scale < kInfinity)) return false;
+    // Monotone, so that of two values the larger is never in the lower bin.
+    const auto bin = [&](double value) UNSWAYED_INLINE_LAMBDA {
+      return static_cast<std::size_t>(static_cast<std::int32_t>((value - low) * scale));
+    };
+    Totals bins[kBins];
+    for (std::size_t i = 0; i < span_.size; ++i) {
+      const double value = span_.value[i], labels = labels_at(span_, i);
+      Totals &in = bins[bin(value)];
+      in.sum += value * labels;
+      in.count += labels;
+    }
+    for (std::size_t at = kBins; at-- > 0; above_ = above_ + bins[at])
+      if (crosses(above_ + bins[at])) {
+        total_ = amount<measure>(bins[at]);
+        Span out = output();
+        for (std::size_t i = 0; i < span_.size; ++i) {
+          out.value[out.size] = span_.value[i];
+          if (out.count) out.count[out.size] = span_.count[i];
+          out.size += bin(span_.value[i]) == at;
+        }
+        pad(out);
+        span_ = out;
+        return true;
+      }
+    missed_ = true;
+    return false;
   }
-  return cut;
+
+  Cut cut_by_sorting() const {
+    Cut cut{false, 0.0, 0.0, above_};
+    const std::vector<Item> &items = ranked(span_, scratch_);
+    for (std::size_t i = 0; i < items.size();) {
+      const double value = items[i].value;
+      double labels = 0;
+      for (; i < items.size() && items[i].value == value; ++i) labels += items[i].count;
+      if (!(value > 0)) break;
+      const Totals next = cut.above + Totals{value * labels, labels};
+      if (crosses(next)) return {true, value, labels, cut.above};
+      cut.above = next;
+    }
+    return cut;
+  }
+
+  Span span_;
+  const double target_;
+  double total_; // of the entries in the span
+  Totals above_; // of the entries above all of these
+  Scratch &scratch_;
+  int turn_ = 0;
+  bool missed_ = false;
+};
+
+template <Measure measure>
+Cut find_cut(const Span &span, double target, double total, Scratch &scratch) {
+  return Narrowing<measure>(span, target, total, scratch).cut();
 }
 
 // --- correctly rounded sums -------------------------------------------------------------------
@@ -500,24 +640,14 @@ Choice choose(const Span &span, double budget, double labels, Scratch &scratch) 
   return {cut.value, budget - cut.above.count};
 }
 
-// The choice in one direction, from candidates where they hold enough labels, else from all.
-// `span` becomes what it was made from.
-Choice choose_of_row(const double *z, const Entries &e, int direction, double budget,
-                     const Candidates &found, Span &span, Scratch &scratch) {
-  span = found.span[direction];
-  double labels = totals(span, 0.0).count;
-  if (labels < budget && found.cut[direction] > 0) {
-    span = collect_all(z, e, direction, scratch);
-    labels = totals(span, 0.0).count;
-  }
-  return choose(span, budget, labels, scratch);
-}
-
-double reach_of_row(const double *z, const Entries &e, int direction, double budget,
-                    const Candidates &found, Scratch &scratch) {
-  Span span;
-  const Choice choice = choose_of_row(z, e, direction, budget, found, span, scratch);
-  return Reach(span, e, choice.cut).with(choice.tied);
+// The same for a row in one direction, after collecting more candidates if they hold too few.
+Choice choose_of_row(const Entries &e, int direction, double budget, Asked &row,
+                     Scratch &scratch) {
+  double labels;
+  do
+    labels = totals(row.found.span[direction], 0.0).count;
+  while (labels < budget && collect_more<Measure::kCount>(e, direction, row, scratch));
+  return choose(row.found.span[direction], budget, labels, scratch);
 }
 
 // Which entries are chosen, and the sum of what is added to their labels. Returns how many.
@@ -584,14 +714,13 @@ Crossing bisect(const Span &span, const Entries &e, double margin, Scratch &scra
   return {low, low > 1 ? reach(low - 1) : 0.0, reach(low)};
 }
 
-Crossing cross_row(const double *z, const Entries &e, int direction, double margin,
-                   const Candidates &found, Scratch &scratch) {
+Crossing cross_row(const Entries &e, int direction, double margin, Asked &row, Scratch &scratch) {
   Crossing crossing;
-  Span span = found.span[direction];
+  const Span &span = row.found.span[direction];
   double sum = totals(span, 0.0).sum;
-  if (found.cut[direction] > 0) {
+  while (row.found.cut[direction] > 0) {
     if (sum > margin && cross(span, e, margin, sum, scratch, crossing)) return crossing;
-    span = collect_all(z, e, direction, scratch);
+    collect_more<Measure::kSum>(e, direction, row, scratch);
     sum = totals(span, 0.0).sum;
   }
   const double every = Reach(span, e, 0.0).with(0.0);
@@ -602,57 +731,85 @@ Crossing cross_row(const double *z, const Entries &e, int direction, double marg
 
 // --- all rows ---------------------------------------------------------------------------------
 
+// Call work(number of the row, what was asked and found) for every row. `aim` says for a row which
+// directions are wanted, and how much of the measure in each.
+template <Measure measure, class Aim, class Work>
+void for_each_row(const Rows &rows, const Entries &e, Scratch &scratch, Aim aim, Work work) {
+  for (std::size_t first = 0; first < rows.size; first += scratch.group) {
+    const std::size_t size = std::min(scratch.group, rows.size - first);
+    Asked group[Scratch::kMostRows];
+    for (std::size_t at = 0; at < size; ++at) {
+      Asked &row = group[at];
+      row.z = rows.z + (first + at) * e.size;
+      row.at = at;
+      aim(first + at, row.found.wanted, row.wanted);
+      choose_cuts<measure>(row.z, e, row.wanted, kLikely, row.found);
+    }
+    collect_group(e, size, group, scratch);
+    for (std::size_t at = 0; at < size; ++at) work(first + at, group[at]);
+  }
+}
+
 void reach(const Rows &rows, const Entries &e, double budget, const Reached &out,
            Scratch &scratch) {
-  const double wanted[2] = {budget, budget};
-  for (std::size_t row = 0; row < rows.size; ++row) {
-    const double *z = rows.z + row * e.size;
-    out.up[row] = out.down[row] = 0.0;
-    if (!(budget > 0)) continue;
-    Candidates found(true, true);
-    collect_enough<Measure::kCount>(z, e, wanted, found, scratch);
-    out.up[row] = reach_of_row(z, e, kUp, budget, found, scratch);
-    out.down[row] = reach_of_row(z, e, kDown, budget, found, scratch);
-  }
+  for_each_row<Measure::kCount>(
+      rows, e, scratch,
+      [&](std::size_t, bool *directions, double *wanted) {
+        directions[kUp] = directions[kDown] = budget > 0;
+        wanted[kUp] = wanted[kDown] = budget;
+      },
+      [&](std::size_t number, Asked &row) {
+        double *reached[2] = {out.up + number, out.down + number};
+        for (const int direction : {kUp, kDown}) {
+          *reached[direction] = 0.0;
+          if (!row.found.wanted[direction]) continue;
+          const Choice choice = choose_of_row(e, direction, budget, row, scratch);
+          *reached[direction] = Reach(row.found.span[direction], e, choice.cut).with(choice.tied);
+        }
+      });
 }
 
 void extremes(const Rows &rows, const Entries &e, double budget, double sign, const Listed &out,
               Scratch &scratch) {
   const int direction = sign > 0 ? kUp : kDown;
-  const double wanted[2] = {budget, budget};
-  for (std::size_t row = 0; row < rows.size; ++row) {
-    const double *z = rows.z + row * e.size;
-    out.reach[row] = 0.0;
-    out.length[row] = 0;
-    if (!(budget > 0)) continue;
-    Candidates found(direction == kUp, direction == kDown);
-    collect_enough<Measure::kCount>(z, e, wanted, found, scratch);
-    Span span;
-    const Choice choice = choose_of_row(z, e, direction, budget, found, span, scratch);
-    out.reach[row] = Reach(span, e, choice.cut).with(choice.tied);
-    out.length[row] = static_cast<std::int64_t>(list_choice(
-        z, e, direction, choice, out.index + row * out.width, out.amount + row * out.width));
-  }
+  for_each_row<Measure::kCount>(
+      rows, e, scratch,
+      [&](std::size_t, bool *directions, double *wanted) {
+        directions[direction] = budget > 0;
+        wanted[direction] = budget;
+      },
+      [&](std::size_t number, Asked &row) {
+        out.reach[number] = 0.0;
+        out.length[number] = 0;
+        if (!row.found.wanted[direction]) return;
+        const Choice choice = choose_of_row(e, direction, budget, row, scratch);
+        out.reach[number] = Reach(row.found.span[direction], e, choice.cut).with(choice.tied);
+        out.length[number] = static_cast<std::int64_t>(
+            list_choice(row.z, e, direction, choice, out.index + number * out.width,
+                        out.amount + number * out.width));
+      });
 }
 
 void minimum_budget(const Rows &rows, const Entries &e, const Margins &margins,
                     const Crossed &out, Scratch &scratch) {
-  for (std::size_t row = 0; row < rows.size; ++row) {
-    const double *z = rows.z + row * e.size;
-    const double margin[2] = {margins.up[row], margins.down[row]};
-    // Towards an infinite margin nothing can matter; a negative one is crossed already.
-    const auto open = [](double m) { return m >= 0 && m != kInfinity; };
-    Candidates found(open(margin[kUp]), open(margin[kDown]));
-    if (found.wanted[kUp] || found.wanted[kDown])
-      collect_enough<Measure::kSum>(z, e, margin, found, scratch);
-    for (const int direction : {kUp, kDown}) {
-      Crossing crossing{kInfinity, 0.0, 0.0};
-      if (margin[direction] < 0) crossing.count = 0.0;
-      if (found.wanted[direction])
-        crossing = cross_row(z, e, direction, margin[direction], found, scratch);
-      out.count[2 * row + direction] = crossing.count;
-      out.before[2 * row + direction] = crossing.before;
-      out.after[2 * row + direction] = crossing.after;
-    }
-  }
+  for_each_row<Measure::kSum>(
+      rows, e, scratch,
+      [&](std::size_t number, bool *directions, double *wanted) {
+        wanted[kUp] = margins.up[number], wanted[kDown] = margins.down[number];
+        // Towards an infinite margin nothing can matter; a negative one is crossed already.
+        for (const int direction : {kUp, kDown})
+          directions[direction] = wanted[direction] >= 0 && wanted[direction] != kInfinity;
+      },
+      [&](std::size_t number, Asked &row) {
+        for (const int direction : {kUp, kDown}) {
+          const double margin = row.wanted[direction];
+          Crossing crossing{kInfinity, 0.0, 0.0};
+          if (margin < 0) crossing.count = 0.0;
+          if (row.found.wanted[direction])
+            crossing = cross_row(e, direction, margin, row, scratch);
+          out.count[2 * number + direction] = crossing.count;
+          out.before[2 * number + direction] = crossing.before;
+          out.after[2 * number + direction] = crossing.after;
+        }
+      });
 }
