@@ -51,6 +51,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
+                _take_control()
                 self._limit = _blas().limit(limits=1, user_api="blas")
             self._inside += 1
 
@@ -58,12 +59,23 @@ class _OneBlasThread:
         with self._lock:
             self._inside -= 1
             if not self._inside:
+                _take_control()
                 self._limit.restore_original_limits()
 
 
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+def _take_control() -> None:
+    """Let this thread set the limit: threadpoolctl ignores all threads but the first one to try.
+
+    Silently, so that a limit would not be set, or never be taken back.
+    """
+    for library in _blas().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):  # since version 3.8
+            library.clear_controlling_thread(force=True)
 
 
 one_blas_thread = _OneBlasThread()

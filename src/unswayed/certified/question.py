@@ -119,17 +119,22 @@ class Question:
         Returns
         -------
         Answer
-            One entry per distinct row. Where rounding hides the minimum budget, selection decides.
+            One entry per distinct row. Close calls have a range too, which decides.
         """
-        least, endless = self._least, np.full(len(self.weights), np.inf)
-        # Of amounts that are no counts, the least may be one that just does not overturn a row.
-        enough = least.high <= budget.amount if isinstance(budget, Count) else least.high < budget.amount
+        least, amount = self._least, budget.amount
+        # Ranges decide where a little less or more would be another verdict: they say the same
+        # in every batch. Amounts that are no counts have no next one: all rows are asked about.
+        near = (least.low - 1 <= amount) & (amount <= least.high)
+        near |= np.isposinf(least.low) & (amount >= self.engine.precision.n_movable)
+        near |= not isinstance(budget, Count)
+        endless = np.full(len(self.weights), np.inf)
         bounds = Bounds.outside(endless, endless.copy(), np.zeros(len(endless))).decided_as(
-            within=np.asarray(least.low > budget.amount),
-            beyond=np.asarray(enough),
+            within=np.asarray((least.low > amount) & ~near),
+            beyond=np.asarray((least.high < amount) & ~near),
             close=np.zeros(len(endless), dtype=bool),
         )
-        return self._sharpened(Answer.of(bounds, self.margins), budget)
+        answer = self._sharpened(Answer.of(bounds, self.margins), budget)
+        return self._whatever_the_batch(answer, self.engine, budget)
 
     def _whatever_the_batch(self, answer: Answer, certifier: Certifier, budget: Budget) -> Answer:
         """Ask again about each row that is a close call, by itself: its batch then plays no part.

@@ -6,6 +6,7 @@ depends on nothing but its own version, which is part of the file's name.
 
 import contextlib
 import hashlib
+import importlib.metadata
 
 import platformdirs
 import vl_convert
@@ -23,7 +24,7 @@ def chart_library() -> str:
         again.
     """
     folder = platformdirs.user_cache_path("unswayed")
-    path = folder / f"charts-{vl_convert.__version__}.js"
+    path = folder / f"charts-{importlib.metadata.version('vl-convert-python')}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError):
         head, _, script = path.read_bytes().decode().partition("\n")
         if head == _head(script):

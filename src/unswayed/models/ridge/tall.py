@@ -32,6 +32,7 @@ from unswayed.models.ridge.scaling import (
     padded,
     rescaled,
     row_norms,
+    times_columns,
     with_ones,
 )
 from unswayed.models.ridge.verified import VerifiedInverse
@@ -61,7 +62,7 @@ class LeastSquares(CentredRidge):
         scale = column_scale(column_peaks(rows), penalty)
         self._set_scale(scale)
         # A copy either way: the caller may change the features later.
-        rows = rows.multiply(scale).tocsr() if self._sparse else np.asarray(rows * scale)
+        rows = times_columns(rows, scale)
         self.design = self._with_constant(rows)
 
     def _with_constant(self, rows: Matrix) -> Matrix:

@@ -114,9 +114,7 @@ class VerifiedInverse:
 
     def _measuring(self, found: FloatArray, sizes: FloatArray) -> FloatArray:
         """Return bounds on the rounding of measured residuals."""
-        return (
-            self._residual_rounding * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
-        )
+        return self._residual_rounding * row_norms(found) + gamma(len(self.inverse) + 4) * sizes
 
 
 def _norm(matrix: FloatArray) -> float:
