@@ -103,7 +103,12 @@ class CertificateSource(Protocol):
         ...
 
     def report(
-        self, certificates: "CertificateSet", path: Path, table: Any, groups: Sequence[str]
+        self,
+        certificates: "CertificateSet",
+        path: Path,
+        table: Any,
+        groups: Sequence[str],
+        y_true: Any,
     ) -> None:
         """Write a page about certificates.
 
@@ -111,7 +116,7 @@ class CertificateSource(Protocol):
         ----------
         certificates : CertificateSet
         path : Path
-        table, groups : as for `CertificateSet.report`
+        table, groups, y_true : as for `CertificateSet.report`
         """
         ...
 
@@ -299,7 +304,12 @@ class CertificateSet:
         self._model().save(self, Path(path), None if data is None else Path(data))
 
     def report(
-        self, path: str | PathLike[str], *, table: Any = None, groups: Sequence[str] = ()
+        self,
+        path: str | PathLike[str],
+        *,
+        table: Any = None,
+        groups: Sequence[str] = (),
+        y_true: Any = None,
     ) -> None:
         """Write a page with charts for people: one HTML file that needs no network.
 
@@ -314,13 +324,17 @@ class CertificateSet:
             default the rows that were certified, if they came in a frame.
         groups : sequence of str
             Columns of the table to compare groups by.
+        y_true : array-like, optional
+            The labels of the certified rows, as they were passed to `fit`. With them the page says
+            how often the model is right, and shows class balance and confusion table. Of
+            `cross_certify` they are known.
         """
         if self.names is not None:
             raise InputError(
                 "a report is about rows, and these are certificates of coefficients; report those "
                 "of certify(X), which has the coefficients on its page too"
             )
-        self._model().report(self, Path(path), table, groups)
+        self._model().report(self, Path(path), table, groups, y_true)
 
     def _model(self) -> CertificateSource:
         if self.source is None:

@@ -14,9 +14,6 @@ from unswayed.intervals import CONFIDENCE, gap_interval, wilson
 SMALL_GROUP = 30
 """Fewer rows than this, and a rate says little: one row moves it by over three points."""
 
-SMALL_GROUP = 30
-"""Fewer rows than this, and a rate says little: one row moves it by over three points."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupRates:

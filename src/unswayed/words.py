@@ -232,6 +232,26 @@ def percent(rate: float) -> str:
     return f"{points(rate)} %"
 
 
+def signed(share: float) -> str:
+    """Return a change of a share in hundredths as text, with its sign.
+
+    Parameters
+    ----------
+    share : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> signed(0.0625), signed(-0.05), signed(-0.0001)
+    ('+6.3', '-5.0', '0.0')
+    """
+    size = points(abs(share))
+    return f"{'' if not float(size) else '+' if share > 0 else '-'}{size}"
+
+
 def between(ends: Sequence[float]) -> str:
     """Return an interval of shares, in hundredths, as text.
 

@@ -43,3 +43,9 @@ def test_the_page_agrees_with_the_table_and_runs_nothing(compared, visit):
         assert page.locator(".figure").nth(at).inner_text() == rate
     changed = page.locator("#answer .headline strong").first.inner_text()
     assert int(changed) == table["prediction_changed"].sum()
+
+
+def test_no_table_scrolls_sideways_on_a_phone(compared, visit):
+    page = visit(compared / "compare.html", width=390)
+    wide = "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{wide}.length") == 0

@@ -26,6 +26,7 @@ CASES = {
     ),
     "UTF-16": (csv(GOOD).decode().encode("utf-16"), CLASSES, ["UTF-16", "iconv"]),
     "semicolons": (b"a;b\n1;2\n", ("--label", "b"), ["semicolons", "commas"]),
+    "spaces": (b"a b c\n1 2 3\n", ("--label", "b"), ["spaces", "--delimiter ' '"]),
     "missing values": (
         csv(GOOD.assign(city=GOOD["city"].where(GOOD.index != 6))), CLASSES,
         ["'city' misses 1 values", "row 7", "--missing drop"],
@@ -71,10 +72,6 @@ CASES = {
     ),
     "a share as a radius": (
         csv(GOOD), ("--label", "salary", "--shift", "9", "--radius", "9%"), ["--log"],
-    ),
-    "certificates of logarithms": (
-        csv(GOOD), ("--label", "salary", "--shift", "9%", "--log", "--certificates", "c.json"),
-        ["exact arithmetic", "a column"],
     ),
     "a logarithm of classes": (csv(GOOD), (*CLASSES, "--log"), ["two classes", "leave --log"]),
     "a shift for classes": (csv(GOOD), (*CLASSES, "--shift", "1"), ["two classes", "leave"]),

@@ -57,3 +57,10 @@ def test_what_misleads_is_named_in_console_json_and_report(said, kind, words):
 def test_what_the_numbers_do_not_mean_comes_first(said):
     _, answer, _ = said
     assert answer["caveats"][0]["kind"] == "constant-classifier"
+
+
+def test_certifying_the_training_rows_is_said_to_be_that(folder):
+    done = unswayed_here(*ASKED, "--test", "people.csv", "--json", cwd=folder)
+    kinds = [each["kind"] for each in json.loads(done.stdout)["caveats"]]
+    assert "test-is-training" in kinds
+    assert "is the training file" in done.stderr

@@ -52,3 +52,9 @@ def test_a_row_without_a_report_is_refused(folder):
     done = unswayed_here(*ASK, "--row", 3, cwd=folder)
     assert done.returncode == 2
     assert "pass --report" in done.stderr
+
+
+def test_a_trade_off_without_a_report_is_refused(folder):
+    done = unswayed_here(*ASK, "--with-tradeoff", cwd=folder)
+    assert done.returncode == 2
+    assert "pass --report" in done.stderr

@@ -238,7 +238,7 @@ def test_nothing_identified_means_nothing_to_certify(folder):
     done = unswayed_here(*options, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "0 of 2 coefficients keep their sign" in done.stdout
-    done = unswayed_here(*options, "--certificates", "c.json", cwd=folder)
+    done = unswayed_here(*options, "--coefficients", "a,b", "--certificates", "c.json", cwd=folder)
     assert done.returncode == 2
     assert "no coefficient is identified" in done.stderr
 
@@ -252,7 +252,7 @@ def test_the_table_has_the_intercept_last_and_empty_cells_where_nothing_is_certi
     table = pd.read_csv(twice / "c.csv")
     assert table["name"].iloc[-1] == "(intercept)"
     free = table["verdict"] == "not identified"
-    assert free.sum() == 3
+    assert free.sum() == 4  # the prediction at country 0 depends on that of a country
     assert table.loc[free, ["value", "low", "high"]].isna().all(axis=None)
 
 
@@ -303,3 +303,65 @@ def test_of_a_logarithm_coefficients_are_said_to_be_that(folder):
     found = by_name(facts)
     for name, coefficient in zip(design(people()).columns, model.coef_, strict=True):
         assert found[name]["value"] == pytest.approx(coefficient, rel=1e-8)
+
+
+def test_the_report_compares_with_the_base_levels_that_were_asked_for(folder):
+    asked = ("certify", "people.csv", *CLASSES, "--base", "city=Aachen,gender=male")
+    done = unswayed_here(*asked, "--report", "r.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "r.html").read_text()
+    for name in ("city = Bergen, not Aachen", "gender = female, not male"):
+        assert f">{name}</th>" in page
+        assert f'"name":"{name.split(",")[0]}"' in page  # in the chart, where room is short
+    assert unswayed_here(*asked, cwd=folder).returncode == 2
+    done = unswayed_here(*asked[:-1], "city=Aachn", "--report", "s.html", cwd=folder)
+    assert done.returncode == 2
+    assert "did you mean 'Aachen'" in done.stderr
+    assert not (folder / "s.html").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--standardised",), ("--alpha", "0"), WEIGHTS], ids=str)
+def test_the_intercept_is_in_the_certificate_file_and_proven(folder, more):
+    frame = people().assign(counts=np.arange(240) % 3 + 1)
+    frame.to_csv(folder / "people.csv", index=False)
+    facts = asked(folder, "--certificates", "c.json", *more)
+    document = json.loads((folder / "c.json").read_text())
+    assert [each.get("intercept", False) for each in document["question"]["contrasts"]] == (
+        [False] * facts["total"] + [True]
+    )
+    claim = document["claims"][-1]
+    assert (claim["low"], claim["high"]) == (facts["intercept"]["low"], facts["intercept"]["high"])
+
+    def verified():
+        done = unswayed_here("verify", "c.json", "--train", "people.csv", cwd=folder)
+        return done.returncode, done.stdout
+
+    code, said = verified()
+    assert code == 0
+    assert f"{facts['total'] + 1} claims proven, 0 rejected" in said
+    assert f"{facts['total']}: the intercept plus 1.0 times" in said
+    claim["low"] = (claim["low"] + facts["intercept"]["value"]) / 2
+    (folder / "c.json").write_text(json.dumps(document))
+    code, said = verified()
+    assert code == 1
+    assert "scores beyond low" in said
+
+
+def test_an_intercept_that_the_data_do_not_identify_is_said_to_be_that(folder):
+    frame = people().assign(share=lambda each: 100 - each["education"])
+    frame.to_csv(folder / "people.csv", index=False)
+    facts = asked(folder, "--alpha", "0", "--certificates", "c.json")
+    assert facts["intercept"]["verdict"] == "not identified"
+    assert facts["intercept"]["value"] is None
+    contrasts = json.loads((folder / "c.json").read_text())["question"]["contrasts"]
+    assert not any(each.get("intercept") for each in contrasts)
+    done = unswayed_here(
+        *("coefficients", "people.csv", *NUMBERS, *SHIFT, "--alpha", "0"), cwd=folder
+    )
+    line = next(each for each in done.stdout.splitlines() if each.startswith("(intercept)"))
+    assert "not identified" in line
+    assert asked(folder, "--alpha", "1")["intercept"]["verdict"] != "not identified"
+    # What depends on nothing but itself says what a row of zeros is predicted.
+    frame["share"] = 2 * frame["education"]
+    frame.to_csv(folder / "people.csv", index=False)
+    assert asked(folder, "--alpha", "0")["intercept"]["verdict"] != "not identified"

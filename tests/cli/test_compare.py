@@ -6,8 +6,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
+from unswayed.intervals import paired_interval
+from unswayed.words import signed
 
 
 def _compared(folder, *options):
@@ -50,6 +53,46 @@ def test_both_sides_say_what_certify_says_of_each(folder):
     assert groups["gaps"][0] == [one["groups"][0]["gaps"][0], other["groups"][0]["gaps"][0]]
     assert sum(each["changed"] for each in groups["groups"]) == changed.sum()
     assert all(row["prediction_changed"] for row in facts["rows"][: changed.sum()])
+
+
+def test_rates_and_changes_carry_the_intervals_of_their_counts(folder):
+    options = ("people.csv", *CLASSES, "--holdout", "40%", "--budget", "2%", "--groups", "gender")
+    facts = _compared(folder, *options, "--against", "--alpha 300", "--out", "o.csv")
+    table = pd.read_csv(folder / "o.csv")
+    kept = [table[f"verdict_{side}"] == "robust" for side in ("first", "second")]
+    right = [table[f"prediction_{side}"] == table["label"] for side in ("first", "second")]
+    women = table["group_gender"] == "female"
+    group = facts["groups"][0]["groups"][0]
+    at_main = {key: group[key][0] for key in ("rates", "intervals", "within_chance")} | {
+        "change_interval": group["change_intervals"][0]
+    }
+    for found, (one, other) in (
+        (facts["budgets"][0], kept),
+        (facts["accuracy"], right),
+        (at_main, [each[women] for each in kept]),
+    ):
+        assert found["rates"] == [one.mean(), other.mean()]
+        for each, ends in zip((one, other), found["intervals"], strict=True):
+            theirs = binomtest(int(each.sum()), len(each)).proportion_ci(method="wilson")
+            assert ends == pytest.approx([theirs.low, theirs.high])
+        low, high = found["change_interval"]
+        counts = [(one & other).sum(), (one & ~other).sum(), (~one & other).sum()]
+        assert (low, high) == paired_interval(*counts, len(one) - sum(counts))
+        assert found["within_chance"] is (low <= 0 <= high)
+    low, high = facts["groups"][0]["gap_intervals"][0][0]
+    assert 0 <= low <= facts["groups"][0]["gaps"][0][0] <= high
+
+
+def test_console_and_page_say_how_sure_a_change_is(folder):
+    options = ("people.csv", *CLASSES, "--groups", "gender", "--without", "city")
+    done = unswayed_here("compare", *options, "--report", "c.html", cwd=folder)
+    main, page = _compared(folder, *options)["budgets"][0], (folder / "c.html").read_text()
+    ends = " to ".join(map(signed, main["change_interval"]))
+    assert main["within_chance"]
+    assert "at 1% a change this size is within chance" in done.stdout
+    assert "Newcombe's for paired shares" in done.stdout
+    assert f"95 % interval {ends}), which is within chance" in page.replace("&#43;", "+")
+    assert ends in done.stdout
 
 
 def test_a_model_without_a_column_is_the_one_that_ignores_it(folder):

@@ -236,6 +236,22 @@ def test_the_report_is_about_every_row(folder):
     assert "each by a model that did not see it" in page
 
 
+def test_the_report_has_the_coefficients_of_one_more_model_of_all_rows(folder):
+    base = ("--base", "city=Bergen")
+    done = unswayed_here(*FOLDED, 4, "--budget", "2%", *base, "--report", "r.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "r.html").read_text()
+    assert "trained on 240 rows of all folds; 2% of its labels are 4 labels" in page
+    same = unswayed_here(
+        *("coefficients", "people.csv", *CLASSES, "--budget", "2%", *base, "--json"), cwd=folder
+    )
+    facts = json.loads(same.stdout)
+    assert facts["labels"] == 4
+    for each in facts["coefficients"]:
+        ends = f"{each['value']:.4g} <small>{each['low']:.4g} to {each['high']:.4g}</small>"
+        assert ends in page
+
+
 def test_rows_with_a_category_of_their_own_are_noted_once(folder):
     frame = people()
     frame.loc[[17, 90, 112], "city"] = ["Delft", "Essen", "Faro"]

@@ -226,3 +226,18 @@ def test_names_with_spaces_around_them_can_be_named(tmp_path):
     assert done.returncode == 0, done.stderr
     roles = {each["column"]: each["role"] for each in json.loads(done.stdout)["columns"]}
     assert roles[" city"] == "ignored"
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_classes_of_a_number_tell_it(tmp_path, falling):
+    frame = people(N).drop(columns="hired")
+    frame["decile"] = (frame["salary"].rank(pct=True) * 9.99).astype(int) * (-1 if falling else 1)
+    frame["high"] = (frame["salary"] > 30_000).astype(int)  # of two classes any number may be one
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    done = unswayed_here("inspect", "people.csv", "--label", "salary", "--json", cwd=tmp_path)
+    leaks = [each for each in json.loads(done.stdout)["caveats"] if each["kind"] == "leak"]
+    assert [each["option"].split()[2] for each in leaks] == ["decile"]
+    frame.loc[3, "decile"] = frame["decile"].max() + 1
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    done = unswayed_here("inspect", "people.csv", "--label", "salary", "--json", cwd=tmp_path)
+    assert not [each for each in json.loads(done.stdout)["caveats"] if each["kind"] == "leak"]

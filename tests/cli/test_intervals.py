@@ -90,3 +90,14 @@ def test_groups_of_few_rows_are_shown_and_warned_of_in_every_output(lopsided):
     assert caveat["sentence"] in done.stderr.replace("\n", " ")
     assert 'data-caveat="small-group"' in (lopsided / "r.html").read_text()
     assert "few rows" in done.stdout
+
+
+def test_the_gap_is_also_given_without_groups_of_few_rows(lopsided):
+    facts = json.loads(unswayed_here(*ASKED, "--groups", "team", "--json", cwd=lopsided).stdout)
+    (grouping,) = facts["groups"]
+    rates = {each["group"]: each["rates"][0] for each in grouping["groups"] if not each["small"]}
+    assert set(rates) == {"a", "b"}
+    assert grouping["large_gaps"] == [pytest.approx(abs(rates["a"] - rates["b"]))]
+    done = unswayed_here(*ASKED, "--groups", "team", cwd=lopsided)
+    line = next(each for each in done.stdout.splitlines() if "of 30 rows or more" in each)
+    assert f"{100 * grouping['large_gaps'][0]:.1f} pt" in line

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.commands import NUMBERS, people, unswayed_here
+from unswayed.words import distance
 
 
 def _answer(folder, *options, command="certify"):
@@ -85,12 +86,45 @@ def test_without_a_radius_there_is_no_rate_and_the_page_of_numbers_says_why(fold
     assert max(each["largest"] for each in groups) == facts["movement"]["largest"]
 
 
+def _page(folder, *options):
+    done = unswayed_here(
+        *("certify", "people.csv", *NUMBERS, "--shift", "5%", "--report", "r.html"),
+        *options,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return (folder / "r.html").read_text()
+
+
+@pytest.mark.parametrize("log", [(), ("--log",)], ids=["numbers", "logarithms"])
+def test_without_a_radius_the_page_has_movements_and_no_verdicts(folder, log):
+    options = ("--budget", "2%", "--budget", "9", "--groups", "gender", "--row", "7", *log)
+    page = _page(folder, *options, "--holdout", "100")
+    facts = _answer(folder, *NUMBERS, "--shift", "5%", *options[:6], *log, "--holdout", "100")
+    moved, grid = facts["movement"], facts["radius_grid"]
+    for name in ("median", "p90", "largest"):
+        assert distance(moved[name], bool(log)) in page.split("</section>")[0]
+    for each in grid:
+        assert f">{each['text']}</th>" in page
+    for title in ("radii", "groups", "rows", "chosen", "coefficients", "assumed", "again"):
+        assert f'id="{title}-title"' in page
+    for words in ("data-live", "keep their sign even", "suspects-title", "curve-title", "NaN"):
+        assert words not in page.split("<script")[0]
+    assert "--radius DISTANCE" in page
+
+
+def test_without_a_radius_the_page_works_for_folds_and_where_nothing_moves(folder):
+    assert "all within <strong>0</strong>" in _page(folder, "--budget", "0")
+    page = _page(folder, "--folds", "3")
+    assert "Half of 240 test rows" in page
+
+
 @pytest.mark.parametrize(
     ("command", "extra", "named"),
     [
         ("certify", ("--fail-under", "50%"), "--fail-under"),
         ("certify", ("--certificates", "c.json"), "--certificates"),
-        ("certify", ("--report", "r.html"), "--report"),
+        ("certify", ("--report", "r.html", "--with-tradeoff"), "trade-off"),
         ("witness", ("--row", "7"), "witness"),
         ("tradeoff", (), "trade-off"),
     ],

@@ -37,6 +37,21 @@ def test_undecided_rows_are_counted_and_the_way_out_is_named(hard):
     assert (hard / "o.csv").read_text().count('"undecided",nan') == 3
 
 
+def test_where_rounding_hides_every_movement_the_page_says_so(hard):
+    (hard / "hard.csv").write_text(
+        NEARLY_COLLINEAR.replace(",1\n", ",1.5\n") + "9,9.0000000002,4\n"
+    )
+    asked = (*ASKED, *HELD_OUT, "--shift", "1", "--report", "r.html")
+    done = unswayed_here("certify", *asked, cwd=hard)
+    assert done.returncode == 0, done.stderr
+    page = (hard / "r.html").read_text()
+    assert "keep their predicted number within <strong>unknown</strong>" in page
+    assert "Rounding hides how far predictions can move" in page
+    done = unswayed_here("certify", *asked, "--resolve", "exact", cwd=hard)
+    assert done.returncode == 0, done.stderr
+    assert "unknown" not in (hard / "r.html").read_text().split("<script")[0]
+
+
 def test_a_report_of_undecided_rows_says_that_nothing_is_known(hard):
     done = unswayed_here("certify", *ASKED, *HELD_OUT, "--report", "r.html", cwd=hard)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.commands import unswayed_here
+from tests.commands import CLASSES, people, unswayed_here
 
 NASTY = "red\x1b[31m", "back\u202edrow", "two\tcells", "title\x1b]0;x\x07"
 
@@ -36,3 +36,18 @@ def test_a_header_in_another_encoding_is_told_with_the_codec(tmp_path, codec):
     done = unswayed_here("certify", "a.csv", "--label", "ok", cwd=tmp_path)
     assert done.returncode == 2
     assert f"iconv -f {'UTF-16' if codec == 'utf-16' else 'WINDOWS-1252'} -t UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize("length", range(4, 20))
+def test_tables_of_groups_fit_the_terminal_at_any_width_of_their_names(folder, length):
+    frame = people().assign(team=np.where(np.arange(240) % 9 == 0, "b", "a" * length))
+    frame.to_csv(folder / "people.csv", index=False)
+    asked = ("certify", "people.csv", *CLASSES, "--ignore", "team", "--holdout", "50%")
+    done = unswayed_here(
+        *asked, "--groups", "team", "--budget", "2%", "--budget", "5%", "--budget", "9", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    table = done.stdout.split("\n\nteam ", 1)[1].split("between:")[0].splitlines()
+    assert max(map(len, table)) <= 80
+    assert sum(line.startswith("a" * length + " ") for line in table) == 3  # one per budget
+    assert sum("few rows" in line for line in table) == 3

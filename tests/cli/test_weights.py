@@ -105,7 +105,7 @@ def test_a_test_file_needs_no_weights(folder):
 @pytest.mark.parametrize(
     ("weights", "fragments"),
     [
-        ([1.0] * 7 + [-2.0] + [1.0] * (N - 8), ["negative in row 8", "1 such rows"]),
+        ([1.0] * 7 + [-2.0] + [1.0] * (N - 8), ["negative in row 8", "1 such row"]),
         ([1.0] * 7 + [None] + [1.0] * (N - 8), ["missing in row 8"]),
         ([0.0] * N, ["zero in every"]),
         (["a"] * N, ["weights are numbers"]),

@@ -13,7 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from tests.commands import people
-from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias
+from unswayed import (
+    CertifiedClassifier,
+    CertifiedRegressor,
+    InputError,
+    LabelBias,
+    cross_certify,
+)
 
 FRAME = people(200)
 FEATURES, HIRED, SALARY = FRAME[["gender", "city", "education"]], FRAME["hired"], FRAME["salary"]
@@ -107,3 +113,66 @@ def test_a_report_is_a_page_about_rows(tmp_path):
         model.certify(FEATURES[TESTS]).report(tmp_path / "r.pdf")
     with pytest.raises(InputError, match="certificates of coefficients"):
         model.certify_coefficients().report(tmp_path / "r.html")
+
+
+def table_of(page, name):
+    """Cells of a table of the page, without tags."""
+    body = page.split(f'<table id="{name}"')[1].split("</table>")[0].split("<tbody>")[1]
+    rows = re.findall(r"<tr.*?>(.*?)</tr>", body, re.DOTALL)
+    return [
+        [re.sub(r"<[^>]+>", " ", cell).split() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in rows
+    ]
+
+
+def test_known_labels_give_accuracy_class_balance_and_a_confusion_table(tmp_path):
+    certs, truth = classifier().certify(FEATURES[TESTS]), HIRED[TESTS]
+    certs.report(tmp_path / "r.html", y_true=truth)
+    page = (tmp_path / "r.html").read_text()
+    for name, counts in zip(["no", "yes"], table_of(page, "confusion"), strict=True):
+        of = certs.prediction[(truth == name).to_numpy()]
+        assert counts == [[name], [str((of == "no").sum())], [str((of == "yes").sum())]]
+    right = 100 * (certs.prediction == truth).mean()
+    assert f"The model is right on {right:.1f} % of the test rows" in page
+    trained, tested = table_of(page, "balance")[1][1:]
+    assert (trained[0], tested[0]) == (
+        str((HIRED[TRAIN] == "yes").sum()),
+        str((truth == "yes").sum()),
+    )
+    for words in ("confusion", "The model is right", "test labels"):
+        certs.report(tmp_path / "s.html")
+        assert words not in (tmp_path / "s.html").read_text().split("<script")[0]
+
+
+def test_known_numbers_give_the_variance_explained(tmp_path):
+    certs, truth = MODELS["regression"](), SALARY[TESTS]
+    certs.report(tmp_path / "r.html", y_true=truth.to_list())
+    spread = ((truth - truth.mean()) ** 2).sum()
+    share = 1 - ((truth - certs.score) ** 2).sum() / spread
+    assert f"explains {100 * share:.1f} % of the variance" in (tmp_path / "r.html").read_text()
+
+
+def test_labels_of_folds_are_known(tmp_path):
+    model = CertifiedClassifier(encoded(Ridge()), bias=LabelBias.flips(budget=3))
+    certs = cross_certify(model, FEATURES, HIRED, cv=4)
+    certs.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert sum(int(count[0]) for row in table_of(page, "confusion") for count in row[1:]) == 200
+    right = 100 * (certs.prediction == HIRED).mean()
+    assert f"The model is right on {right:.1f} % of the test rows" in page
+    assert "fit one model on all rows" in page
+
+
+STRANGE = {
+    "few": (HIRED[:7], r"y_true has shape \(7,\)"),
+    "other": (["maybe"] * 50, "has 'maybe'.*its classes are 'no' and 'yes'"),
+    "missing": ([None, *HIRED[151:200]], "has None"),
+}
+
+
+@pytest.mark.parametrize(("labels", "said"), STRANGE.values(), ids=STRANGE)
+def test_labels_that_do_not_fit_are_refused(tmp_path, labels, said):
+    with pytest.raises(InputError, match=said):
+        classifier().certify(FEATURES[TESTS]).report(tmp_path / "r.html", y_true=labels)
+    with pytest.raises(InputError, match="NaN"):
+        MODELS["regression"]().report(tmp_path / "r.html", y_true=[np.nan] * 50)

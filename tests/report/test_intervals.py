@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from unswayed.intervals import gap_interval, newcombe, wilson
+from unswayed.intervals import gap_interval, newcombe, paired_interval, wilson
 
 # R. G. Newcombe, Statistics in Medicine 17 (1998): 857-872, table I (method 3).
 SHARES = {
@@ -36,6 +36,31 @@ def test_published_intervals_of_shares(counts, ends):
 @pytest.mark.parametrize(("counts", "ends"), DIFFERENCES.items())
 def test_published_intervals_of_differences(counts, ends):
     np.testing.assert_allclose(newcombe(*counts), ends, atol=5e-5)
+
+
+def test_the_published_interval_of_a_change_of_the_same_rows():
+    """R. G. Newcombe, Statistics in Medicine 17 (1998): 2635-2650, method 10."""
+    assert paired_interval(36, 2, 12, 0) == pytest.approx((0.0569, 0.3404), abs=5e-5)
+
+
+@given(*[st.integers(0, 60)] * 4)
+def test_a_change_lies_in_its_interval_and_turns_with_its_direction(both, first, second, neither):
+    rows = both + first + second + neither
+    if not rows:
+        return
+    low, high = paired_interval(both, first, second, neither)
+    assert -1 <= low <= (second - first) / rows <= high <= 1
+    assert paired_interval(both, second, first, neither) == pytest.approx((-high, -low))
+    few = binomtest(first, first + second).pvalue > 0.05 if first + second else True
+    assert not few or low <= 0 <= high  # McNemar's exact test
+
+
+@pytest.mark.parametrize("rows", [30, 300])
+@pytest.mark.parametrize("shares", [(0.8, 0.05, 0.05, 0.1), (0.9, 0.01, 0.07, 0.02)])
+def test_intervals_of_changes_hold_as_often_as_they_say(shares, rows):
+    rng, change = np.random.default_rng(1), shares[2] - shares[1]
+    found = [paired_interval(*map(int, rng.multinomial(rows, shares))) for _ in range(400)]
+    assert np.mean([low <= change <= high for low, high in found]) >= 0.94
 
 
 @given(st.integers(1, 3000), st.data(), st.floats(0.5, 0.9999))

@@ -140,7 +140,10 @@ def test_a_page_about_numbers_speaks_of_numbers(numbers):
 
 
 def test_radii_are_drawn_where_the_facts_have_them(numbers):
-    grid = [{"radius": 10.0, "rate": 0.25}, {"radius": 80.0, "rate": 1.0}]
+    grid = [
+        {"radius": radius, "text": f"{radius:g}", "rates": [rate], "undecided": 0}
+        for radius, rate in ((10.0, 0.25), (80.0, 1.0))
+    ]
     page = render(numbers | {"radius_grid": grid})
     assert "How far predictions can move" in page
     assert '"domain":[0,80.0]' in page

@@ -75,15 +75,16 @@ def ridge_influence(X, tests, alpha, intercept, weights):
     return [[z + c for z, c in zip(row, constant, strict=True)] for row in multiplied(rows, slope)]
 
 
-def contrasted(influence, contrasts):
-    """Influence rows of sums of coefficients, from those of the coefficients."""
+def contrasted(influence, contrasts, intercept):
+    """Influence rows of sums of coefficients, from those of coefficients and intercept."""
     return [
         [
             sum(
                 Fraction(float(weight)) * influence[feature][label]
                 for feature, weight in zip(each["features"], each["weights"], strict=True)
             )
-            for label in range(len(influence[0]))
+            + (intercept[label] if each.get("intercept") else 0)
+            for label in range(len(intercept))
         ]
         for each in contrasts
     ]

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from tests.verify import exact
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, LinearSmoother
+from unswayed.decisions import Sign
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,11 @@ def truths(document, data):
             arrays["train"], tests, model["alpha"], model["intercept"], weights
         )
         if "contrasts" in document["question"]:
-            influence = exact.contrasted(influence, document["question"]["contrasts"])
+            (intercept,) = exact.ridge_influence(
+                arrays["train"], np.zeros((1, arrays["train"].shape[1])), model["alpha"],
+                model["intercept"], weights,
+            )  # fmt: skip
+            influence = exact.contrasted(influence, document["question"]["contrasts"], intercept)
     lower, upper = (doubles(bias[end], len(labels)) for end in ("lower", "upper"))
     budget, rule = bias["budget"], document["question"]
     return [(z, *exact.truth(z, labels, lower, upper, budget, rule)) for z in influence]
@@ -100,6 +105,8 @@ def make_cases(folder):
         .fit(X, y).certify_coefficients(),
         "contrasts": CertifiedRegressor(Ridge(), bias=some, radius=1)
         .fit(X, y).certify_coefficients(contrasts=[[1, -1], [0.1, 0], [0, -3], [-1, -1]]),
+        "intercept": CertifiedRegressor(Ridge(), bias=some, radius=1)
+        .fit(X, y, sample_weight=weight).certify([[0, 0], [0, 1.5], [-0.1, 2]], decision=Sign()),
         "kernel": CertifiedRegressor(KernelRidge(kernel="rbf", alpha=0.5), bias=some, radius=0.2)
         .fit(X, y, sample_weight=weight).certify(T),
         "smoother": smooth.certify(rng.normal(size=(4, 6))),

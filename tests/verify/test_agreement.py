@@ -8,6 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
+from unswayed.decisions import Sign
 from unswayed.verify import verify
 
 SHAPES = ("smooth", "whole", "Hilbert", "scaled", "equal", "collinear")
@@ -57,11 +58,13 @@ def certificates(rng, shape, kind):
         contrasts = rng.integers(-1, 2, (3, width)) * rng.choice([1.0, 0.1, 7.0])
         contrasts[:, 0] += 2
         return model.certify_coefficients(contrasts=contrasts, resolve=resolve)
+    if kind == "intercept":
+        return model.certify(np.vstack((tests, 0 * tests[:1])), resolve=resolve, decision=Sign())
     return model.certify(tests, resolve=resolve)
 
 
 @pytest.mark.parametrize(
-    "kind", ["classes", "signed", "numbers", "coefficients", "contrasts", "kernel"]
+    "kind", ["classes", "signed", "numbers", "coefficients", "contrasts", "intercept", "kernel"]
 )
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_the_engine_claims_is_proven(tmp_path, shape, kind):

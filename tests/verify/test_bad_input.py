@@ -103,6 +103,14 @@ CASES = {
     "a contrast without weights for some": (
         edited(question=contrasts([0, 1], [1])), "one weight for each",
     ),
+    "an intercept of a model that has none": (
+        edited(
+            question={"task": "coefficients", "contrasts": [
+                {"features": [0], "weights": [1], "intercept": True}]},
+            model={"kind": "ridge", "alpha": 1.0, "intercept": False},
+        ),
+        "an intercept that the model has not",
+    ),
     "no contrasts at all": (
         edited(question={"task": "coefficients", "contrasts": []}), "has 0 items",
     ),

@@ -170,7 +170,7 @@ def test_coefficients_are_proven_from_the_file_alone(folder, options, capsys):
     assert document["question"]["task"] == "coefficients"
     assert {"features": [0, 1], "weights": [1.0, -1.0]} in document["question"]["contrasts"]
     report = verify(folder / "c.json", train=folder / "people.csv")
-    assert (report.proven, report.undecided, report.rejected) == (5, 0, {})
+    assert (report.proven, report.undecided, report.rejected) == (6, 0, {})
     assert "  0: 1.0 times 'gender' is 'female' plus -1.0 times 'gender' is 'male'" in (
         report.question.splitlines()
     )

@@ -14,8 +14,8 @@ from unswayed import CertifiedClassifier, InputError, LabelBias
 from unswayed.verify import schema_text, verify
 
 KINDS = (
-    "classification", "signed", "regression", "weighted", "coefficients", "contrasts", "kernel",
-    "smoother", "rank-deficient", "wide", "long",
+    "classification", "signed", "regression", "weighted", "coefficients", "contrasts",
+    "intercept", "kernel", "smoother", "rank-deficient", "wide", "long",
 )  # fmt: skip
 
 

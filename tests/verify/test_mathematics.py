@@ -30,7 +30,11 @@ def make_document(problem, rule, weights):
         weights,
     )  # fmt: skip
     if "contrasts" in rule:
-        influence = exact.contrasted(influence, rule["contrasts"])
+        (intercept,) = exact.ridge_influence(
+            problem.X, np.zeros((1, problem.X.shape[1])), problem.alpha, problem.fit_intercept,
+            weights,
+        )  # fmt: skip
+        influence = exact.contrasted(influence, rule["contrasts"], intercept)
     claims = []
     for row, z in enumerate(influence):
         bias = (problem.y, problem.lower, problem.upper, problem.budget)
@@ -79,7 +83,13 @@ def test_claims_about_contrasts_are_proven_and_tighter_ones_rejected(problem, da
     width = problem.X.shape[1]
     weight = st.sampled_from([-1.0, -1.0, 0.0, 0.1, 1, 3])
     contrasts = st.lists(st.lists(weight, min_size=width, max_size=width), min_size=1, max_size=3)
-    rows = [{"features": list(range(width)), "weights": row} for row in data.draw(contrasts)]
+    flags = st.booleans() if problem.fit_intercept else st.just(False)
+    rows = [
+        {"features": list(range(width)), "weights": row, "intercept": data.draw(flags)}
+        for row in data.draw(contrasts)
+    ]
+    if problem.fit_intercept:
+        rows.append({"features": [], "weights": [], "intercept": True})
     check_claims(problem, {"task": "coefficients", "contrasts": rows})
 
 

@@ -139,8 +139,9 @@ def asks_well(document):
         return not coefficients or about["test_rows"] == about["features"]
     return about["test_rows"] == len(contrasts) and all(
         each["features"] == sorted(set(each["features"]))
-        and each["features"][-1] < about["features"]
+        and all(feature < about["features"] for feature in each["features"])
         and len(each["features"]) == len(each["weights"])
+        and (document["model"]["intercept"] or not each.get("intercept"))
         for each in contrasts
     )
 
@@ -217,6 +218,7 @@ TRUE_STILL = {
     ("bias", "budget"), ("model",), ("model", "intercept"),
     ("question", "contrasts", "*", "weights", "*"),
     ("question", "contrasts", "*", "weights"), ("question", "contrasts", "*", "features"),
+    ("question", "contrasts", "*", "intercept"), ("question", "contrasts", "*"),
 }  # fmt: skip
 
 

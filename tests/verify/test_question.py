@@ -151,7 +151,7 @@ def tables(tmp_path_factory):
 def bases(cases, tables, tmp_path):
     """Honest files of every kind."""
     kinds = ("classification", "signed", "regression", "weighted", "coefficients", "contrasts",
-             "kernel", "smoother")  # fmt: skip
+             "intercept", "kernel", "smoother")  # fmt: skip
     found = {kind: Arrays(tmp_path, cases[kind].document, np.load(cases[kind].data))
              for kind in kinds}  # fmt: skip
     for name, table in tables.items():
@@ -242,6 +242,13 @@ def question_mutations(document):
     if "contrasts" in rule:
         yield "fewer", lambda d: d["question"].update(contrasts=d["question"]["contrasts"][:-1])
         yield "no contrasts", lambda d: d["question"].pop("contrasts")
+        if document["model"]["intercept"]:
+            first = rule["contrasts"][0]
+            other = first | {"intercept": not first.get("intercept", False)}
+            yield (
+                "intercept",
+                lambda d: d["question"].update(contrasts=[other, *rule["contrasts"][1:]]),
+            )
     yield "trusted", lambda d: d.update(trusted=["sample_weight"])
 
 

@@ -11,15 +11,17 @@
               `label_leak` (whether it tells the label) and `column_caveats` (how that is said)
 `loading`     the rows that are used, and what becomes of missing cells
 `weights`     the column that says how much each training row counts
-`target`      the label column: two classes or real numbers
-`suited`      the label column, where it suits what was asked
+`target`      the label column: two classes or real numbers, where it suits what was asked
 `penalty`     the choice of alpha on rows outside the training set
 `opening`     all of that: from files to a fitted model
 `rows`        rows of a file: cells, numbers, features, labels, weights
 `study`       the model, its test rows and their certificates
 `folds`       the same for every row, each by a model that did not see it (`folded`)
-`data_facts`  how its file was read
-`findings`    the same as the terminal and the page say it
+`findings`    the same, and how the file was read, as the terminal and the page say it
+`movement`    how far predicted numbers can move
+`effects`     coefficients as people read them; `collinear` says which the data determine
+`compare`     two studies of the same rows
+`other_file`  test rows of another file, before they are certified
 `tradeoff`    the same over many alphas
 `progress`    who is told how far the work is
 """

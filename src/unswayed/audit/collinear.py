@@ -27,18 +27,38 @@ class Dependencies:
         Onto these directions, in units of the columns' spread.
     constant : (p,) bool array
         Columns that are the same in every row.
+    mean, scale : (p,) arrays
+        Of the columns: their mean, and the unit of their spread.
     searched : bool
         False if there are too many columns to look for others.
     """
 
     projector: FloatArray
     constant: BoolArray
+    mean: FloatArray
+    scale: FloatArray
     searched: bool = True
 
     @property
     def identified(self) -> BoolArray:
         """Which coefficients no such direction moves."""
         return np.asarray(np.diag(self.projector) <= _INVOLVED)
+
+    def identifies(self, point: FloatArray) -> bool:
+        """Return whether no such direction moves the prediction for a row.
+
+        Parameters
+        ----------
+        point : (p,) array
+            The row; an intercept takes up what the mean of the columns says.
+
+        Returns
+        -------
+        bool
+        """
+        away = (point - self.mean) / self.scale
+        moved = self.projector @ away
+        return bool(moved @ moved <= _INVOLVED * (away @ away))
 
     def groups(self) -> list[list[int]]:
         """Return columns that depend on one another; constant columns depend on none.
@@ -75,7 +95,8 @@ def dependencies(columns: Matrix, *, exactly: bool) -> Dependencies:
     )
     constant = np.asarray(low == high)
     if width > _MOST and not exactly:
-        return Dependencies(np.diag(constant.astype(float)), constant, searched=False)
+        free, unit = np.diag(constant.astype(float)), np.ones(width)
+        return Dependencies(free, constant, mean, unit, searched=False)
     gram = np.asarray(dense(columns.T @ columns)) / n_rows - np.outer(mean, mean)
     spread = np.sqrt(np.maximum(np.diag(gram), 0.0))
     scale = np.where(constant | (spread == 0), 1.0, spread)
@@ -91,7 +112,7 @@ def dependencies(columns: Matrix, *, exactly: bool) -> Dependencies:
         found[: len(singular)] = singular
         vectors, flat = right.T, found <= _EXACTLY * found.max(initial=0.0)
     free = vectors[:, flat]
-    return Dependencies(free @ free.T, constant)
+    return Dependencies(free @ free.T, constant, np.where(constant, low, mean), scale)
 
 
 def _triangle(columns: Matrix, mean: FloatArray, scale: FloatArray) -> FloatArray:

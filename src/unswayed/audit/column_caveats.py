@@ -108,6 +108,31 @@ def of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Ca
         )
 
 
+def missing_mark(names: Sequence[str], mark: str) -> Caveat:
+    """Say that a sign among texts, which often stands for a missing value, is a category.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns that have it.
+    mark : str
+
+    Returns
+    -------
+    Caveat
+    """
+    shown = ", ".join(repr(shorten(name)) for name in names[:_LISTED])
+    shown += f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    one = len(names) == 1
+    return Caveat(
+        "missing-mark",
+        f"{'column' if one else 'columns'} {shown} {'has' if one else 'have'} {mark!r} among "
+        f"{'its' if one else 'their'} texts, which counts as a category like any other",
+        f"pass {_na([mark])} if that means missing, or {option('--categorical', names)} if it is "
+        "meant",
+    )
+
+
 def of_numbers(
     name: str, values: pa.ChunkedArray, distinct: Any, zero: tuple[int, str] | None
 ) -> Iterator[Caveat]:

@@ -13,8 +13,9 @@ from unswayed.audit.movement import need_radius
 from unswayed.audit.study import Study
 from unswayed.exceptions import InputError
 from unswayed.groups import SMALL_GROUP, group_rates
+from unswayed.intervals import CONFIDENCE, paired_interval, wilson
 from unswayed.report.summarise import headline
-from unswayed.words import shorten
+from unswayed.words import natural, shorten
 
 _ALIKE = 0.9  # of the rows: columns that agree in so many are of the same rows
 _CELLS = 6  # columns shown beside a row
@@ -147,8 +148,8 @@ class Comparison:
         Returns
         -------
         dict
-            Plain values: the headline of each, rates at every budget side by side, by group, what
-            changed, and the rows that changed most.
+            Plain values: the headline of each, rates at every budget side by side and by group,
+            what changed, all with intervals, and the rows that changed most.
         """
         sides = [headline(findings_of(study)) for study in (self.first, self.second)]
         found = [caveat for side in sides for caveat in side["caveats"]]
@@ -157,6 +158,8 @@ class Comparison:
             "matched": self.matched,
             "test_rows": len(self.first.test),
             "changed": int(self.changed.sum()),
+            "confidence": CONFIDENCE,
+            "accuracy": self._accuracy(),
             "budgets": self._budgets(),
             "groups": [self._groups(name) for name in self.first.request.groups],
             "columns": self._shown(),
@@ -178,32 +181,49 @@ class Comparison:
             {
                 "budgets": [one.text, other.text],
                 "labels": [self.first.count(one), self.second.count(other)],
-                "rates": [float(before.mean()), float(after.mean())],
-                "both": int((before & after).sum()),
-                "gained": int((~before & after).sum()),
-                "lost": int((before & ~after).sum()),
-                "neither": int((~before & ~after).sum()),
+                **_paired(before, after),
             }
             for (one, other), (before, after) in zip(pairs, self._robust(), strict=True)
         ]
 
+    def _accuracy(self) -> dict[str, Any] | None:
+        """Return how often each is right; None for numbers, and where labels are not known."""
+        labels, classes = self.first.test.labels, self.first.target.classes
+        if labels is None or self.second.test.labels is None or not classes:
+            return None
+        right = [
+            np.asarray(study.request.rule.predict(study.answers.score) == study.test.labels)
+            for study in (self.first, self.second)
+        ]
+        return _paired(*right)
+
     def _groups(self, name: str) -> dict[str, Any]:
-        values = self.first.groups(name)
-        robust = [[group_rates(each, values) for each in pair] for pair in self._robust()]
-        changed, main = group_rates(self.changed, values), robust[0]
+        values = np.array(self.first.groups(name), dtype=object)
+        robust = self._robust()
+        rates = [[group_rates(each, values) for each in pair] for pair in robust]
         return {
             "column": shorten(name),
             "groups": [
-                {
-                    "group": group,
-                    "rows": int(count),
-                    "small": int(count) < SMALL_GROUP,
-                    "changed": round(changed[group] * int(count)),
-                    "rates": [[each[group] for each in pair] for pair in robust],
-                }
-                for group, count in zip(main[0].groups, main[0].count, strict=True)
+                self._group(group, np.asarray(values == group), robust)
+                for group in sorted(set(values.tolist()), key=natural)
             ],
-            "gaps": [[each.gap for each in pair] for pair in robust],
+            "gaps": [[each.gap for each in pair] for pair in rates],
+            "gap_intervals": [[list(each.gap_interval()) for each in pair] for pair in rates],
+        }
+
+    def _group(
+        self, name: str, own: BoolArray, robust: list[tuple[BoolArray, BoolArray]]
+    ) -> dict[str, Any]:
+        """Return how the rows of a group changed, at each budget."""
+        found = [_paired(before[own], after[own]) for before, after in robust]
+        keys = ("rates", "intervals", "change", "change_interval", "within_chance")
+        many = {"change": "changes", "change_interval": "change_intervals"}
+        return {
+            "group": name,
+            "rows": int(own.sum()),
+            "small": int(own.sum()) < SMALL_GROUP,
+            "changed": int(self.changed[own].sum()),
+            **{many.get(key, key): [each[key] for each in found] for key in keys},
         }
 
     def _shown(self) -> list[str]:
@@ -228,6 +248,24 @@ class Comparison:
             }
             for place, row in enumerate(at.tolist())
         ]
+
+
+def _paired(before: BoolArray, after: BoolArray) -> dict[str, Any]:
+    """Return two shares of the same rows, their change, and how sure they are."""
+    both, neither = int((before & after).sum()), int((~before & ~after).sum())
+    gained, lost = int((~before & after).sum()), int((before & ~after).sum())
+    low, high = paired_interval(both, lost, gained, neither)
+    return {
+        "rates": [float(before.mean()), float(after.mean())],
+        "intervals": [wilson(each.sum(), len(each)).tolist() for each in (before, after)],
+        "change": (gained - lost) / len(before),
+        "change_interval": [low, high],
+        "within_chance": low <= 0 <= high,
+        "both": both,
+        "gained": gained,
+        "lost": lost,
+        "neither": neither,
+    }
 
 
 def _plain(value: Any) -> Any:

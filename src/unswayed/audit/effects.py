@@ -15,6 +15,7 @@ from unswayed.audit.recipe import features_of
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
 from unswayed.decisions import Sign
+from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 from unswayed.report.effects import Effects, facts, in_units, not_identified
 from unswayed.report.findings import Caveat, caveat_dicts
@@ -104,13 +105,21 @@ class _Asking:
         certs = self._certified(known)
         place = {effect: at for at, effect in enumerate(known)}
         rows = [self._row(effect, certs, place.get(effect)) for effect in chosen]
+        parts = [] if certs is None else [certs]
+        intercept = None
+        if with_intercept:
+            at_zero = self._at_zero(bases)
+            intercept = self._intercept_in_words(bases) | not_identified()
+            if self.study.alpha or found.identifies(self._features(at_zero, every)):
+                parts.append(self._certified_row(at_zero))
+                intercept |= facts(parts[-1], 0)
         return Effects(
             rows=_in_order(rows),
-            intercept=self._intercept(bases) if with_intercept else None,
+            intercept=intercept,
             bases={column: level for column, (level, _) in bases.items()},
             meaning=self._meaning(),
             caveats=caveat_dicts(self._caveats(every, found)),
-            certificates=certs,
+            certificates=tuple(parts),
         )
 
     # --- which questions ------------------------------------------------------------------
@@ -256,32 +265,42 @@ class _Asking:
         ends = (float(certs.score[at]), float(certs.low[at]), float(certs.high[at]))
         return row | facts(certs, at, scale) | {"standard": in_units(*ends, 1.0)}
 
-    def _intercept(self, bases: dict[str, tuple[str, int]]) -> dict[str, Any]:
-        """Certify the prediction of the row for which every effect is 0."""
+    def _at_zero(self, bases: dict[str, tuple[str, int]]) -> FloatArray:
+        """Return the row for which every effect is 0, in the form of training rows."""
         study, columns = self.study, self.study.columns
         row: FloatArray = np.zeros((1, study.train.features.shape[1]))
         for at, column in enumerate(columns.categories):
             places = [feature for _, feature in self._levels[column.name]]
             row[0, at] = places.index(bases[column.name][1])
-        means = {each["column"]: each["mean"] for each in self.features if not _is(each)}
         if self.asked.standardised:
+            means = {each["column"]: each["mean"] for each in self.features if not _is(each)}
             for at, column in enumerate(columns.numbers, start=len(columns.categories)):
                 row[0, at] = means[column.name]
-        certs = study.model.certify(
+        return row
+
+    def _features(self, row: FloatArray, effects: list[_Effect]) -> FloatArray:
+        """Return the features of a row that the effects are of."""
+        made = self.study.model.estimator_[:-1].transform(row)
+        return np.asarray(dense(made)).ravel()[[effect.feature for effect in effects]]
+
+    def _certified_row(self, row: FloatArray) -> CertificateSet:
+        """Certify the prediction of a row, and its sign."""
+        request = self.study.request
+        certs: CertificateSet = self.study.model.certify(
             row,
-            budget=study.count(study.request.budget),
-            resolve=study.request.resolve,
+            budget=self.study.count(request.budget),
+            resolve=request.resolve,
             decision=Sign(),
         )
+        return certs
+
+    def _intercept_in_words(self, bases: dict[str, tuple[str, int]]) -> dict[str, Any]:
         level = "at its mean" if self.asked.standardised else "0"
-        said = "predicted logarithm" if study.target.log else "prediction"
+        said = "predicted logarithm" if self.study.target.log else "prediction"
         parts = ["every category at its base level"] if bases else []
-        parts += [f"every number {level}"] if means else []
-        return {
-            "name": INTERCEPT,
-            **facts(certs, 0),
-            "meaning": f"the {said} for a row with {' and '.join(parts)}",
-        }
+        numbers = any(not _is(each) for each in self.features)
+        parts += [f"every number {level}"] if numbers else []
+        return {"name": INTERCEPT, "meaning": f"the {said} for a row with {' and '.join(parts)}"}
 
     # --- words ----------------------------------------------------------------------------
 

@@ -317,8 +317,8 @@ def _check_header(path: Path, names: list[str], reading: Reading) -> None:
 
 def _check_delimiter(path: Path, names: list[str]) -> None:
     for sign, given, word in ((";", "';'", "semicolons"), ("\t", "tab", "tabs"),
-                              ("|", "'|'", "bars")):  # fmt: skip
-        if len(names) == 1 and sign in names[0]:
+                              ("|", "'|'", "bars"), (" ", "' '", "spaces")):  # fmt: skip
+        if len(names) == 1 and names[0].count(sign) > (sign == " "):  # a name may have a space
             raise InputError(
                 f"{path} seems to be separated by {word}; pass --delimiter {given}, or save it "
                 "with commas or as Parquet"

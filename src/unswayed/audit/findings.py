@@ -1,19 +1,22 @@
 """A study as findings: what the terminal and the page say of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
-from unswayed.audit.data_facts import column_facts, data_facts
-from unswayed.audit.effects import effects_of
+from unswayed.audit.effects import Asked, effects_of
 from unswayed.audit.files import sha256
+from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.movement import describe_movement
+from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import Point
 from unswayed.certificates import Verdict
+from unswayed.report.effects import Effects
 from unswayed.report.findings import BudgetRate, Caveat, Findings, small_groups
-from unswayed.words import shorten
+from unswayed.words import counted, shorten
 
 
 def findings_of(
@@ -22,6 +25,7 @@ def findings_of(
     command: str | None = None,
     tradeoff: Sequence[Point] | None = None,
     chosen: Sequence[int] = (),
+    asked: Asked = Asked(),  # noqa: B008  (frozen)
 ) -> Findings:
     """Describe the results of a study in the form that the terminal and the page show.
 
@@ -34,6 +38,8 @@ def findings_of(
         Accuracy and robustness over alpha.
     chosen : sequence of int
         Positions of test rows to show in full.
+    asked : Asked
+        Which coefficients to show, and from which base levels.
 
     Returns
     -------
@@ -80,8 +86,7 @@ def findings_of(
         train_label=lambda row: target.as_text(train_labels[row]),
         new_label=target.as_text,
         witnesses=study.witnesses,
-        # Of folds, each has a model and coefficients of its own.
-        coefficients=lambda: effects_of(study) if study.fold is None else None,
+        coefficients=lambda: _effects(study, asked),
         radius=request.radius,
         log=request.log,
         decided=target.task == "classification" or request.radius is not None,
@@ -109,6 +114,58 @@ def findings_of(
     )
 
 
+def column_facts(study: Study) -> list[dict[str, Any]]:
+    """Return how each column of the training file was read.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    list of dict
+        As `ColumnFacts.to_dict` has it; a column that is the same in all training rows is
+        "constant" even if it is not in the whole file.
+    """
+    if study.inspection is None:
+        return []
+    used = {column.name for column in study.columns}
+    return [
+        each.to_dict()
+        | ({"read_as": "constant"} if each.role == "feature" and each.name not in used else {})
+        for each in study.inspection.columns
+    ]
+
+
+def data_facts(study: Study) -> dict[str, Any]:
+    """Return how many rows, columns, features and missing cells there are.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict
+        "rows" of the file; columns that are "numbers" and "categories"; "features" after encoding;
+        "missing" cells, "dropped" rows; and all of it as a "sentence".
+    """
+    n_rows = len(study.train) if study.inspection is None else study.inspection.n_rows
+    numbers, categories = len(study.columns.numbers), len(study.columns.categories)
+    features = len(study.columns.feature_names())
+    return {
+        "rows": n_rows,
+        "numbers": numbers,
+        "categories": categories,
+        "features": features,
+        "missing": study.gaps.cells,
+        "dropped": study.gaps.dropped,
+        "sentence": f"{study.request.train.name}: {n_rows:,} rows; "
+        f"{counted(numbers, 'column')} of numbers and {categories:,} of categories make "
+        f"{counted(features, 'feature')}; {study.gaps}",
+    }
+
+
 _BALANCED = ", the share of positive labels, which moves with the labels"
 
 
@@ -132,7 +189,37 @@ def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
     """Return what could mislead about the results."""
     request, every = study.request, "pass --folds 10 to certify every row of the file"
     few = small_groups(groups, None if request.test or request.folds else every)
-    return [*_about_the_threshold(study), *few]
+    return [*_about_the_test_rows(request), *_about_the_threshold(study), *few]
+
+
+def _about_the_test_rows(request: Request) -> list[Caveat]:
+    """Return a caveat if the rows that are certified are those that the model was trained on."""
+    path = request.test
+    if path is None or not path.samefile(request.train):
+        return []
+    return [
+        Caveat(
+            "test-is-training",
+            f"--test {path.name} is the training file, so that the model has seen the label of "
+            "every row it is asked about, and is right more often than on new rows",
+            "leave --test out to hold rows out, or pass --folds 10 instead",
+        )
+    ]
+
+
+def _effects(study: Study, asked: Asked) -> Effects:
+    """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
+    if not isinstance(study, FoldedStudy):
+        return effects_of(study, asked)
+    whole = study.whole()
+    labels = whole.labels_in_words(whole.count(whole.request.budget))
+    return replace(
+        effects_of(whole, asked),
+        scope=f"Each fold has a model of its own, so these are of one more, with alpha "
+        f"{whole.alpha:g}, trained on {whole.n_train:,} rows of all folds; "
+        f"{whole.request.budget.text} of its labels are {labels}",
+        labels=whole.count(whole.request.budget),
+    )
 
 
 def _rows(study: Study) -> str:

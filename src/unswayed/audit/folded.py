@@ -93,6 +93,8 @@ class FoldedStudy(Study):
         Of the test rows of each fold.
     of_row : (n,) array of int
         The fold of each row, from 0.
+    whole : callable
+        Returns the study of one more model, which is trained on the rows of all folds.
     n_least : tuple of int
         Of the fold that has the fewest: number of training rows, and of those whose label may be
         wrong.
@@ -102,6 +104,7 @@ class FoldedStudy(Study):
     found: list[Answers]
     of_row: IntArray
     n_least: tuple[int, int]
+    whole: Callable[[], Study]
 
     @property
     def n_train(self) -> int:

@@ -14,8 +14,7 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
 from unswayed.audit.rows import Rows
 from unswayed.audit.study import Study
-from unswayed.audit.suited import target_of
-from unswayed.audit.target import Target
+from unswayed.audit.target import Target, target_of
 from unswayed.exceptions import InputError
 from unswayed.words import outside, shorten
 
@@ -84,6 +83,7 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
         found=found,
         of_row=of_row,
         n_least=(drawn.n_train, min(movable)),
+        whole=drawn.whole,
     )
 
 
@@ -162,10 +162,24 @@ class _Drawn:
         Study
         """
         train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
-        fold_opening = _FoldOpening(self.each, Silent())
-        fold_opening.loader.inspection = self.opening.loader.inspection
-        fold_opening.loader.gaps = self.opening.loader.gaps
-        return fold_opening.fitted(self.names, train, test, self.aside)
+        return self._fitted(self.each, train, test)
+
+    def whole(self) -> Study:
+        """Fit one more model, on the rows of all folds.
+
+        Returns
+        -------
+        Study
+            Without test rows. A budget that is a share is one of all of its training rows.
+        """
+        request = replace(self.each, budgets=self.opening.request.budgets)
+        return self._fitted(request, self.rows, take(self.rows, np.arange(0)))
+
+    def _fitted(self, request: Request, train: Loaded, test: Loaded) -> Study:
+        opening = _FoldOpening(request, Silent())
+        opening.loader.inspection = self.opening.loader.inspection
+        opening.loader.gaps = self.opening.loader.gaps
+        return opening.fitted(self.names, train, test, self.aside)
 
     def _sides(self, fold: int) -> tuple[BoolArray, BoolArray]:
         out = np.asarray(self.of_row == fold)

@@ -25,6 +25,7 @@ _TOGETHER: dict[str, Callable[["ColumnFacts"], Any]] = {
     "constant-column": lambda _: None,
     "id-column": lambda _: None,
     "unreadable-column": lambda _: None,
+    "missing-mark": lambda each: each.mark,
     "mixed-column": lambda each: (each.role, each.marks or each.name),
 }
 
@@ -73,6 +74,8 @@ class ColumnFacts:
     caveats : tuple of Caveat
     mixture : Mixture or None
         Numbers among its texts.
+    mark : str or None
+        A text that perhaps stands for a missing value.
     """
 
     name: str
@@ -83,6 +86,7 @@ class ColumnFacts:
     examples: tuple[str, ...]
     caveats: tuple[Caveat, ...] = ()
     mixture: suspicion.Mixture | None = None
+    mark: str | None = None
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -147,7 +151,10 @@ class Inspection:
                 key = each.name if together is None else together(each)
                 same.setdefault((caveat.kind, key), []).append(each)
         for (kind, _), columns in same.items():
-            if len(columns) > 1:
+            if len(columns) > 1 and kind == "missing-mark":
+                names = [each.name for each in columns]
+                found.append(column_caveats.missing_mark(names, str(columns[0].mark)))
+            elif len(columns) > 1:
                 found.append(
                     column_caveats.together(
                         kind, [each.name for each in columns], columns[0].mixture
@@ -205,11 +212,14 @@ def _facts(
     shown = tuple(as_text(value, 20) for value in examples)
 
     def facts(
-        read: Kind, caveats: Iterable[Caveat] = (), mixture: suspicion.Mixture | None = None
+        read: Kind,
+        caveats: Iterable[Caveat] = (),
+        mixture: suspicion.Mixture | None = None,
+        mark: str | None = None,
     ) -> ColumnFacts:
         said = tuple(caveats) if role == "feature" or mixture is not None else ()
         n_missing = values.null_count
-        return ColumnFacts(name, role, read, len(distinct), n_missing, shown, said, mixture)
+        return ColumnFacts(name, role, read, len(distinct), n_missing, shown, said, mixture, mark)
 
     if not len(distinct):
         return facts("constant", [column_caveats.constant(name, None)])
@@ -228,10 +238,13 @@ def _facts(
         caveats.append(column_caveats.mixed(name, mixture, roles.decimal, label=label_too))
     if role != "feature":
         return facts(read, caveats, mixture)
+    mark = None
     if is_text(kind) and name not in roles.categorical and not caveats:
         caveats += column_caveats.of_texts(name, values, len(distinct))
+        mark = suspicion.missing_mark(distinct)
+        caveats += [] if mark is None else [column_caveats.missing_mark([name], mark)]
     elif not as_category and name not in roles.numeric and not pa.types.is_boolean(kind):
         caveats += column_caveats.of_numbers(name, values, distinct, zero)
     if label is not None and label.is_told_by(values):
         caveats.append(column_caveats.leak(name))
-    return facts(read, caveats, mixture)
+    return facts(read, caveats, mixture, mark)

@@ -11,6 +11,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.audit.cells import is_number, is_text
 
 _FEWEST_ROWS = 20  # fewer can be told by chance
+_FEWEST_STEPS = 2  # fewer, and a column of yes and no may well follow a number
 _FIRST = 500  # rows looked at before all are: most columns have contradicted themselves by then
 
 
@@ -68,7 +69,7 @@ class Label:
         bool
             For classes, True if rows of equal cells have equal labels and there are at most half as
             many different cells as rows, or if all numbers of one class are above those of the
-            other. For numbers, True if the column is the label in another unit.
+            other. For numbers, True if the column is the label in another unit, or its classes.
         """
         values = values if self.there is None else values.filter(self.there)
         numbers = None
@@ -77,7 +78,7 @@ class Label:
         if self.classes is None:
             if numbers is None or self.numbers is None:
                 return False
-            return _tells_numbers(numbers, self.numbers)
+            return _tells_numbers(numbers, self.numbers) or _bins(numbers, self.numbers)
         if _contradicts(_positions(values.slice(0, _FIRST)), self.classes[:_FIRST]):
             return False
         return _tells_classes(_positions(values), self.classes, numbers)
@@ -114,6 +115,19 @@ def _apart(numbers: FloatArray, label: IntArray) -> bool:
     """Return whether all numbers of one class are above all of the other."""
     zero, one = numbers[label == 0], numbers[label == 1]
     return bool(zero.max() < one.min() or one.max() < zero.min())
+
+
+def _bins(numbers: FloatArray, label: FloatArray) -> bool:
+    """Return whether a column says in which of some classes of numbers the label is: deciles, say.
+
+    It does if it only rises or only falls with the label, and takes three values or more.
+    """
+    if len(label) < _FEWEST_ROWS:
+        return False
+    order = np.argsort(label, kind="stable")
+    steps, apart = np.diff(numbers[order]), np.diff(label[order]) > 0
+    one_way = bool((steps >= 0).all() or (steps <= 0).all())
+    return one_way and not steps[~apart].any() and int(np.count_nonzero(steps)) >= _FEWEST_STEPS
 
 
 def _tells_numbers(numbers: FloatArray, label: FloatArray) -> bool:

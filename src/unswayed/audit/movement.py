@@ -19,8 +19,8 @@ from unswayed.audit.study import Study
 from unswayed.certificates import Verdict
 from unswayed.decisions import Radius
 from unswayed.exceptions import InputError
-from unswayed.groups import group_rates
-from unswayed.words import as_text, points
+from unswayed.groups import SMALL_GROUP
+from unswayed.words import as_text, natural, points, shorten
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 _OF_OTHERS = (0.5, 0.9, 1.0)  # quantiles at budgets other than the main one
@@ -137,11 +137,13 @@ def describe_movement(study: Study) -> dict[str, Any]:
     Returns
     -------
     dict
-        "movement" (None where nothing is known of it) and "radius_grid", as `Findings` has them.
+        "movement" (None where nothing is known of it), "radius_grid", "low", "high" and "moved",
+        as `Findings` has them.
     """
     found = movements(study)
     if not found:
         return {"movement": None, "radius_grid": []}
+    answers, in_units = study.answers, study.target.natural
     each = [_in_numbers(study, moved) for moved in found]
     radii = grid(study, found)
     return {
@@ -152,6 +154,9 @@ def describe_movement(study: Study) -> dict[str, Any]:
             "groups": [_by_group(study, name, found[0]) for name in study.request.groups],
         },
         "radius_grid": [_at(study, found, radius) for radius in radii],
+        "low": in_units(answers.low, -math.inf),
+        "high": in_units(answers.high, math.inf),
+        "moved": np.array([_as_written(study, moved) for moved in found[0].most.tolist()]),
     }
 
 
@@ -171,13 +176,14 @@ def _quantiles(study: Study, moved: Movement) -> dict[str, float]:
 def _by_group(study: Study, name: str, moved: Movement) -> dict[str, Any]:
     """Return how far predictions of each group can move."""
     values = np.array(study.groups(name), dtype=object)
-    rates = group_rates(np.ones(len(values), dtype=bool), values)
     rows = []
-    for group, count in zip(rates.groups, rates.count.tolist(), strict=True):
+    for group in sorted(set(values.tolist()), key=natural):
         own = values == group
+        count = int(own.sum())
         part = Movement(moved.budget, moved.most[own], moved.least[own])
-        rows.append({"group": group, "rows": count, **_quantiles(study, part)})
-    return {"column": name, "groups": rows}
+        known = {"group": group, "rows": count, "small": count < SMALL_GROUP}
+        rows.append(known | _quantiles(study, part))
+    return {"column": shorten(name), "groups": rows}
 
 
 def _at(study: Study, found: list[Movement], radius: float) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
 from unswayed.audit.rows import Rows
 from unswayed.audit.study import Study
-from unswayed.audit.suited import target_of
-from unswayed.audit.target import Target
+from unswayed.audit.target import Target, target_of
 from unswayed.audit.weights import follow_labels, weights_of
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.report.findings import MOST_GROUPS, Caveat

@@ -25,9 +25,9 @@ from unswayed.audit.columns import Columns
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
 from unswayed.audit.target import Target
-from unswayed.decisions import Threshold
 from unswayed.exceptions import InputError
 from unswayed.report.caveats import ALMOST_ALL
+from unswayed.report.findings import quality
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
 """Penalties tried: four a decade from 0.01 to 100,000."""
@@ -84,28 +84,6 @@ def ridge(alpha: float) -> Any:
     from sklearn.linear_model import LinearRegression, Ridge
 
     return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
-
-
-def quality(rule: Threshold | None, score: FloatArray, truth: FloatArray) -> float:
-    """Return the accuracy of a classifier's scores, or R² of a regressor's.
-
-    Parameters
-    ----------
-    rule : Threshold or None
-        Which class a score stands for; None for regression.
-    score : (n,) array
-    truth : (n,) array
-        Labels; 0 and 1 for classes.
-
-    Returns
-    -------
-    float
-        NaN for a regression whose labels are all equal.
-    """
-    if rule is not None:
-        return float((rule.predict(score) == truth).mean())
-    spread = float(((truth - truth.mean()) ** 2).sum())
-    return 1.0 - float(((truth - score) ** 2).sum()) / spread if spread else float("nan")
 
 
 def says_one_class(predictions: Any) -> bool:
@@ -204,13 +182,14 @@ def choose_alpha(
     file = None if request.validation is None else request.validation.name
     _check_labels(labels, file)
     rows = columns.transformer(request.missing).fit(training).transform(features)
-    rule = request.rule if target.classes else None
     scores = _predicted_by_others(rows, labels, request, progress)
-    found = np.array([quality(rule, score, labels) for score in scores.T])
+    classes = bool(target.classes)
+    predicted = [request.rule.predict(score) if classes else score for score in scores.T]
+    found = np.array([quality(each, labels, classes=classes) for each in predicted])
     # A hair's breadth for the rounding of differences of shares.
     allowed = found >= found.max() - request.give_up / 100 - 1e-12
-    if rule is not None:
-        telling = np.array([not says_one_class(rule.predict(score)) for score in scores.T])
+    if classes:
+        telling = np.array([not says_one_class(each) for each in predicted])
         allowed = allowed & telling if (allowed & telling).any() else allowed
     per_row = GRID[int(np.flatnonzero(allowed)[-1])] / (len(labels) * (FOLDS - 1) / FOLDS)
     size = len(training) if weights is None else float(weights.sum())

@@ -11,7 +11,7 @@ from unswayed.audit.files import is_parquet
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
-from unswayed.certified.certificate_file import pack_rows, write_certificates
+from unswayed.certified.certificate_file import pack_doubles, pack_rows, write_certificates
 from unswayed.exceptions import InputError
 
 
@@ -26,11 +26,6 @@ def check_recipe(request: Request) -> None:
     ------
     InputError
     """
-    if request.log:
-        raise InputError(
-            "--certificates: files are checked in exact arithmetic, but no logarithm is exact; "
-            "write the logarithms into a column of the file, and certify that column without --log"
-        )
     for path in () if request.reading.is_usual else (request.train, request.test):
         if path is not None and path.exists() and is_parquet(path):
             raise InputError(
@@ -73,8 +68,13 @@ def recipe(study: Study) -> dict[str, Any]:
     """
     reading = study.request.reading
     written = {} if reading.is_usual else {"written": reading.document()}
+    labels = study.train.labels
+    assert labels is not None  # noqa: S101  (training rows have labels)
+    # No logarithm is exact, so the file says which doubles were taken for those of the column.
+    logarithms = {"logarithms": pack_doubles(labels)} if study.target.log else {}
     return {
         "label": study.target.label,
+        **logarithms,
         "features": features_of(study),
         "train": _rows(study.train.numbers),
         "test": _rows(study.test.numbers),

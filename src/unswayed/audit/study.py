@@ -11,14 +11,14 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.columns import Columns
 from unswayed.audit.inspection import Inspection
 from unswayed.audit.loading import Gaps
-from unswayed.audit.penalty import AlphaChoice, quality
+from unswayed.audit.penalty import AlphaChoice
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.rows import Rows
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Decision, Radius
-from unswayed.report.findings import Caveat
+from unswayed.report.findings import Caveat, quality
 from unswayed.words import distinct_texts, labels_of
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
@@ -303,8 +303,9 @@ class Study:
         """
         if self.test.labels is None:
             return None
-        rule = self.request.rule if self.target.classes else None
-        return quality(rule, self.answers.score, self.test.labels)
+        score, classes = self.answers.score, bool(self.target.classes)
+        predicted = self.request.rule.predict(score) if classes else score
+        return quality(predicted, self.test.labels, classes=classes)
 
     def prediction(self, at: int) -> str:
         """Return the prediction of a test row as a text.

@@ -17,6 +17,7 @@ from unswayed.audit.numerals import Decimal, are_numbers
 FEW = 20
 """Different whole numbers, at most, that may be codes."""
 _FEWEST_ROWS = 20  # fewer rows say nothing: anything can be all different, or tell the label
+_MARKS = pa.array(["?", "??", "-", "--", ".", "..", "*"])  # among texts: perhaps missing
 _FEW_MARKS = 3  # different texts among numbers that can all stand for missing values
 _RARE = 5  # rows per text, on average: fewer, and texts of new rows will often be new too
 
@@ -160,6 +161,28 @@ def texts_are_rare(n_distinct: int, n_rows: int) -> bool:
     bool
     """
     return n_distinct > FEW and n_rows < _RARE * n_distinct
+
+
+def missing_mark(distinct: pa.ChunkedArray) -> str | None:
+    """Return a text without a letter or digit that often stands for a missing value.
+
+    Parameters
+    ----------
+    distinct : pyarrow.ChunkedArray
+        Different texts of a column.
+
+    Returns
+    -------
+    str or None
+        The first of them, without spaces around it.
+
+    Examples
+    --------
+    >>> missing_mark(pa.chunked_array([["Private", " ?"]]))
+    '?'
+    """
+    found = distinct.filter(pc.is_in(pc.utf8_trim_whitespace(distinct), value_set=_MARKS))
+    return found[0].as_py().strip() if len(found) else None
 
 
 @dataclass(frozen=True, slots=True)

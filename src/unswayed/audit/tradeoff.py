@@ -9,11 +9,12 @@ import numpy as np
 from unswayed._typing import FloatArray, Matrix
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
-from unswayed.audit.penalty import quality, ridge, says_one_class
+from unswayed.audit.penalty import ridge, says_one_class
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.exceptions import SolverPrecisionWarning
+from unswayed.report.findings import quality
 
 ALPHAS: tuple[float, ...] = (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4)
 
@@ -91,6 +92,5 @@ def _point(study: Study, alpha: float, least: FloatArray, said: FloatArray) -> P
         always = target.as_text(float(np.median(said)))
     found = None
     if test.labels is not None:
-        right = float((said == test.labels).mean())
-        found = right if target.classes else quality(None, said, test.labels)
+        found = quality(said, test.labels, classes=bool(target.classes))
     return Point(alpha, found, rates, always)

@@ -8,7 +8,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.audit.cells import is_number, plain
 from unswayed.exceptions import InputError
 from unswayed.report.findings import Caveat
-from unswayed.words import shorten
+from unswayed.words import counted, shorten
 
 
 def weights_of(name: str, table: pa.Table, numbers: IntArray) -> FloatArray:
@@ -47,8 +47,8 @@ def weights_of(name: str, table: pa.Table, numbers: IntArray) -> FloatArray:
             at = int(np.flatnonzero(wrong)[0])
             raise InputError(
                 f"--weights: the weight in column {shorten(name)!r} {what} in row "
-                f"{int(numbers[at]):,} ({int(wrong.sum()):,} such rows); correct it, or remove the "
-                "rows: a weight says how much a row counts, 0 or more"
+                f"{int(numbers[at]):,} ({counted(int(wrong.sum()), 'such row')}); correct it, or "
+                "remove the rows: a weight says how much a row counts, 0 or more"
             )
     if not values.any():
         raise InputError(

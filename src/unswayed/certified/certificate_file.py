@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from unswayed import __version__
 from unswayed._typing import FloatArray, IntArray, Matrix
@@ -24,6 +25,7 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Verdict
 from unswayed.certified.question import Question
 from unswayed.certifiers.rows import CombinationRows, FeatureRows
+from unswayed.decisions import Sign
 from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 
@@ -101,6 +103,22 @@ def pack_rows(rows: IntArray) -> list[int] | str:
     return _packed(np.diff(rows, prepend=-1).astype("<u4"))
 
 
+def pack_doubles(values: FloatArray) -> float | str:
+    """Return one number per row for a certificate file.
+
+    Parameters
+    ----------
+    values : (n,) array
+
+    Returns
+    -------
+    float or str
+        One number if all are the same, else packed doubles.
+    """
+    same = bool((values == values[0]).all())
+    return float(values[0]) if same else _packed(values.astype("<f8"))
+
+
 # --- the question ---------------------------------------------------------------------------
 
 
@@ -109,33 +127,50 @@ def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dic
     specification, bias = question.engine.learner.specification, question.engine.bias
     model = specification.document()
     if specification.sample_weight is not None:
-        model["weights"] = _vector(specification.sample_weight)
+        model["weights"] = pack_doubles(specification.sample_weight)
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
-        "question": question.decision.document() | _contrasts(question),
+        "question": question.decision.document() | _contrasts(parts),
         "model": model,
         "bias": {
-            "lower": _vector(bias.lower),
-            "upper": _vector(bias.upper),
+            "lower": pack_doubles(bias.lower),
+            "upper": pack_doubles(bias.upper),
             "budget": bias.budget.sized(parts[0].budget).document(len(bias.lower)),
         },
         "data": _data(parts) | _classes(question, classes),
     } | ({"trusted": list(question.trusted)} if question.trusted else {})
 
 
-def _contrasts(question: Question) -> dict[str, Any]:
+def _contrasts(parts: Sequence[CertificateSet]) -> dict[str, Any]:
     """Return the sums of coefficients that were asked about, if they were."""
-    if not isinstance(question.weights, CombinationRows):
-        return {}
-    weights = question.weights.weights
-    rows = (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
-    return {
-        "contrasts": [
-            {"features": weights.indices[row].tolist(), "weights": weights.data[row].tolist()}
-            for row in rows
-        ]
-    }
+    made = []
+    for part in parts:
+        question = _question(part)
+        if isinstance(question.weights, CombinationRows):
+            made += _sums(question.weights.weights, {})
+        elif _is_of_parameters(question) and isinstance(question.weights, FeatureRows):
+            model = question.engine.learner.specification.document()
+            intercept = {"intercept": True} if model.get("intercept") else {}
+            rows = question.weights.represented.take(question.group)
+            made += _sums(sparse.csr_array(rows), intercept)
+    return {"contrasts": made} if made else {}
+
+
+def _sums(weights: Matrix, intercept: dict[str, bool]) -> list[dict[str, Any]]:
+    """Return how often each coefficient counts, and whether the intercept does."""
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return [
+        {"features": weights.indices[row].tolist(), "weights": weights.data[row].tolist()}
+        | intercept
+        for row in (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
+    ]
+
+
+def _is_of_parameters(question: Question) -> bool:
+    """Return whether a sign is asked about: a row's prediction is then a sum of coefficients."""
+    return isinstance(question.decision, Sign)
 
 
 def _question(certificates: CertificateSet) -> Question:
@@ -176,7 +211,7 @@ def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]
 
 def _represented(question: Question) -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
-    if not isinstance(question.weights, FeatureRows):
+    if _is_of_parameters(question) or not isinstance(question.weights, FeatureRows):
         return None
     return question.weights.represented.take(question.group)
 
@@ -254,9 +289,3 @@ def _json(value: Any) -> str:
 
 def _packed(values: Any) -> str:
     return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()
-
-
-def _vector(values: FloatArray) -> float | str:
-    """One number if all are the same, else packed doubles."""
-    same = bool((values == values[0]).all())
-    return float(values[0]) if same else _packed(values.astype("<f8"))

@@ -150,7 +150,12 @@ class Folds:
         )
 
     def report(
-        self, certificates: CertificateSet, path: Path, table: Any, groups: Sequence[str]
+        self,
+        certificates: CertificateSet,
+        path: Path,
+        table: Any,
+        groups: Sequence[str],
+        y_true: Any,
     ) -> None:
         """Write a page about certificates.
 
@@ -162,11 +167,13 @@ class Folds:
             The rows as people know them.
         groups : sequence of str
             Columns of the table.
+        y_true : array-like or None
+            Labels of the certified rows.
         """
         # The charts' libraries take a second: only those who want a page pay for them.
         from unswayed.certified.report import write_folds_report  # noqa: PLC0415
 
-        write_folds_report(self, certificates, path, table, groups)
+        write_folds_report(self, certificates, path, table, groups, y_true)
 
 
 def cross_certify(

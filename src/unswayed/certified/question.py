@@ -354,7 +354,12 @@ class Question:
         write_certificates([certificates], path)
 
     def report(
-        self, certificates: CertificateSet, path: Path, table: Any, groups: Sequence[str]
+        self,
+        certificates: CertificateSet,
+        path: Path,
+        table: Any,
+        groups: Sequence[str],
+        y_true: Any,
     ) -> None:
         """Write a page about certificates.
 
@@ -367,11 +372,13 @@ class Question:
             The certified rows as people know them.
         groups : sequence of str
             Columns of the table.
+        y_true : array-like or None
+            Labels of the certified rows.
         """
         # The charts' libraries take a second: only those who want a page pay for them.
         from unswayed.certified.report import write_report  # noqa: PLC0415
 
-        write_report(self, certificates, path, table, groups)
+        write_report(self, certificates, path, table, groups, y_true)
 
     def frame(self, columns: dict[str, Any]) -> Any:
         """Return columns as a frame of the library the rows came in.

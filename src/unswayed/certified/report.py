@@ -12,10 +12,11 @@ from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import AboveMean, Radius, Threshold
+from unswayed.doubles import as_doubles, as_values, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
 from unswayed.report.effects import Effects
-from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, small_groups
+from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, quality, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
 from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from unswayed.certified.question import Question
 
 _LONGEST = 300  # characters of a model in words
+_NO_COEFFICIENTS = (
+    "Each fold has a model and coefficients of its own; fit one model on all rows and ask it for "
+    "certify_coefficients() to see how far they can move"
+)
 
 
 class FrameRows:
@@ -70,6 +75,7 @@ def write_report(
     path: Path,
     table: Any,
     groups: Sequence[str],
+    y_true: Any,
 ) -> None:
     """Write a page about certificates.
 
@@ -83,9 +89,11 @@ def write_report(
         The certified rows as people know them.
     groups : sequence of str
         Columns of the table.
+    y_true : array-like or None
+        Labels of the certified rows.
     """
     _check_path(path)
-    _write(findings_of(question, certificates, table, groups), path)
+    _write(findings_of(question, certificates, table, groups, y_true), path)
 
 
 def _check_path(path: Path) -> None:
@@ -105,6 +113,7 @@ def write_folds_report(
     path: Path,
     table: Any,
     groups: Sequence[str],
+    y_true: Any,
 ) -> None:
     """Write a page about certificates of every row, each by a model that did not see it.
 
@@ -118,11 +127,14 @@ def write_folds_report(
         The certified rows as people know them.
     groups : sequence of str
         Columns of the table.
+    y_true : array-like or None
+        Labels of the rows; by default those that the folds were trained on.
     """
     _check_path(path)
     one: Any = folds.folds[0].certificates.source
     shown = folds.origin if eager_frame(folds.origin) is not None and table is None else table
-    found = findings_of(one, certificates, shown, groups)
+    labels = folds.labels if y_true is None else y_true
+    found = findings_of(one, certificates, shown, groups, labels)
     counts = Counter(as_text(label) for label in folds.labels.tolist())
     made = replace(
         found,
@@ -131,7 +143,8 @@ def write_folds_report(
         train=FrameRows(None, len(certificates)),
         train_label=lambda row: as_text(folds.labels[row].item()),
         witnesses=lambda at: _witnesses(folds, certificates, at),
-        coefficients=lambda: None,  # each model has its own
+        coefficients=lambda: None,
+        notes=[*found.notes, _NO_COEFFICIENTS],
         held_out=True,
         folds=len(folds.folds),
         train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
@@ -141,13 +154,17 @@ def write_folds_report(
 
 
 def findings_of(
-    question: "Question", certificates: CertificateSet, table: Any, groups: Sequence[str]
+    question: "Question",
+    certificates: CertificateSet,
+    table: Any,
+    groups: Sequence[str],
+    y_true: Any,
 ) -> Findings:
     """Return certificates in the words and numbers of those who asked.
 
     Parameters
     ----------
-    question, certificates, table, groups
+    question, certificates, table, groups, y_true
         As for `write_report`.
 
     Returns
@@ -162,6 +179,8 @@ def findings_of(
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     lower, upper = float(bias.lower.min()), float(bias.upper.max())
     compared = _groups(frame, groups)
+    prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
+    truth, right = _truth(certificates, class_names, y_true)
     return Findings(
         task="regression" if radius is not None else "classification",
         label="the label",
@@ -179,11 +198,9 @@ def findings_of(
         minimum_budget=certificates.minimum_budget,
         minimum_budget_proven=certificates.minimum_budget_proven,
         n_undecided=int(np.sum(certificates.verdict == Verdict.UNDECIDED)),
-        prediction=[
-            class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()
-        ],
-        truth=None,
-        quality=None,
+        prediction=prediction,
+        truth=truth,
+        quality=right,
         test=FrameRows(frame, len(certificates)),
         train=FrameRows(None, len(bias.lower)),
         columns=[] if frame is None else list(frame.columns),
@@ -200,6 +217,37 @@ def findings_of(
         balanced=isinstance(decision, AboveMean),
         in_python=True,
     )
+
+
+def _truth(
+    certificates: CertificateSet, class_names: dict[Any, str], y_true: Any
+) -> tuple[list[str] | None, float | None]:
+    """Return labels as texts, and how good the predictions are; None where they are not known."""
+    if y_true is None:
+        return None, None
+    refuse_masked(y_true, "y_true")
+    labels = as_values(y_true)
+    if labels.shape != (len(certificates),):
+        raise InputError(
+            f"y_true has shape {labels.shape} but there are {len(certificates)} certificates; pass "
+            "one label per certified row, in the same order"
+        )
+    if not class_names:
+        numbers = as_doubles(y_true, "y_true")
+        if not np.isfinite(numbers).all():
+            raise InputError("y_true holds NaN or infinity; pass the label of every certified row")
+        texts = [as_text(each) for each in numbers.tolist()]
+        return texts, quality(certificates.score, numbers, classes=False)
+    strange = [each for each in labels.tolist() if each not in class_names]
+    if strange:
+        known = " and ".join(repr(each) for each in class_names)
+        raise InputError(
+            f"y_true has {strange[0]!r}, which the model does not know: its classes are {known}; "
+            "write labels as they were passed to fit"
+        )
+    predicted = np.array(certificates.prediction.tolist(), dtype=object)
+    actual = np.array(labels.tolist(), dtype=object)
+    return [class_names[each] for each in labels.tolist()], quality(predicted, actual, classes=True)
 
 
 def _counts(question: "Question", classes: Sequence[Any]) -> list[int]:

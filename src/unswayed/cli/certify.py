@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from unswayed.audit.effects import Asked
 from unswayed.audit.findings import findings_of
 from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.folds import open_folds
@@ -14,7 +15,7 @@ from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study
-from unswayed.audit.tradeoff import Point, tradeoff
+from unswayed.audit.tradeoff import tradeoff
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (
     DATA,
@@ -31,6 +32,7 @@ from unswayed.cli.options import (
     RowOptions,
     Train,
     make_request,
+    split_names,
 )
 from unswayed.cli.rates import (
     show_budgets,
@@ -43,6 +45,7 @@ from unswayed.cli.rates import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
+from unswayed.report.findings import Findings
 from unswayed.report.summarise import headline
 from unswayed.words import percent
 
@@ -63,6 +66,7 @@ def certify(
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
     row: Annotated[Numbers, OUTPUT] = (),
+    base: Annotated[Names, OUTPUT] = (),
     certificates: Annotated[Path | None, OUTPUT] = None,
     with_tradeoff: Annotated[Flag, OUTPUT] = False,
     fail_under: Annotated[str | None, OUTPUT] = None,
@@ -93,6 +97,9 @@ def certify(
         Page with charts for people: FILE.html, readable offline.
     row
         Test row to show in full in the report, with the labels that overturn it; repeatable.
+    base
+        Levels that the report compares the coefficients of a category with, such as sex=male. By
+        default the most frequent one. COL=LEVEL,COL=LEVEL,… or repeated.
     certificates
         Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
         so on, one per fold.
@@ -115,6 +122,7 @@ def certify(
             "--with-tradeoff: the trade-off is of one model per alpha; leave --folds out, or ask "
             "for it with unswayed tradeoff"
         )
+    _check_report(report, row, base, with_tradeoff)
     proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
     check_output(out, "--out", TABLES, *request.files)
@@ -125,14 +133,21 @@ def certify(
     opened = open_study if folds is None else open_folds
     asked_for = replace(request, keep=bool(proofs), ranges=out is not None)
     study: Study = opened(asked_for, terminal)
-    asked = {"--fail-under": fail_under, "--certificates": certificates, "--report": report}
-    for option in (name for name, value in asked.items() if value is not None):
+    needing = {"--fail-under": fail_under, "--certificates": certificates}
+    for option in (name for name, value in needing.items() if value is not None):
         need_radius(study, option)
-    facts = headline(findings_of(study))
-    page, chosen = None, _chosen(study, row, report)
-    if report is not None:
-        points = tradeoff(replace(request, alpha=1.0), terminal)[1] if with_tradeoff else None
-        page = _page(study, points, chosen)
+    points = None
+    if with_tradeoff:
+        points = tradeoff(replace(request, alpha=1.0), terminal)[1]
+    findings = findings_of(
+        study,
+        command=None if report is None else command_line(),
+        tradeoff=points,
+        chosen=_chosen(study, row),
+        asked=Asked(bases=split_names(base)),
+    )
+    facts = headline(findings)
+    page = None if report is None else _page(findings, facts)
     if out is not None:
         write_table(out, answer_table(study), escape=escape_formulas)
     parts = study.parts if isinstance(study, FoldedStudy) else [study]
@@ -184,13 +199,31 @@ def empty_budgets(study: Study) -> list[str]:
     ]
 
 
-def _chosen(study: Study, rows: Sequence[int], report: Path | None) -> list[int]:
-    """Return the positions of the rows that the report is to show in full."""
-    if rows and report is None:
+def _check_report(
+    report: Path | None, rows: Sequence[int], bases: Sequence[str], with_tradeoff: bool
+) -> None:
+    """Raise if options are about a report that nobody asked for."""
+    if report is not None:
+        return
+    if rows:
         raise InputError(
             "--row names a row to show in the report, and there is none; pass --report FILE.html, "
             "or ask unswayed witness about the row"
         )
+    if bases:
+        raise InputError(
+            "--base is about the coefficients in the report, and there is none; pass --report "
+            "FILE.html, or ask unswayed coefficients about them"
+        )
+    if with_tradeoff:
+        raise InputError(
+            "--with-tradeoff puts a chart into the report, and there is none; pass --report "
+            "FILE.html, or ask unswayed tradeoff"
+        )
+
+
+def _chosen(study: Study, rows: Sequence[int]) -> list[int]:
+    """Return the positions of the rows that the report is to show in full."""
     positions = {int(number): at for at, number in enumerate(study.test.numbers)}
     for row in rows:
         if row not in positions:
@@ -202,13 +235,12 @@ def _chosen(study: Study, rows: Sequence[int], report: Path | None) -> list[int]
     return [positions[row] for row in rows]
 
 
-def _page(study: Study, points: list[Point] | None, chosen: list[int]) -> str:
+def _page(findings: Findings, facts: dict[str, Any]) -> str:
     # The charts' libraries take a second: only those who want a page pay for them.
     from unswayed.report.render import render
     from unswayed.report.summarise import summarise
 
-    findings = findings_of(study, command=command_line(), tradeoff=points, chosen=chosen)
-    return render(summarise(findings))
+    return render(summarise(findings, facts))
 
 
 def answer_table(study: Study) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from unswayed.audit.data_facts import column_facts, data_facts
 from unswayed.audit.effects import Asked, effects_of
+from unswayed.audit.findings import column_facts, data_facts
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
@@ -99,9 +99,9 @@ def coefficients(
         table = {head: [each.get(head) for each in rows] for head in _TABLE}
         write_table(out, table, escape=escape_formulas)
     if certificates is not None:
-        if found.certificates is None:
+        if not found.certificates:
             raise InputError("--certificates: no coefficient is identified, so nothing is claimed")
-        save_certificates(study, [found.certificates], certificates)
+        save_certificates(study, found.certificates, certificates)
     facts = _facts(study, found, asked)
     for note in facts["notes"]:
         terminal.note(note)
@@ -166,7 +166,10 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         terminal.say(_count(study, facts), style="bold")
     terminal.say()
     # A range for the intercept, too; whether it is above 0 is nothing that anybody asks.
-    intercept = [] if facts["intercept"] is None else [[*_numbers(facts["intercept"]), "", ""]]
+    intercept = []
+    if facts["intercept"] is not None:
+        known = facts["intercept"]["verdict"] != NOT_IDENTIFIED
+        intercept = [[*_numbers(facts["intercept"]), "" if known else NOT_IDENTIFIED, ""]]
     terminal.table(
         ["coefficient", "value", "low", "high", "sign", "flipped by"],
         [[*_numbers(each), each["sign"], _budget(each)] for each in found[:_LINES]] + intercept,

@@ -9,7 +9,6 @@ from cyclopts import App, CycloptsError, Parameter
 
 from unswayed.audit.compare import Comparison
 from unswayed.audit.files import sha256
-from unswayed.audit.findings import findings_of
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
@@ -31,9 +30,13 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
-from unswayed.words import labels, percent, points, shorten, suggest
+from unswayed.words import between, labels, percent, points, shorten, signed, suggest
 
 _LINES = 10
+_INTERVALS = (
+    "for chance in which rows these are: Wilson's of rates, Newcombe's for paired shares (with "
+    "McNemar's exact test) of changes"
+)
 
 
 def compare(
@@ -208,15 +211,20 @@ def _page(both: Comparison, facts: dict[str, Any]) -> str:
     from unswayed.report.comparison import render_comparison
     from unswayed.report.summarise import provenance
 
-    made = provenance(findings_of(both.first, command=command_line()))
-    files = dict.fromkeys((*both.first.request.files, *both.second.request.files))
-    made["files"] = [{"name": path.name, "sha256": sha256(path)} for path in files]
+    requests = both.first.request, both.second.request
+    files = dict.fromkeys(path for request in requests for path in request.files)
+    hashed = [(path.name, sha256(path)) for path in files]
+    made = provenance(command_line(), hashed, requests[0].seed)
     return render_comparison(facts | {"provenance": made})
 
 
 def _change(rates: list[float]) -> str:
-    size = points(abs(rates[1] - rates[0]))
-    return f"{'' if not float(size) else '+' if rates[1] > rates[0] else '-'}{size} pt"
+    return f"{signed(rates[1] - rates[0])} pt"
+
+
+def _between(sides: list[list[float]], change: list[float]) -> list[str]:
+    """Return the intervals of two rates and of their change, which stand below them."""
+    return [*map(between, sides), " to ".join(map(signed, change))]
 
 
 def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
@@ -237,22 +245,11 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.say(f"robust rows {one['keeps']}; of the second, {other['keeps']}")
     terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}")
     terminal.say()
-    rows = []
-    if one["quality"] is not None and other["quality"] is not None:
-        found = [one["quality"], other["quality"]]
-        name = "accuracy" if one["classes"] else "variance explained (R²)"
-        rows.append([name, *map(percent, found), _change(found), "", ""])
-    for each in facts["budgets"]:
-        asked = " / ".join(dict.fromkeys(each["budgets"]))
-        if each["labels"][0] != each["labels"][1]:
-            asked += " ({:,} / {:,} labels)".format(*each["labels"])
-        kept = [percent(rate) for rate in each["rates"]]
-        counts = [f"{each['gained']:,}", f"{each['lost']:,}"]
-        rows.append([f"robust at {asked}", *kept, _change(each["rates"]), *counts])
-    terminal.table(["", *facts["names"], "change", "rows gained", "lost"], rows)
+    _show_rates(terminal, facts)
     for grouping in facts["groups"]:
         _show_groups(terminal, facts, grouping)
     terminal.say()
+    terminal.say(f"between: {100 * facts['confidence']:g} % intervals, {_INTERVALS}")
     what = "another prediction" if one["classes"] else "a prediction further away than the radius"
     terminal.say(
         f"{facts['changed']:,} of {facts['test_rows']:,} test rows get {what}", style="bold"
@@ -261,26 +258,55 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         _show_rows(terminal, facts)
 
 
+def _show_rates(terminal: Terminal, facts: dict[str, Any]) -> None:
+    one, other = facts["first"], facts["second"]
+    rows = []
+    if one["quality"] is not None and other["quality"] is not None:
+        found = [one["quality"], other["quality"]]
+        name = "accuracy" if one["classes"] else "variance explained (R²)"
+        rows.append([name, *map(percent, found), _change(found), "", ""])
+    if facts["accuracy"] is not None:
+        ends = facts["accuracy"]["intervals"], facts["accuracy"]["change_interval"]
+        rows.append(["  between", *_between(*ends), "", ""])
+    for each in facts["budgets"]:
+        asked = " / ".join(dict.fromkeys(each["budgets"]))
+        if each["labels"][0] != each["labels"][1]:
+            asked += " ({:,} / {:,} labels)".format(*each["labels"])
+        kept = [percent(rate) for rate in each["rates"]]
+        counts = [f"{each['gained']:,}", f"{each['lost']:,}"]
+        rows.append([f"robust at {asked}", *kept, _change(each["rates"]), *counts])
+        rows.append(["  between", *_between(each["intervals"], each["change_interval"]), "", ""])
+    terminal.table(["", *facts["names"], "change", "rows gained", "lost"], rows)
+    within = [
+        " / ".join(dict.fromkeys(e["budgets"])) for e in facts["budgets"] if e["within_chance"]
+    ]
+    if within:
+        terminal.say(f"at {', '.join(within)} a change this size is within chance")
+
+
 def _show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
     asked = " / ".join(dict.fromkeys(facts["budgets"][0]["budgets"]))
     terminal.say()
     terminal.table(
         [f"{grouping['column']} at {asked}", "rows", *facts["names"], "change", ""],
         [
-            *(
-                [
-                    each["group"],
-                    f"{each['rows']:,}",
-                    *map(percent, each["rates"][0]),
-                    _change(each["rates"][0]),
-                    "few rows" if each["small"] else "",
-                ]
-                for each in grouping["groups"]
-            ),
+            *(line for each in grouping["groups"] for line in _group(each)),
             ["gap", "", *(f"{points(gap)} pt" for gap in grouping["gaps"][0]), "", ""],
+            ["  between", "", *map(between, grouping["gap_intervals"][0]), "", ""],
         ],
         left=(0, 5),
     )
+
+
+def _group(group: dict[str, Any]) -> list[list[str]]:
+    """Return the two lines of a group: rates, and their intervals."""
+    rates = group["rates"][0]
+    few = "few rows" if group["small"] else ""
+    ends = _between(group["intervals"][0], group["change_intervals"][0])
+    return [
+        [group["group"], f"{group['rows']:,}", *map(percent, rates), _change(rates), few],
+        ["  between", "", *ends, "within chance" if group["within_chance"][0] else ""],
+    ]
 
 
 def _arrow(texts: list[str]) -> str:

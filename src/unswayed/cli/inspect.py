@@ -1,14 +1,17 @@
 """``unswayed inspect``: how the columns of a file are read, and what about them could mislead."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from unswayed.audit.inspection import Inspection, Roles
 from unswayed.audit.loading import inspect_file
+from unswayed.audit.other_file import OtherFile, look_at
 from unswayed.cli.options import DATA, FileOptions, OutputOptions, Train, split_names
 from unswayed.cli.terminal import Terminal
 from unswayed.report.findings import caveat_dicts
 from unswayed.words import counted
 
+_UNSEEN = 3  # values shown of a column
 _READ = {"other": "neither number nor text", "constant": "constant, left out"}
 
 
@@ -18,6 +21,7 @@ def inspect(
     *,
     label: Annotated[str | None, DATA] = None,
     weights: Annotated[str | None, DATA] = None,
+    test: Annotated[Path | None, DATA] = None,
     options: FileOptions | None = None,
     output: OutputOptions | None = None,
 ) -> int:
@@ -25,7 +29,7 @@ def inspect(
 
     Every warning names the option that settles it; the same options go to certify.
 
-    Example: unswayed inspect people.csv --label hired
+    Example: unswayed inspect people.csv --label hired --test new.csv
 
     Parameters
     ----------
@@ -34,6 +38,8 @@ def inspect(
         Column to predict; columns that give it away are then named too.
     weights
         Column that says how much each row counts.
+    test
+        Rows to be certified, whose columns are compared with those of the training file.
     options : FileOptions, optional
     output : OutputOptions, optional
 
@@ -52,17 +58,53 @@ def inspect(
         numeric=split_names(options.numeric),
         decimal=reading.decimal,
     )
-    _, found = inspect_file(file, roles, reading)
+    table, found = inspect_file(file, roles, reading)
+    other = None if test is None else look_at(test, table, roles, reading)
     _show(terminal, file.name, found)
+    if other is not None:
+        _show_other(terminal, other)
     terminal.answer(
         {
             "file": file.name,
             "rows": found.n_rows,
             "columns": [each.to_dict() for each in found.columns],
             "caveats": caveat_dicts(found.caveats()),
+            "test": None if other is None else _facts(other),
         }
     )
     return 0
+
+
+def _facts(other: OtherFile) -> dict[str, Any]:
+    return {
+        "file": other.name,
+        "rows": other.n_rows,
+        "columns": [each.to_dict() for each in other.columns],
+        "caveats": caveat_dicts(other.caveats()),
+    }
+
+
+def _show_other(terminal: Terminal, other: OtherFile) -> None:
+    terminal.say(f"{other.name}: {counted(other.n_rows, 'row')}, as test rows")
+    terminal.say()
+    terminal.table(
+        ["column", "read as", "values", "missing", "rows unseen", "unseen values"],
+        [
+            [
+                facts["column"],
+                facts["there"],
+                f"{facts['values']:,}",
+                f"{facts['missing']:,}",
+                f"{facts['unseen_rows']:,}",
+                ", ".join(facts["unseen"][:_UNSEEN]) + ", …" * (len(facts["unseen"]) > _UNSEEN),
+            ]
+            for facts in (each.to_dict() for each in other.columns)
+        ],
+        left=(0, 1, 5),
+    )
+    terminal.say()
+    for caveat in other.caveats():
+        terminal.warn(f"{other.name}: {caveat}")
 
 
 def _read_as(facts: dict[str, Any]) -> str:

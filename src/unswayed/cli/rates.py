@@ -4,9 +4,11 @@ import math
 from typing import Any
 
 from unswayed.cli.terminal import Terminal
+from unswayed.groups import SMALL_GROUP
 from unswayed.words import between, distance, labels, percent, points
 
 _BAR = 24  # characters
+_GAP = 2  # spaces between columns
 _HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
 
 
@@ -75,14 +77,19 @@ def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
     """
     if facts["predicted_classes"] is None:
         return
-    rows = []
-    for each in facts["predicted_classes"]:
-        few = "few rows" if each["rows"] and each["small"] else ""
-        share = percent(each["share"])
-        rows.append([each["class"], f"{each['rows']:,}", share, *_rates(each), few])
-    heads = _heads(facts)
-    terminal.say()
-    terminal.table(["predicted", "rows", "", *heads, ""], rows, left=(0, 3 + len(heads)))
+    _table(
+        terminal,
+        ["predicted", "rows", ""],
+        [
+            (
+                [each["class"], f"{each['rows']:,}", percent(each["share"])],
+                _rates(each),
+                "few rows" if each["rows"] and each["small"] else "",
+            )
+            for each in facts["predicted_classes"]
+        ],
+        [each["budget"] for each in facts["budgets"]],
+    )
 
 
 def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
@@ -96,25 +103,22 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
         One of its "groups".
     """
     selection = [f"predicted {facts['classes'][-1]}"] if facts["classes"] else []
-    rows = []
+    rows: list[Line] = []
     for each in grouping["groups"]:
         chosen = [percent(each["selection_rate"]) for _ in selection]
         few = "few rows" if each["small"] else ""
-        rows.append([each["group"], f"{each['rows']:,}", *chosen, *_rates(each), few])
+        rows.append(([each["group"], f"{each['rows']:,}", *chosen], _rates(each), few))
     chosen = [f"{points(grouping['selection_gap'])} pt" for _ in selection]
     gaps = [
-        cell
+        (f"{points(gap)} pt", between(ends))
         for gap, ends in zip(grouping["gaps"], grouping["gap_intervals"], strict=True)
-        for cell in (f"{points(gap)} pt", between(ends))
     ]
-    heads = _heads(facts)
-    terminal.say()
-    terminal.table(
-        [grouping["column"], "rows", *selection, *heads, ""],
-        [*rows, ["gap", "", *chosen, *gaps, ""]],
-        left=(0, 2 + len(selection) + len(heads)),
-    )
+    rows.append((["gap", "", *chosen], gaps, ""))
+    if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
+        large = [(f"{points(gap)} pt", "") for gap in grouping["large_gaps"]]
+        rows.append(([f"  of {SMALL_GROUP} rows or more", "", *("" for _ in selection)], large, ""))
     budgets = [each["budget"] for each in facts["budgets"]]
+    _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
     chance = zip(budgets, grouping["within_chance"], strict=True)
     within = [budget for budget, is_chance in chance if is_chance]
     if within and len(grouping["groups"]) > 1:
@@ -148,8 +152,17 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
     for grouping in moved["groups"]:
         terminal.say()
         terminal.table(
-            [grouping["column"], "rows", *heads],
-            [[each["group"], f"{each['rows']:,}", *distances(each)] for each in grouping["groups"]],
+            [grouping["column"], "rows", *heads, ""],
+            [
+                [
+                    each["group"],
+                    f"{each['rows']:,}",
+                    *distances(each),
+                    "few rows" if each["small"] else "",
+                ]
+                for each in grouping["groups"]
+            ],
+            left=(0, 2 + len(heads)),
         )
     terminal.say()
     if not grid:
@@ -187,15 +200,31 @@ def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal.say(f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words)
 
 
-def _heads(facts: dict[str, Any]) -> list[str]:
-    """Return a head per budget, and one for its interval."""
-    return [head for each in facts["budgets"] for head in (each["budget"], "between")]
+Line = tuple[list[str], list[tuple[str, str]], str]
+"""A line of a table: what it is about, a rate and its interval per budget, and a remark."""
 
 
-def _rates(group: dict[str, Any]) -> list[str]:
-    """Return the cells of a group's rates, each with its interval; empty where there are none."""
+def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list[str]) -> None:
+    """Print a table of rates at every budget; one below the other if they are too wide together."""
+
+    def cells(at: list[int]) -> list[list[str]]:
+        lines = [heads + [head for each in at for head in (budgets[each], "between")] + [""]]
+        for about, rates, remark in rows:
+            lines.append([*about, *(cell for each in at for cell in rates[each]), remark])
+        return lines
+
+    every = [*range(len(budgets))]
+    widest = [max(map(len, column)) for column in zip(*cells(every), strict=True)]
+    fits = sum(widest) + _GAP * (len(widest) - 1) <= terminal.width
+    for at in [every] if fits else [[each] for each in every]:
+        head, *lines = cells(at)
+        terminal.say()
+        terminal.table(head, lines, left=(0, len(head) - 1))
+
+
+def _rates(group: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a group's rates, each with its interval; empty texts where there are none."""
     return [
-        cell
+        ("", "") if rate is None else (percent(rate), between(ends))
         for rate, ends in zip(group["rates"], group["intervals"], strict=True)
-        for cell in (("", "") if rate is None else (percent(rate), between(ends)))
     ]

@@ -28,6 +28,11 @@ class Terminal:
         )
         self.error = Console(stderr=True, highlight=False)
 
+    @property
+    def width(self) -> int:
+        """Characters of a line."""
+        return self.out.width
+
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line for people, unless the output is quiet or JSON.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from unswayed.audit.data_facts import data_facts
+from unswayed.audit.findings import data_facts
 from unswayed.audit.folds import open_fold
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study

@@ -24,6 +24,21 @@ _BUDGET = 200  # labels the approximate experiments flip
 _REPEATS = 3
 
 
+def processor() -> str:
+    """Name the kind of processor, as the system does.
+
+    Returns
+    -------
+    str
+    """
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
 def machine() -> str:
     """Name the processor, its cores, the system and the kernel in use.
 
@@ -31,13 +46,8 @@ def machine() -> str:
     -------
     str
     """
-    model = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        names = [x for x in information.read_text().splitlines() if x.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{model}, {cores} cores, {platform.system()}, {kernel_name()} kernel"
+    return f"{processor()}, {cores} cores, {platform.system()}, {kernel_name()} kernel"
 
 
 def _fastest(task: Callable[[], object]) -> float:

@@ -14,7 +14,7 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from unswayed.words import distinct_texts, shorten
+from unswayed.words import distinct_texts
 
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
@@ -37,6 +37,7 @@ def _drawable(text: str) -> str:
 _DASHES = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3], [14, 3, 2, 3, 2, 3]]
 """As many as colours: lines are told apart without colour too."""
 _NAME = 26  # characters of a name in a legend or on an axis, which would cut its end
+_TITLE = 50  # characters that fit along an axis
 _COMMON = 8  # characters: a shorter beginning in common is not worth leaving out
 
 
@@ -104,7 +105,7 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     dict
         A Vega-Lite specification.
     """
-    budget = alt.param(name="budget", value=main)
+    budget, words = alt.param(name="budget", value=main), f"rows that {keeps}"
     x = alt.X(
         "budget:Q",
         title="wrong labels",
@@ -113,7 +114,7 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     )
     y = alt.Y(
         "rate:Q",
-        title=shorten(f"rows that {keeps}", 50),
+        title=words if len(words) <= _TITLE else "robust rows",
         axis=alt.Axis(format="%"),
         scale=alt.Scale(domain=[0, 1]),
     )
@@ -177,15 +178,17 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
 
 
 @_unchecked
-def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> dict[str, Any]:
+def radius_chart(
+    points: list[dict[str, Any]], budgets: list[str], relative: bool
+) -> dict[str, Any]:
     """Draw the share of rows whose predicted number stays within a radius, over radii.
 
     Parameters
     ----------
     points : list of dict
-        "radius" and "rate".
-    budget : str
-        The budget as it was written.
+        "radius" and "rates", one per budget.
+    budgets : list of str
+        The budgets as they were written.
     relative : bool
         Whether radii are shares.
 
@@ -194,11 +197,16 @@ def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> d
     dict
         A Vega-Lite specification.
     """
-    values = [{"radius": each["radius"], "rate": each["rate"]} for each in points]
-    form = "~%" if relative else "~s"
+    names = [f"at {_drawable(budget)}" for budget in budgets]
+    values = [
+        {"radius": each["radius"], "rate": rate, "budget": name}
+        for each in points
+        for name, rate in zip(names, each["rates"], strict=True)
+    ]
+    form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
         alt.Chart(_data(values))
-        .mark_line(point=True, style="overall")
+        .mark_line(point=True, style="group" if several else "overall")
         .encode(
             x=alt.X(
                 "radius:Q",
@@ -208,14 +216,16 @@ def radius_chart(points: list[dict[str, Any]], budget: str, relative: bool) -> d
             ),
             y=alt.Y(
                 "rate:Q",
-                title=f"rows that stay within it at {_drawable(budget)}",
+                title="rows that stay within it" + ("" if several else f" {names[0]}"),
                 axis=alt.Axis(format="%"),
                 scale=alt.Scale(domain=[0, 1]),
             ),
             tooltip=[
                 alt.Tooltip("radius:Q", format="~%" if relative else ",.6~g"),
                 alt.Tooltip("rate:Q", title="robust", format=".1%"),
+                *([alt.Tooltip("budget:N", title="wrong labels")] if several else []),
             ],
+            **(_told_apart("budget:N", names) if several else {}),
         )
         .properties(width="container", height=220)
     )
@@ -236,7 +246,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     dict
         A Vega-Lite specification.
     """
-    names = _names([row["name"] for row in rows])
+    names = _names([row.get("short", row["name"]) for row in rows])
     shown = [
         {
             "name": names[at],

@@ -10,7 +10,7 @@ from unswayed._typing import IntArray
 from unswayed.certificates import Witness
 from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import Findings
-from unswayed.words import as_text, labels
+from unswayed.words import as_text, distance, labels
 
 _ROWS = 500
 _CELLS = 10  # columns shown beside a row
@@ -95,6 +95,53 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
     }
 
 
+def furthest(findings: Findings) -> dict[str, Any]:
+    """Return the test rows whose predicted number can move furthest at the main budget.
+
+    Parameters
+    ----------
+    findings : Findings
+        With `low`, `high` and `moved`.
+
+    Returns
+    -------
+    dict
+        "columns" that are shown, "total" number of test rows, and "rows", at most 500.
+    """
+    assert findings.moved is not None  # noqa: S101  (numbers without a radius have it)
+    at = np.argsort(-findings.moved, kind="stable")[:_ROWS]
+    names = _test_columns(findings)[:_CELLS]
+    cells = findings.test.cells(at, names, _CELL_LENGTH)
+    return {
+        "columns": [as_text(name, _CELL_LENGTH) for name in names],
+        "total": findings.n_test,
+        "rows": [
+            {
+                "row": int(findings.test.numbers[row]),
+                "prediction": findings.prediction[row],
+                "label": None if findings.truth is None else findings.truth[row],
+                **_range(findings, row),
+                "cells": cells[position],
+            }
+            for position, row in enumerate(at.tolist())
+        ],
+    }
+
+
+def _range(findings: Findings, row: int) -> dict[str, Any]:
+    """Return between which ends a predicted number stays, and how far it can move."""
+    assert findings.low is not None and findings.high is not None  # noqa: S101, PT018
+    assert findings.moved is not None  # noqa: S101
+    moved = float(findings.moved[row])
+    low, high = (float(f"{ends[row]:.6g}") for ends in (findings.low, findings.high))
+    return {
+        "low": low if math.isfinite(low) else None,
+        "high": high if math.isfinite(high) else None,
+        "moved": moved if math.isfinite(moved) else None,
+        "moves": distance(moved, findings.log),
+    }
+
+
 def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
     """Return chosen rows and the least robust ones in full, with the labels that overturn them.
 
@@ -110,9 +157,12 @@ def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, 
         "columns" that are shown, how many are "left_out", whether training rows have cells at all
         ("compared"), and "rows": those chosen, then others up to 20 in all. Each has its cells, the
         number of labels that overturn it ("least", None if none do) and its "changes", at most 15:
-        training rows with their label, the new one, and the cells that differ.
+        training rows with their label, the new one, and the cells that differ. Where there are no
+        verdicts, only rows that were chosen, each with its range.
     """
     asked = [*dict.fromkeys(findings.chosen)]
+    if not findings.decided:
+        return _chosen_ranges(findings, asked)
     others = [row for row in _least(findings).tolist() if row in witnesses and row not in asked]
     at = np.array([*asked, *others[: max(_CHOSEN - len(asked), 0)]], dtype=int)
     missing = np.array([row for row in asked if row not in witnesses], dtype=int)
@@ -147,6 +197,30 @@ def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, 
         "asked": len(asked),
         "compared": any(change["cells"] for row in rows for change in row["changes"]),
         "rows": rows,
+    }
+
+
+def _chosen_ranges(findings: Findings, asked: list[int]) -> dict[str, Any]:
+    """Return chosen rows in full, with the range of their prediction."""
+    every = _test_columns(findings)
+    names = every[:_SECTION_COLUMNS]
+    cells = findings.test.cells(np.array(asked, dtype=int), names, _CELL_LENGTH)
+    return {
+        "columns": [as_text(name, _CELL_LENGTH) for name in names],
+        "left_out": len(every) - len(names),
+        "asked": len(asked),
+        "compared": False,
+        "rows": [
+            {
+                "row": int(findings.test.numbers[row]),
+                "prediction": findings.prediction[row],
+                "label": None if findings.truth is None else findings.truth[row],
+                **_range(findings, row),
+                "cells": own,
+                "changes": [],
+            }
+            for row, own in zip(asked, cells, strict=True)
+        ],
     }
 
 
@@ -243,8 +317,8 @@ def coefficients(findings: Findings) -> dict[str, Any]:
         "total" number of distinct questions, number "kept" (sign proven to stay), names that are
         "not_identified", and "rows" of the others, at most 40, whose "value", "low" and "high" are
         standardised, so that they compare, and in the column's units under "original"; the
-        "intercept", base levels ("bases"), what coefficients are changes of ("meaning"), and
-        "caveats".
+        "intercept", base levels ("bases"), what coefficients are changes of ("meaning"), of which
+        model they are ("scope"), how many "labels" may be wrong, and "caveats".
     """
     found = findings.coefficients() or Effects(rows=[])
     known = [each for each in found.rows if each["verdict"] != NOT_IDENTIFIED]
@@ -253,6 +327,8 @@ def coefficients(findings: Findings) -> dict[str, Any]:
         "kept": found.kept,
         "not_identified": found.unidentified,
         "meaning": found.meaning,
+        "scope": found.scope,
+        "labels": findings.budgets[0].labels if found.labels is None else found.labels,
         "bases": found.bases,
         "intercept": None if found.intercept is None else _drawable(found.intercept),
         "caveats": found.caveats,
@@ -267,6 +343,7 @@ def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
         original = {end: row[end] for end in ("value", "low", "high")}
         row |= _known(coefficient["standard"]) | {"original": original}
     if coefficient.get("base") is not None:
+        row["short"] = coefficient["name"]  # for the chart: base levels stand above it
         row["name"] = f"{coefficient['name']}, not {coefficient['base']}"
     return row
 

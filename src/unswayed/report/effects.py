@@ -29,8 +29,12 @@ class Effects:
         What a coefficient is a change of, in words.
     caveats : list of dict
         What could mislead, as `caveat_dicts` gives it.
-    certificates : CertificateSet, optional
-        Of the rows that are identified.
+    certificates : tuple of CertificateSet
+        Of the rows that are identified, and of the intercept.
+    scope : str
+        Of which model they are, where that is not the one that was certified.
+    labels : int, optional
+        How many labels may be wrong, where that is another number than for predictions.
     """
 
     rows: list[dict[str, Any]]
@@ -38,7 +42,9 @@ class Effects:
     bases: dict[str, str] = field(default_factory=dict)
     meaning: str = ""
     caveats: list[dict[str, Any]] = field(default_factory=list)
-    certificates: CertificateSet | None = None
+    certificates: tuple[CertificateSet, ...] = ()
+    scope: str = ""
+    labels: int | None = None
 
     @classmethod
     def of(cls, certificates: CertificateSet, names: Sequence[str]) -> "Effects":
@@ -56,7 +62,7 @@ class Effects:
         """
         rows = [{"name": names[at]} | facts(certificates, at) for at in range(len(names))]
         rows.sort(key=lambda row: -abs(row["value"]))
-        return cls(rows=rows, certificates=certificates)
+        return cls(rows=rows, certificates=(certificates,))
 
     @property
     def kept(self) -> int:

@@ -115,6 +115,27 @@ def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> lis
     return made
 
 
+def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float:
+    """Return the accuracy of predicted classes, or R² of predicted numbers.
+
+    Parameters
+    ----------
+    predicted, truth : (n,) arrays
+        Predictions and labels; 0 and 1 for classes.
+    classes : bool
+        Whether they are classes.
+
+    Returns
+    -------
+    float
+        NaN for a regression whose labels are all equal.
+    """
+    if classes:
+        return float((predicted == truth).mean())
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread else float("nan")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetRate:
     """A budget that was asked about, and which test rows are robust at it."""
@@ -181,6 +202,9 @@ class Findings:
     radius_grid : sequence of dict
         "radius", its "text", and how many rows are "robust" and "undecided" at it; "rate" is the
         robust share at the main budget, "rates" at each that was asked about without a radius.
+    low, high, moved : arrays, optional
+        Of the test rows at the main budget: the ends of a predicted number, in the label's unit,
+        and how far it can move, in the terms of a radius.
     method : str
     alpha_choice : str, optional
         Which rows chose alpha.
@@ -242,6 +266,9 @@ class Findings:
     decided: bool = True
     movement: dict[str, Any] | None = None
     radius_grid: Sequence[dict[str, Any]] = ()
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    moved: FloatArray | None = None
     alpha: float | None = None
     method: str = "exact"
     alpha_choice: str | None = None

@@ -14,7 +14,7 @@ import jinja2
 
 from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
 from unswayed.report.library import chart_library
-from unswayed.words import distance, labels, percent, points
+from unswayed.words import as_text, between, distance, labels, percent, points, signed
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
@@ -37,9 +37,12 @@ def page_environment() -> jinja2.Environment:
     environment.filters |= {
         "percent": percent,
         "points": points,
+        "signed": signed,
+        "between": between,
         "labels": labels,
         "number": _number,
         "distance": distance,
+        "end": lambda value: "unknown" if value is None else as_text(value),
     }
     return environment
 
@@ -113,10 +116,12 @@ def _policy(*scripts: str) -> str:
 
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
-    keys = "train_rows test_rows top main small_group minimum_budget rows".split()
+    keys = "train_rows test_rows main decided small_group rows".split()
+    if facts["decided"]:
+        keys += ["top", "minimum_budget"]
     charts = {
         f"curve-{at}": curve_chart(curve, facts["main"], facts["keeps"])
-        for at, curve in enumerate(facts["curves"])
+        for at, curve in enumerate(facts.get("curves", ()))
     }
     if facts["coefficients"]["rows"]:
         charts["coefficients"] = coefficient_chart(facts["coefficients"]["rows"][:_CHARTED])
@@ -126,13 +131,12 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
             facts["tradeoff"]["budgets"],
             "accuracy" if facts["classes"] else "r2",
         )
-    if facts.get("radius_grid"):
-        charts["radii"] = radius_chart(
-            facts["radius_grid"], facts["budgets"][0]["budget"], bool(facts.get("log"))
-        )
+    if len(facts["radius_grid"]) > 1:
+        asked = [each["budget"] for each in facts["movement"]["budgets"]]
+        charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
     return (
         {key: facts[key] for key in keys}
-        | {"charts": charts, "tables": _tables(facts)}
+        | {"charts": charts, "tables": _tables(facts) if facts["decided"] else []}
         | {
             "intervals": _has_intervals(facts),
             "sections": [each["row"] for each in facts["chosen"]["rows"]],

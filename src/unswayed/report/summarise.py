@@ -5,7 +5,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from unswayed.report.classes import class_facts, selected
 from unswayed.report.details import (
     chosen_rows,
     coefficients,
+    furthest,
     least_robust,
     suspects,
     witnesses_of,
@@ -111,6 +112,7 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
     counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
     ends = [dict(zip(each.groups, each.intervals().tolist(), strict=True)) for each in rates]
     gaps = [each.gap_interval() for each in rates]
+    large = [name for name, rows in counts.items() if rows >= SMALL_GROUP]
     chosen = selected(findings)
     selection = None if chosen is None else group_rates(chosen, values)
     return {
@@ -127,52 +129,73 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
             for name in sorted(set(values), key=natural)
         ],
         "gaps": [each.gap if findings.decided else None for each in rates],
+        "large_gaps": [
+            _spread([each[name] for name in large]) if findings.decided else None for each in rates
+        ],
         "gap_intervals": [list(gap) if findings.decided else None for gap in gaps],
         "within_chance": [low == 0 if findings.decided else None for low, _ in gaps],
         "selection_gap": None if selection is None else selection.gap,
     }
 
 
-def summarise(findings: Findings) -> dict[str, Any]:
+def _spread(rates: list[float]) -> float | None:
+    """Return the largest rate minus the smallest; None where there are fewer than two."""
+    return max(rates) - min(rates) if len(rates) > 1 else None
+
+
+def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return everything the page shows.
 
     Parameters
     ----------
     findings : Findings
+    facts : dict, optional
+        Their headline, where it was made already.
 
     Returns
     -------
     dict
-        Plain values: those of `headline`, and curves, rows, labels, coefficients and provenance.
+        Plain values: those of `headline`, and rows, coefficients and provenance; where there are
+        verdicts, also curves over the number of wrong labels, and the labels that matter most.
     """
+    facts = headline(findings) if facts is None else facts
+    witnesses = witnesses_of(findings) if findings.decided else {}
+    return facts | {
+        "in_python": findings.in_python,
+        "decided": findings.decided,
+        "small_group": SMALL_GROUP,
+        "main": findings.budgets[0].labels,
+        **(_over_budgets(findings, facts) if findings.decided else {}),
+        "rows": least_robust(findings, witnesses) if findings.decided else furthest(findings),
+        "chosen": chosen_rows(findings, witnesses),
+        "suspects": suspects(findings, witnesses) if findings.decided else None,
+        "coefficients": coefficients(findings),
+        "tradeoff": None if findings.tradeoff is None else _tradeoff(findings),
+        "provenance": provenance(findings.command, findings.files, findings.seed),
+    }
+
+
+def _over_budgets(findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page shows at every number of wrong labels."""
     least, main = findings.proven_budget, findings.budgets[0].labels
-    top, facts, witnesses = _top(findings, least), headline(findings), witnesses_of(findings)
+    top = _top(findings, least)
     grouped = [_codes(values) for values in findings.groups.values()]
     predicted = [_codes(findings.prediction, findings.classes)] if findings.classes else []
     named = ["prediction"] * len(predicted) + [each["column"] for each in facts["groups"]]
     kept = least > main
     exact = [_kept(kept, each) for each in grouped]
-    return facts | {
-        "in_python": findings.in_python,
+    return {
         "top": top,
-        "main": main,
         "kept": int(kept.sum()),
         "unknown": int(np.sum(~findings.minimum_budget_proven)),
         "exact_predicted": [_kept(kept, each) for each in predicted],
         "exact_groups": exact,
         "exact_gaps": [_gap(each) for each in exact],
-        "small_group": SMALL_GROUP,
         # One number per test row gives every rate at every budget; -1 stands for never.
         "minimum_budget": np.where(np.isfinite(least), least, -1).astype(int).tolist(),
         "predicted_codes": [codes.tolist() for _, codes in predicted],
         "group_codes": [codes.tolist() for _, codes in grouped],
         "curves": _curves(least, top, named, [*predicted, *grouped]),
-        "rows": least_robust(findings, witnesses),
-        "chosen": chosen_rows(findings, witnesses),
-        "suspects": suspects(findings, witnesses),
-        "coefficients": coefficients(findings),
-        "tradeoff": None if findings.tradeoff is None else _tradeoff(findings),
-        "provenance": provenance(findings),
     }
 
 
@@ -245,12 +268,16 @@ def _tradeoff(findings: Findings) -> dict[str, Any]:
     }
 
 
-def provenance(findings: Findings) -> dict[str, Any]:
-    """Return what someone needs to make the same report again.
+def provenance(
+    command: str | None, files: Iterable[tuple[str, str]], seed: int | None
+) -> dict[str, Any]:
+    """Return what someone needs to make the same page again.
 
     Parameters
     ----------
-    findings : Findings
+    command : str or None
+    files : iterable of (name, sha256)
+    seed : int or None
 
     Returns
     -------
@@ -266,9 +293,9 @@ def provenance(findings: Findings) -> dict[str, Any]:
     parts = ("numpy", "scipy", "scikit-learn", "pyarrow")
     installed = {each for each in parts if importlib.util.find_spec(_MODULES.get(each, each))}
     return {
-        "command": findings.command,
-        "files": [{"name": name, "sha256": digest} for name, digest in findings.files],
-        "seed": findings.seed,
+        "command": command,
+        "files": [{"name": name, "sha256": digest} for name, digest in files],
+        "seed": seed,
         "versions": {
             "unswayed": __version__,
             "kernel": kernel_name(),

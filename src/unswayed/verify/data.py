@@ -6,12 +6,14 @@ import struct
 import unicodedata
 from array import array
 from dataclasses import KW_ONLY, dataclass, field
+from decimal import Context, Decimal
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
 from unswayed.verify.arrays import read_arrays
 from unswayed.verify.cells import Features, Rows, label_reader, value_of
+from unswayed.verify.document import vector
 from unswayed.verify.limits import MOST_COLUMNS, MOST_NUMBERS, CertificateError
 from unswayed.verify.matrix import Matrix, little_endian
 from unswayed.verify.tables import Row, Table
@@ -29,6 +31,7 @@ class Data:
     tests: Matrix | None  # None for coefficients
     _: KW_ONLY
     label: str | None = None  # the column of labels; None for arrays, which have no names
+    log: bool = False  # labels are logarithms of that column
     columns: list[str] = field(default_factory=list)  # where features are columns as they are
     n_rows: dict[str, int] = field(default_factory=dict)  # of the training and the test file
     filled: dict[str, int] = field(default_factory=dict)  # training cells that were missing
@@ -148,6 +151,8 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
             tests.append(maker.row(row))
             both += learned
     used["train"].check_all_found(n_rows["train"])
+    if "logarithms" in recipe:
+        labels = _logarithms(recipe["logarithms"], labels)
     if copies:
         name = shown(min(copies.values()))
         raise CertificateError(f"column {name} of its recipe is the label itself, cell by cell")
@@ -164,10 +169,29 @@ def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
         labels,
         None if no_tests else tests,
         label=label,
+        log="logarithms" in recipe,
         n_rows=n_rows,
         filled=maker.filled,
         both=both,
     )
+
+
+def _logarithms(packed: Any, numbers: "array[float]") -> "array[float]":
+    """Return logarithms as the file has them; raise if one is not that of its number.
+
+    No logarithm of a double is a double, and libraries do not round alike, so that the file has to
+    say which doubles its claims are about. Those of `decimal` are right to the last of 30 digits.
+    """
+    found, context = vector(packed, len(numbers), "recipe.logarithms"), Context(prec=30)
+    for number, stored in zip(numbers, found, strict=True):
+        if number > 0:
+            away = context.subtract(Decimal(stored), context.ln(Decimal(number)))
+            if abs(away) <= Decimal(2 * math.ulp(stored)):
+                continue
+        raise CertificateError(
+            f"{stored!r} in recipe.logarithms is not the logarithm of the label {number!r}"
+        )
+    return found
 
 
 def _check_label_is_no_feature(recipe: Any) -> None:

@@ -173,6 +173,8 @@ def _check_contrasts(document: dict[str, Any]) -> None:
                 f"contrast {at} must have ascending feature numbers below {width:,}, and one "
                 "weight for each"
             )
+        if contrast.get("intercept") and not document["model"].get("intercept"):
+            raise CertificateError(f"contrast {at} counts an intercept that the model has not")
 
 
 def _check_claims(document: dict[str, Any]) -> None:

@@ -220,7 +220,9 @@ class Ridge:
         """
         return self._influence([self._unit * (j == at) for j in range(self._width)], False)
 
-    def contrast(self, features: Sequence[int], weights: Sequence[float]) -> Influence:
+    def contrast(
+        self, features: Sequence[int], weights: Sequence[float], intercept: bool = False
+    ) -> Influence:
         """Return the influence on a sum of coefficients, each times a weight.
 
         Parameters
@@ -229,6 +231,8 @@ class Ridge:
             Numbers of coefficients, each at most once.
         weights : sequence of float
             How often each of them counts.
+        intercept : bool
+            Whether the intercept counts, too: the sum is then the score of a row.
 
         Returns
         -------
@@ -237,15 +241,19 @@ class Ridge:
         denominator : int
             Positive.
         """
-        power, slope = common_power(weights), [0] * self._width
+        power = common_power(weights)
+        slope = [-power * mean if intercept else 0 for mean in self._mean]
         for at, weight in zip(features, whole(weights, power), strict=True):
-            slope[at] = self._unit * weight
-        numerators, denominator = self._influence(slope, False)
+            slope[at] += self._unit * weight
+        numerators, denominator = self._influence(slope, intercept, power)
         return numerators, denominator * power
 
-    def _influence(self, centred: list[int], mean: bool) -> Influence:
-        """Return the influence on a slope along `centred`, and on the mean prediction if `mean`."""
-        base, total = (self._denominator, self._total) if mean else (0, 1)
+    def _influence(self, centred: list[int], mean: bool, times: int = 1) -> Influence:
+        """Return the influence on a slope along `centred`, and on the mean prediction if `mean`.
+
+        The mean counts so many `times`.
+        """
+        base, total = (times * self._denominator, self._total) if mean else (0, 1)
         along = [total * self._below * x for x in self._along(centred)]
         self._room.check(len(self._rows), self._length + bits(along))
         slope = [dot(row, along) for row in self._inverse]

@@ -7,6 +7,7 @@ would hide something, and by hashes where it is as long as the data.
 
 import hashlib
 import json
+import math
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -117,14 +118,18 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
             yield "scores: measured from that mean (weighted, if rows are), which moves with labels"
     elif rule["task"] == "regression":
         yield f"what must stay: the score, up to a radius of {rule['radius']!r}"
+        if data.log:
+            factor = f"a factor of {math.exp(min(rule['radius'], 700)):.6g}"
+            yield f"scores: of natural logarithms, so that this radius is about {factor}"
     elif "contrasts" in rule:
         yield "what must stay: the sign of each of these contrasts, which are sums of coefficients"
         for at, contrast in enumerate(rule["contrasts"]):
-            terms = (
+            terms = ["the intercept"] if contrast.get("intercept") else []
+            terms += [
                 f"{weight!r} times {feature_name(document, data, feature)}"
                 for feature, weight in zip(contrast["features"], contrast["weights"], strict=True)
-            )
-            yield f"  {at}: {' plus '.join(terms)}"
+            ]
+            yield f"  {at}: {' plus '.join(terms) or 'nothing, which is 0'}"
     else:
         yield "what must stay: the sign of each coefficient"
 
@@ -216,6 +221,8 @@ def _follow(weights: "array[float]", labels: "array[float]") -> bool:
 
 def _labels(data: Data, names: _Names) -> Iterator[str]:
     column = "" if data.label is None else f"column {quoted(data.label)}, "
+    if data.log:
+        column = f"natural logarithms of {column}up to two units in the last place, "
     if names.kinds:
         values = ", ".join(f"{names.of(label)} in {counted(n, 'row')}" for label, n in names.kinds)
     else:

@@ -13,13 +13,19 @@ namespace unswayed {
 // The upper 26 bits of a double's fraction, leaving 27: products of either with 26 bits are exact.
 constexpr std::int64_t kUpperHalf = ~((std::int64_t{1} << 27) - 1);
 
-inline double upper_half(double x) {
+inline std::int64_t bits_of(double x) {
   std::int64_t bits;
   std::memcpy(&bits, &x, sizeof bits);
-  bits &= kUpperHalf;
-  std::memcpy(&x, &bits, sizeof bits);
+  return bits;
+}
+
+inline double double_of(std::int64_t bits) {
+  double x;
+  std::memcpy(&x, &bits, sizeof x);
   return x;
 }
+
+inline double upper_half(double x) { return double_of(bits_of(x) & kUpperHalf); }
 
 // Shewchuk's growing expansion: slow, exact, and correctly rounded at the end.
 class ExactSum {

@@ -29,6 +29,8 @@ UNSWAYED_INLINE double add_up(const Lanes &v) {
 #endif
 }
 
+UNSWAYED_INLINE Lanes magnitude(const Lanes &v) { return v < -v ? -v : v; }
+
 UNSWAYED_INLINE double largest_of(const Lanes &v) {
 #if UNSWAYED_LANES == 1
   return v;

@@ -40,6 +40,8 @@ namespace unswayed {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kTiny = 4 * std::numeric_limits<double>::denorm_min();
 
 namespace plain {
 #define UNSWAYED_LANES 1

@@ -17,15 +17,23 @@ struct Entries {
   std::size_t size;
   bool unit;         // every label that may move stands alone: counts need not be read
   double most_labels; // largest count of an entry
+  double step;        // by which every label that moves moves, either way; 0 if they differ
 
   Entries(const double *lower, const double *upper, const double *n_lower, const double *n_upper,
           std::size_t size)
       : lower(lower), upper(upper), n_lower(n_lower), n_upper(n_upper), size(size), unit(true),
-        most_labels(0) {
+        most_labels(0), step(0) {
+    bool equal = true;
     for (std::size_t i = 0; i < size; ++i) {
       unit = unit && (lower[i] < 0) == (n_lower[i] == 1) && (upper[i] > 0) == (n_upper[i] == 1);
       most_labels = std::max(most_labels, std::max(n_lower[i], n_upper[i]));
+      for (const double each : {-lower[i], upper[i]})
+        if (each > 0) {
+          equal = equal && (step == 0 || step == each);
+          step = each;
+        }
     }
+    step = equal ? step : 0;
   }
 };
 

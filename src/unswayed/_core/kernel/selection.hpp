@@ -96,10 +96,27 @@ UNSWAYED_INLINE Lanes labels_moving(const Entries &e, std::size_t i, const Lanes
   return direction == kUp ? (signs >= zero ? up : down) : (signs <= zero ? up : down);
 }
 
-// One entry of a row in one direction.
+// One entry of a row in both directions. Signs are as good as random: counts are chosen by bits,
+// because a branch would be mispredicted every other time.
+struct Items {
+  Item up, down;
+};
+
+UNSWAYED_INLINE Items items_at(const double *z, const Entries &e, std::size_t i) {
+  const double a = z[i] * e.lower[i], b = z[i] * e.upper[i];
+  Items items{{std::max(a, b), 1.0}, {std::max(-a, -b), 1.0}};
+  if (e.unit) return items;
+  const std::int64_t negative = bits_of(z[i]) >> 63; // all bits are ones, or none
+  const std::int64_t rises = bits_of(e.n_upper[i]), falls = bits_of(e.n_lower[i]);
+  const std::int64_t exchanged = (rises ^ falls) & negative;
+  items.up.count = double_of(rises ^ exchanged);
+  items.down.count = double_of(falls ^ exchanged);
+  return items;
+}
+
 UNSWAYED_INLINE Item item_at(const double *z, const Entries &e, std::size_t i, int direction) {
-  const double s = z[i] * sign_of(direction), a = s * e.lower[i], b = s * e.upper[i];
-  return {a > b ? a : b, e.unit ? 1.0 : s >= 0 ? e.n_upper[i] : e.n_lower[i]};
+  const Items items = items_at(z, e, i);
+  return direction == kUp ? items.up : items.down;
 }
 
 // The entries of one row that exceed a cut in each direction wanted.
@@ -109,6 +126,13 @@ struct Candidates {
   bool wanted[2] = {false, false};
   bool sparse = false; // few are expected, so it pays to look whether there is one at all
 
+  // An influence that every candidate exceeds, if it moves the score by `step` for a unit.
+  double least_influence(double step, bool up, bool down) const {
+    const double least = std::min(up ? cut[kUp] : kInfinity, down ? cut[kDown] : kInfinity);
+    // Rounding may have raised a product above the cut by half a unit in the last place.
+    const double influence = least / step;
+    return std::min(influence - influence * (4 * kEpsilon) - kTiny, kLargest);
+  }
   // Start anew, in the memory of one row of a group.
   void clear(std::size_t row, bool unit, Scratch &scratch) {
     for (const int direction : {kUp, kDown})
@@ -120,10 +144,11 @@ struct Candidates {
   }
 };
 
-UNSWAYED_INLINE void append(Span &span, const Item &item) {
+// Append an entry if its value exceeds a cut. There must be room for one more than that.
+UNSWAYED_INLINE void append_if(Span &span, const Item &item, double cut) {
   span.value[span.size] = item.value;
   if (span.count) span.count[span.size] = item.count;
-  ++span.size;
+  span.size += item.value > cut;
 }
 
 // Append the entries from `begin` to `end` with value > cut to the spans of the directions asked
@@ -144,42 +169,45 @@ void collect_many(const double *z, const Entries &all_entries, std::size_t begin
            above(under, moved.fallen));
   }
   for (; i < end; ++i) {
-    const Item rise = item_at(z, e, i, kUp), fall = item_at(z, e, i, kDown);
-    if (up && rise.value > found.cut[kUp]) append(rising, rise);
-    if (down && fall.value > found.cut[kDown]) append(falling, fall);
+    const Items items = items_at(z, e, i);
+    if (up) append_if(rising, items.up, found.cut[kUp]);
+    if (down) append_if(falling, items.down, found.cut[kDown]);
   }
   found.span[kUp] = rising, found.span[kDown] = falling;
 }
 
 // The same where little is kept: which entries these are is noted in words of 64 bits, which
-// mispredicts no branch, and then they are taken one by one.
-template <bool up, bool down>
+// mispredicts no branch, and then they are looked at one by one. Where all steps are of one size,
+// an influence too small for either direction tells without a look at the entry.
+template <bool equal_steps, bool up, bool down>
 void collect_few(const double *z, const Entries &all_entries, std::size_t begin, std::size_t end,
                  Candidates &found) {
   const Entries e = all_entries;
   Span rising = found.span[kUp], falling = found.span[kDown];
   const Lanes over = all(found.cut[kUp]), under = all(-found.cut[kDown]);
-  const auto list = [&](std::uint64_t bits, std::size_t at, Span &span, int direction)
-                        UNSWAYED_INLINE_LAMBDA {
-    for (; bits; bits &= bits - 1)
-      append(span, item_at(z, e, at + static_cast<std::size_t>(__builtin_ctzll(bits)), direction));
+  const Lanes least = all(found.least_influence(e.step, up, down));
+  const auto look = [&](std::size_t i) UNSWAYED_INLINE_LAMBDA {
+    const Items items = items_at(z, e, i);
+    if (up) append_if(rising, items.up, found.cut[kUp]);
+    if (down) append_if(falling, items.down, found.cut[kDown]);
   };
   std::size_t i = begin;
   for (; i + kWord <= end; i += kWord) {
-    std::uint64_t rises = 0, falls = 0;
+    std::uint64_t bits = 0;
     for (std::size_t j = 0; j < kWord; j += kLanes) {
-      const Effects moved = effects(z, e, i + j);
-      if (up) rises |= std::uint64_t{above(moved.up, over)} << j;
-      if (down) falls |= std::uint64_t{above(under, moved.fallen)} << j;
+      unsigned here = 0;
+      if (equal_steps) {
+        here = above(magnitude(load(z + i + j)), least);
+      } else {
+        const Effects moved = effects(z, e, i + j);
+        if (up) here |= above(moved.up, over);
+        if (down) here |= above(under, moved.fallen);
+      }
+      bits |= std::uint64_t{here} << j;
     }
-    if (up) list(rises, i, rising, kUp);
-    if (down) list(falls, i, falling, kDown);
+    for (; bits; bits &= bits - 1) look(i + static_cast<std::size_t>(__builtin_ctzll(bits)));
   }
-  for (; i < end; ++i) {
-    const Item rise = item_at(z, e, i, kUp), fall = item_at(z, e, i, kDown);
-    if (up && rise.value > found.cut[kUp]) append(rising, rise);
-    if (down && fall.value > found.cut[kDown]) append(falling, fall);
-  }
+  for (; i < end; ++i) look(i);
   found.span[kUp] = rising, found.span[kDown] = falling;
 }
 
@@ -187,7 +215,8 @@ template <bool up, bool down>
 void collect_as(const double *z, const Entries &e, std::size_t begin, std::size_t end,
                 Candidates &found) {
   if (found.sparse)
-    collect_few<up, down>(z, e, begin, end, found);
+    up && down && e.step > 0 ? collect_few<true, up, down>(z, e, begin, end, found)
+                             : collect_few<false, up, down>(z, e, begin, end, found);
   else if (e.unit)
     collect_many<true, up, down>(z, e, begin, end, found);
   else

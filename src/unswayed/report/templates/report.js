@@ -9,7 +9,7 @@
   // --- the budget -----------------------------------------------------------------------
   // A row keeps its prediction at k wrong labels when its minimum budget is above k.
 
-  const least = data.minimum_budget.map((value) => (value < 0 ? Infinity : value));
+  const least = (data.minimum_budget || []).map((value) => (value < 0 ? Infinity : value));
   const tables = data.tables.map((table) => {
     const members = table.sizes.map(() => []);
     table.codes.forEach((group, row) => members[group].push(least[row]));
@@ -82,20 +82,22 @@
   const box = document.getElementById("budget-number");
   let current = data.main;
   function choose(budget) {
-    if (!Number.isFinite(budget)) return;
+    if (!data.decided || !Number.isFinite(budget)) return;  // without verdicts there is no dial
     current = budget = Math.max(0, Math.min(data.train_rows, Math.round(budget)));
     slider.value = budget;
     slider.setAttribute("aria-valuetext", labels(budget));
     if (document.activeElement !== box) box.value = budget;
     show(budget);
   }
-  slider.addEventListener("input", () => choose(Number(slider.value)));
-  box.addEventListener("input", () => box.value !== "" && choose(Number(box.value)));
-  box.addEventListener("change", () => { box.value = current; });
+  if (data.decided) {
+    slider.addEventListener("input", () => choose(Number(slider.value)));
+    box.addEventListener("input", () => box.value !== "" && choose(Number(box.value)));
+    box.addEventListener("change", () => { box.value = current; });
+    document.querySelector(".dial").addEventListener("submit", (event) => event.preventDefault());
+  }
   for (const button of all("[data-budget]")) {
     button.addEventListener("click", () => choose(Number(button.dataset.budget)));
   }
-  document.querySelector(".dial").addEventListener("submit", (event) => event.preventDefault());
 
   // --- the table ------------------------------------------------------------------------
 
@@ -109,7 +111,8 @@
   const haystack = data.rows.rows.map((row) =>
     [row.row, row.prediction, row.label, ...row.cells].join("\u0000").toLowerCase());
   let order = data.rows.rows.map((_, at) => at);
-  let sorted = { key: "least", down: false };
+  const first = data.decided ? { key: "least", down: false } : { key: "moved", down: true };
+  let sorted = first;
   let shown = page;
 
   const value = (row, key) => (/^\d+$/.test(key) ? row.cells[Number(key)] : row[key]);
@@ -187,6 +190,10 @@
     document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
   const budgetOf = (row) => (row.least === null ? "never" : row.least === 0 ? "unknown" : labels(row.least));
+  // What is known of a row: its minimum budget, or without verdicts how far it can move.
+  const end = (value) => cell(value === null ? "unknown" : value, "n");
+  const answer = (row) => (data.decided
+    ? [cell(budgetOf(row), "n"), witness(row)] : [end(row.low), end(row.high), cell(row.moves, "n")]);
   function fill() {
     const words = searched();
     const found = matching(words);
@@ -194,7 +201,7 @@
       const row = data.rows.rows[at];
       const line = document.createElement("tr");
       line.setAttribute("role", "row");
-      line.append(link(row), cell(row.prediction), cell(budgetOf(row), "n"), witness(row));
+      line.append(link(row), cell(row.prediction), ...answer(row));
       if (hasScores) line.append(cell(row.score, "n"));
       if (hasLabels) line.append(cell(row.label));
       if (row.cells.length) line.append(features(row));
@@ -223,19 +230,21 @@
     return /[",\r\n]/.test(safe) || safe !== safe.trim() ? '"' + safe.replaceAll('"', '""') + '"' : safe;
   }
   function table() {
-    const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), "score", "minimum_budget", "labels_to_change"];
+    const known = data.decided ? ["score", "minimum_budget", "labels_to_change"] : ["low", "high", "moves_by_at_most"];
+    const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), ...known];
     const lines = matching(searched()).map((at) => {
       const row = data.rows.rows[at];
       const changes = (row.witness || []).map(([number, label]) => number + " → " + label).join("; ");
       const budget = row.least === null ? "inf" : row.least === 0 ? "nan" : row.least;
-      return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), row.score, budget, changes, ...row.cells];
+      const found = data.decided ? [row.score, budget, changes] : [row.low, row.high, row.moved];
+      return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), ...found, ...row.cells];
     });
     return [[...head, ...data.rows.columns], ...lines].map((line) => line.map(field).join(",") + "\r\n").join("");
   }
   document.getElementById("download").addEventListener("click", () => {
     const anchor = document.createElement("a");
     anchor.href = URL.createObjectURL(new Blob(["\ufeff" + table()], { type: "text/csv" }));
-    anchor.download = "least-robust-rows.csv";
+    anchor.download = data.decided ? "least-robust-rows.csv" : "rows-that-move-furthest.csv";
     anchor.click();
     setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
   });
@@ -299,7 +308,7 @@
   }
   dark.addEventListener("change", draw);
 
-  sort("least", false);
+  sort(first.key, first.down);
   choose(current);
   draw();
 })();

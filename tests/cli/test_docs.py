@@ -1,0 +1,41 @@
+"""What the documents show is what the program prints."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.commands import unswayed_here
+
+ROOT = Path(__file__).parents[2]
+LEFT_OUT = "…"
+
+
+def shown(document):
+    """Commands of a document, each with the lines that are shown below it."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, lines = part.replace("\\\n", " ").partition("\n")
+            yield shlex.split(command, comments=True)[1:], lines.splitlines()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    assert unswayed_here("demo", cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/command-line.md", "docs/certificates.md"])
+def test_every_line_that_a_document_shows_is_printed_in_that_order(demo, document):
+    asked = list(shown(document))
+    assert len(asked) >= 2
+    for command, lines in asked:
+        done = unswayed_here(*command, cwd=demo)
+        assert done.returncode == 0, (command, done.stderr)
+        printed = iter([line.rstrip() for line in done.stdout.splitlines()])
+        for line in lines:
+            if line.strip() and line.strip() != LEFT_OUT:
+                assert line in printed, (command, line)
