@@ -247,6 +247,13 @@ def wrong_exactly(rows, problem, true):
                 yield f"row {i}: the exact changes do not overturn it"
 
 
+def less_decided(decided, certs):
+    """Rows that exact ranges decide and minimum budgets leave open."""
+    for i, verdict in enumerate(certs.verdict):
+        if decided.verdict[i] == Verdict.UNDECIDED != verdict:
+            yield f"row {i}: undecided, but {verdict} by its range"
+
+
 def lies(problem):
     """Everything that is false in what the package says of a problem, and how many cases it has."""
     with ill_conditioned():
@@ -269,6 +276,10 @@ def lies(problem):
             note(f"method={method!r}", false_ranges(certs, true))
         note(f"method={method!r}", false_witness(certs, problem, true))
         note("minimum_budgets", false_budgets(model.minimum_budgets(tests), true))
+        decided = model.decide(tests)
+        note("decide", false_verdicts(decided, true))
+        note("decide", false_ranges(decided, true))
+        note("decide", less_decided(decided, model.certify(tests)))
         note("certificates", false_budgets(certs.minimum_budgets, true))
         method = methods(problem)[problem.seed % len(methods(problem))]
         certs = model.certify(tests, method=method, resolve="exact")

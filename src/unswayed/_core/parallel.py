@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,8 @@ from threadpoolctl import ThreadpoolController
 
 from unswayed._core.rounding import check_arithmetic
 from unswayed._typing import FloatArray
+
+_FEW_COLUMNS = 1024  # of a matrix that one BLAS thread handles as fast as several
 
 
 def thread_count() -> int:
@@ -48,6 +51,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
+                _take_control()
                 self._limit = _blas().limit(limits=1, user_api="blas")
             self._inside += 1
 
@@ -55,6 +59,7 @@ class _OneBlasThread:
         with self._lock:
             self._inside -= 1
             if not self._inside:
+                _take_control()
                 self._limit.restore_original_limits()
 
 
@@ -63,7 +68,26 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _take_control() -> None:
+    """Let this thread set the limit: threadpoolctl ignores all threads but the first one to try.
+
+    Silently, so that a limit would not be set, or never be taken back.
+    """
+    for library in _blas().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):  # since version 3.8
+            library.clear_controlling_thread(force=True)
+
+
 one_blas_thread = _OneBlasThread()
+
+
+def few_blas_threads(size: int) -> AbstractContextManager[None]:
+    """Return a context manager that limits BLAS to one thread for matrices of this size or less.
+
+    Factorisations of a thousand columns take a third of the time on one thread: several wait
+    for one another after every few columns.
+    """
+    return one_blas_thread if size <= _FEW_COLUMNS else nullcontext()
 
 
 def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray], None]) -> None:

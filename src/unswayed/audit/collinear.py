@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
+from unswayed._core.parallel import few_blas_threads
 from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.doubles import dense
 
@@ -101,7 +102,8 @@ def dependencies(columns: Matrix, *, exactly: bool) -> Dependencies:
     scale = np.where(constant | (spread == 0), 1.0, spread)
     gram = gram / np.outer(scale, scale)
     gram[constant, :] = gram[:, constant] = 0.0
-    values, vectors = np.linalg.eigh(gram)
+    with few_blas_threads(width):
+        values, vectors = np.linalg.eigh(gram)
     flat = values <= _NEARLY * values.max(initial=0.0)
     if exactly and flat.any():
         root = _triangle(columns, np.where(constant, low, mean), scale)

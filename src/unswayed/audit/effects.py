@@ -100,7 +100,8 @@ class _Asking:
         found = self._dependencies(every)
         # Least squares: the data say nothing. A penalty decides, but of a constant it says 0.
         free = ~found.identified if self.study.alpha == 0 else found.constant
-        known = [effect for at, effect in enumerate(every) if effect in chosen and not free[at]]
+        wanted = set(chosen)
+        known = [effect for at, effect in enumerate(every) if effect in wanted and not free[at]]
         certs = self._certified(known)
         place = {effect: at for at, effect in enumerate(known)}
         rows = [self._row(effect, certs, place.get(effect)) for effect in chosen]

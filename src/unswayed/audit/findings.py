@@ -74,7 +74,7 @@ def findings_of(
         minimum_budget=answers.minimum_budget,
         minimum_budget_proven=answers.minimum_budget_proven,
         n_undecided=int(np.sum(answers.verdict == Verdict.UNDECIDED)),
-        prediction=[study.prediction(at) for at in range(len(study.test))],
+        prediction=study.predictions,
         truth=None if labels is None else [target.as_text(label) for label in labels.tolist()],
         quality=study.quality(),
         test=study.test,

@@ -250,6 +250,7 @@ class Request:
     groups: tuple[str, ...] = ()
     method: str = "exact"
     resolve: Literal["exact"] | None = None
+    ranges: bool = True  # of scores, beside verdicts
     keep: bool = False  # certificates with all that is behind them, to be written to a file
 
     @property

@@ -32,7 +32,7 @@ class Answers:
     """The certified facts about every test row, one array entry per row."""
 
     score: FloatArray
-    low: FloatArray
+    low: FloatArray  # infinite, like the other end, where the request wants no ranges
     high: FloatArray
     inner_low: FloatArray
     inner_high: FloatArray
@@ -175,7 +175,8 @@ class Study:
 
         Returns the answers, and the certificates themselves if the request wants to keep them.
         """
-        if self.request.method == "exact" and len(self.test) * self.n_train > _MANY:
+        slow = self.request.method == "exact" and not self._verdicts_only
+        if slow and len(self.test) * self.n_train > _MANY:
             self.notes.append(
                 f"exact ranges over {self.n_train:,} training rows take their time; --method auto "
                 "gives the same verdicts faster, with ranges that are wider than need be"
@@ -183,7 +184,7 @@ class Study:
         starts, columns, kept = range(0, len(self.test), _CHUNK), [], []
         for start in self.progress.track(starts, "certifying", len(starts)):
             rows = self.test.features[start : start + _CHUNK]
-            certificates = self._certify(rows, self.request.budget)
+            certificates = self._answer(rows)
             columns.append(self._facts(certificates))
             kept += [certificates] if self.request.keep else []
         return Answers(*map(np.concatenate, zip(*columns, strict=True))), kept
@@ -206,6 +207,22 @@ class Study:
     def certificates(self) -> list[CertificateSet]:
         """Certificates of the test rows in chunks; empty unless the request keeps them."""
         return self._certified[1]
+
+    @property
+    def _verdicts_only(self) -> bool:
+        """Whether nobody wants to see ranges: minimum budgets then give every verdict."""
+        request = self.request
+        exact = request.method in _EXACT and self.target.task == "classification"
+        return exact and not (request.ranges or request.keep)
+
+    def _answer(self, features: FloatArray) -> Any:
+        """Certify rows at the main budget."""
+        request = self.request
+        if not self._verdicts_only:
+            return self._certify(features, request.budget)
+        return self.model.decide(
+            features, budget=self.count(request.budget), resolve=request.resolve
+        )
 
     def _certify(self, features: FloatArray, budget: Budget) -> Any:
         """Certify rows by the method that was asked for."""
@@ -302,7 +319,15 @@ class Study:
         -------
         str
         """
-        return self.decided(float(self.answers.score[at]))
+        return self.predictions[at]
+
+    @cached_property
+    def predictions(self) -> list[str]:
+        """Predictions of all test rows as texts."""
+        score = self.answers.score
+        if not self.target.classes:
+            return [self.target.as_text(each) for each in score.tolist()]
+        return [self.target.as_text(each) for each in self.request.rule.predict(score).tolist()]
 
     def decided(self, score: float) -> str:
         """Return the prediction that a score leads to, as a text.
@@ -349,7 +374,7 @@ class Study:
         """
         if not len(at):
             return []
-        certs = self.model.certify(
+        certs = self.model.decide(
             self.test.features[at], budget=self.n_train, resolve=self.request.resolve
         )
         tracked = self.progress.track(range(len(at)), "finding witnesses", len(at))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unswayed._typing import FloatArray, Matrix
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
 from unswayed.audit.penalty import ridge, says_one_class
@@ -49,24 +50,33 @@ def tradeoff(
         One per penalty, ascending.
     """
     wanted = sorted(set(alphas))
-    study = open_study(replace(request, alpha=wanted[0]))
+    study = open_study(replace(request, alpha=wanted[0], ranges=False))
     need_radius(study, "the trade-off")
+    fitted = study.model.fitted_
+    # Features do not depend on the penalty, so that they are made once.
+    train, test = fitted.learner.specification.matrix, fitted.features(study.test.features)
     points = []
     for alpha in progress.track(wanted, "over alpha", len(wanted)):
-        model = study.model if alpha == wanted[0] else _refitted(study, alpha)
-        points.append(_point(study, model, alpha))
+        if alpha == wanted[0]:
+            least = study.answers.minimum_budget
+            said = study.model.predict(study.test.features)
+        else:
+            model = _refitted(study, train, alpha)
+            # One number per row gives the rate at every budget; its range is not needed here.
+            least = model.minimum_budgets(test, resolve=request.resolve).low
+            said = model.predict(test)
+        points.append(_point(study, alpha, least, np.asarray(said, dtype=np.float64)))
     return study, points
 
 
-def _refitted(study: Study, alpha: float) -> Any:
-    """Return the model of another penalty, fitted on the same rows."""
+def _refitted(study: Study, features: Matrix, alpha: float) -> Any:
+    """Return the model of another penalty, fitted on the same features."""
     from sklearn.base import clone
 
-    model = clone(study.model)
-    model.set_params(estimator=study.columns.pipeline(ridge(alpha), study.request.missing))
+    model = clone(study.model).set_params(estimator=ridge(alpha))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(study.train.features, study.train.labels, study.train.weights)
+        model.fit(features, study.train.labels, study.train.weights)
     for each in caught:
         note = f"alpha {alpha:g}: {each.message}"
         if issubclass(each.category, SolverPrecisionWarning):
@@ -74,12 +84,9 @@ def _refitted(study: Study, alpha: float) -> Any:
     return model
 
 
-def _point(study: Study, model: Any, alpha: float) -> Point:
+def _point(study: Study, alpha: float, least: FloatArray, said: FloatArray) -> Point:
     request, test, target = study.request, study.test, study.target
-    # One number per row gives the rate at every budget; its range is not needed here.
-    least = model.minimum_budgets(test.features, resolve=request.resolve).low
     rates = tuple(float((least > study.count(budget)).mean()) for budget in request.budgets)
-    said = np.asarray(model.predict(test.features), dtype=np.float64)
     always = None
     if target.classes and says_one_class(said):
         always = target.as_text(float(np.median(said)))

@@ -83,9 +83,13 @@ class Count(Budget):
 
     def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the strongest labels, of equal ones those with the lowest row numbers."""
-        # lexsort's last key leads.
-        ranked = np.lexsort((np.arange(len(strength)), -strength))
-        rows = np.sort(ranked[: self.labels])
+        if self.labels < len(strength):
+            weakest = np.partition(strength, -self.labels)[-self.labels] if self.labels else np.inf
+            above = np.flatnonzero(strength > weakest)
+            equal = np.flatnonzero(strength == weakest)[: self.labels - len(above)]
+            rows = np.sort(np.concatenate((above, equal)))
+        else:
+            rows = np.arange(len(strength))
         return rows, np.ones(len(rows))
 
     def reach_exactly(self, moves: Sequence[Move]) -> int:

@@ -257,6 +257,35 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return certs
 
     @ordinary_arithmetic()
+    def decide(
+        self, X: Any, *, budget: int | float | None = None, resolve: str | None = None
+    ) -> CertificateSet:
+        """Prove the same verdicts as `certify`, in half the time and without ranges.
+
+        Verdicts follow from minimum budgets, which hold for every budget at once.
+
+        Parameters
+        ----------
+        X : rows, of the same columns as the training rows
+        budget : int or float, optional
+            Instead of the bias's own: a count of labels, or a share of the training rows.
+        resolve : "exact", optional
+            As for `certify`.
+
+        Returns
+        -------
+        CertificateSet
+            Its ranges say nothing: `low` and `high` are infinite. `minimum_budget` is there
+            without further work.
+        """
+        fitted = self._current()
+        asked = self._budget(fitted, budget)
+        question = self._question(fitted, X, resolve, None)
+        certs = question.certificates(question.by_least(asked), asked)
+        fitted.check_predictions(question.seen, question.decision, certs.prediction)
+        return certs
+
+    @ordinary_arithmetic()
     def parameter_box(self, *, budget: float | Budget | None = None) -> ParameterBox:
         """Build the box of all parameters the bias can lead to (paper, section 5).
 

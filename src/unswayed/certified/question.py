@@ -13,8 +13,9 @@ from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import MadeRows, WeightRows
 from unswayed._core.parallel import one_blas_thread
 from unswayed._core.rounding import above, below, ordinary_arithmetic
+from unswayed._core.sandwich import Bounds
 from unswayed._typing import FloatArray, IntArray
-from unswayed.budgets import Budget
+from unswayed.budgets import Budget, Count
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.label_code import LabelCode
 from unswayed.certifiers.exact import ExactEngine
@@ -107,6 +108,33 @@ class Question:
         assert isinstance(self.weights, FeatureRows)  # noqa: S101  (coefficients have no other)
         found = Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
         return self._whatever_the_batch(found, certifier, budget)
+
+    def by_least(self, budget: Budget) -> Answer:
+        """Return the verdicts that follow from minimum budgets, and ranges that say nothing.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        Answer
+            One entry per distinct row. Close calls have a range too, which decides.
+        """
+        least, amount = self._least, budget.amount
+        # Ranges decide where a little less or more would be another verdict: they say the same
+        # in every batch. Amounts that are no counts have no next one: all rows are asked about.
+        near = (least.low - 1 <= amount) & (amount <= least.high)
+        near |= np.isposinf(least.low) & (amount >= self.engine.precision.n_movable)
+        near |= not isinstance(budget, Count)
+        endless = np.full(len(self.weights), np.inf)
+        bounds = Bounds.outside(endless, endless.copy(), np.zeros(len(endless))).decided_as(
+            within=np.asarray((least.low > amount) & ~near),
+            beyond=np.asarray((least.high < amount) & ~near),
+            close=np.zeros(len(endless), dtype=bool),
+        )
+        answer = self._sharpened(Answer.of(bounds, self.margins), budget)
+        return self._whatever_the_batch(answer, self.engine, budget)
 
     def _whatever_the_batch(self, answer: Answer, certifier: Certifier, budget: Budget) -> Answer:
         """Ask again about each row that is a close call, by itself: its batch then plays no part.
@@ -216,11 +244,17 @@ class Question:
         -------
         MinimumBudgets
         """
-        found = self.engine.minimum_budget(self.weights, self.margins)
+        return self._least[self.group]
+
+    @cached_property
+    def _least(self) -> MinimumBudgets:
+        """Minimum budgets of the distinct rows."""
+        with one_blas_thread:  # rows that rounding leaves open are asked about one by one
+            found = self.engine.minimum_budget(self.weights, self.margins)
         if self.resolve:
             for at, row in self._exactly(np.flatnonzero(~found.proven)):
                 found.low[at] = found.high[at] = row.minimum_budget(self.decision.limits(row.score))
-        return found[self.group]
+        return found
 
     def claim(self, row: int) -> int | None:
         """Return the prediction of a row as a certificate file states it.

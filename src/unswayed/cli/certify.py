@@ -131,7 +131,8 @@ def certify(
         check_output(path, "--certificates", (".json",), *request.files, out)
         check_recipe(request)
     opened = open_study if folds is None else open_folds
-    study: Study = opened(replace(request, keep=bool(proofs)), terminal)
+    asked_for = replace(request, keep=bool(proofs), ranges=out is not None)
+    study: Study = opened(asked_for, terminal)
     needing = {"--fail-under": fail_under, "--certificates": certificates}
     for option in (name for name, value in needing.items() if value is not None):
         need_radius(study, option)

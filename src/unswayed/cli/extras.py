@@ -11,6 +11,7 @@ _EXTRAS = {
     "jinja2": "report",
     "matplotlib": "experiments",
     "pandas": "frames",
+    "platformdirs": "report",
     "pooch": "datasets",
     "vl_convert": "report",
 }

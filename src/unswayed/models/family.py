@@ -6,14 +6,17 @@ come with the package. A family of your own needs no more than a `Family` and `r
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, Matrix
 from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
@@ -169,7 +172,9 @@ def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None)
     # It may write into its rows, or keep them while the caller changes theirs.
     own = family_of(final).keeps_rows(final) or may_write(final)
     rows = deepcopy(features) if own else features
-    final.fit(rows, labels, **({} if weight is None else {"sample_weight": weight}))
+    # Solvers of sparse problems take thousands of steps, too short to share among threads.
+    with one_blas_thread if sparse.issparse(rows) else nullcontext():
+        final.fit(rows, labels, **({} if weight is None else {"sample_weight": weight}))
 
 
 def one_alpha(final: Any) -> float:

@@ -8,15 +8,20 @@ import json
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import altair as alt
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 from unswayed.words import distinct_texts
 
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
+
+
+_unchecked = debug_mode(False)
+"""Decorates what draws a chart: altair would look up every part of it in its schema."""
 
 
 def _spec(chart: Any) -> dict[str, Any]:
@@ -36,8 +41,20 @@ _TITLE = 50  # characters that fit along an axis
 _COMMON = 8  # characters: a shorter beginning in common is not worth leaving out
 
 
+class _Records:
+    """Points of a chart, in a form that altair takes as it is: it would copy them many times."""
+
+    _schema: ClassVar[dict[str, str]] = {"type": "array"}
+
+    def __init__(self, values: list[dict[str, Any]]) -> None:
+        self._values = values
+
+    def to_dict(self, *_: Any, **__: Any) -> list[dict[str, Any]]:
+        return self._values
+
+
 def _data(values: list[dict[str, Any]]) -> Any:
-    return alt.Data(values=values)  # type: ignore[no-untyped-call]
+    return alt.Data(values=_Records(values))  # type: ignore[no-untyped-call]
 
 
 def _names(names: Sequence[str]) -> list[str]:
@@ -66,6 +83,7 @@ def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
     }
 
 
+@_unchecked
 def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     """Draw the robustness rate over budgets, of all rows and of the groups of one column.
 
@@ -159,6 +177,7 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
     return found
 
 
+@_unchecked
 def radius_chart(
     points: list[dict[str, Any]], budgets: list[str], relative: bool
 ) -> dict[str, Any]:
@@ -213,6 +232,7 @@ def radius_chart(
     return _spec(chart)
 
 
+@_unchecked
 def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw the value and the range of coefficients, coloured by whether the sign is proven.
 
@@ -268,6 +288,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return _spec(chart)
 
 
+@_unchecked
 def tradeoff_chart(
     points: list[dict[str, Any]], budgets: list[str], quality: str
 ) -> dict[str, Any]:

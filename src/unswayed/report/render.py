@@ -11,9 +11,9 @@ import json
 from typing import Any
 
 import jinja2
-import vl_convert
 
 from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
+from unswayed.report.library import chart_library
 from unswayed.words import as_text, between, distance, labels, percent, points, signed
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -62,7 +62,7 @@ def render(facts: dict[str, Any]) -> str:
     """
     environment = page_environment()
     template = environment.get_template("report.html")
-    library = _inert(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # it has a default
+    library = _inert(chart_library())
     script = _source(environment, "report.js")
     return template.render(
         facts=facts,

@@ -6,7 +6,6 @@ import numpy as np
 
 from unswayed._core.rounding import gamma
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import dense
 
 _BLOCK = 1024
 
@@ -50,13 +49,24 @@ def weighted_gram(design: Matrix, weight: FloatArray | None) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
         for here in _blocks(design.shape[0]):
             part = design[here]
-            if weight is None:
-                total += dense(part.T @ part)
-            elif hasattr(part, "indptr"):
-                total += dense(part.T @ part.multiply(weight[here, None]).tocsr())
+            if hasattr(part, "indptr"):
+                _add_sparse_gram(total, part, None if weight is None else weight[here])
+            elif weight is None:
+                total += part.T @ part
             else:
                 total += part.T @ (part * weight[here, None])
     return total
+
+
+def _add_sparse_gram(total: FloatArray, part: Matrix, weight: FloatArray | None) -> None:
+    """Add the Gram matrix of a few sparse rows to `total`: where it is 0, nothing is touched."""
+    scaled = part
+    if weight is not None:
+        data = part.data * np.repeat(weight, np.diff(part.indptr))
+        scaled = type(part)((data, part.indices, part.indptr), shape=part.shape)
+    # Every place occurs once in the product, so that adding by position loses nothing.
+    added = (part.T @ scaled).tocoo()
+    total[added.row, added.col] += added.data
 
 
 def moment(design: Matrix, values: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ def row_norms(matrix: Matrix) -> FloatArray:
     is_sparse = hasattr(matrix, "indptr")
     with np.errstate(over="ignore", under="ignore"):
         if is_sparse:
-            squares = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+            squares = _with_data(matrix, matrix.data * matrix.data) @ np.ones(matrix.shape[1])
         else:
             squares = np.einsum("ij,ij->i", matrix, matrix)
         norms = np.sqrt(squares) * SAFETY
@@ -57,14 +57,57 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
     """
     if hasattr(rows, "indptr"):
         factors = np.broadcast_to(scale, rows.shape[1])[rows.indices]
-        data = rescaled(rows.data, factors)
-        return type(rows)((data, rows.indices, rows.indptr), shape=rows.shape)
+        return _with_data(rows, rescaled(rows.data, factors))
     with np.errstate(over="ignore", under="ignore"):
         found = np.asarray(rows * scale)
     lost = (found == 0) & (rows != 0) & (np.asarray(scale) != 0)
     if lost.any():
         found[lost] = np.copysign(_SMALLEST, rows[lost])
     return found
+
+
+def _with_data(matrix: Matrix, data: FloatArray) -> Matrix:
+    """Return a CSR matrix with other numbers in the same places."""
+    return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def times_columns(matrix: Matrix, factors: FloatArray) -> Matrix:
+    """Return a copy of a matrix whose columns are multiplied by factors.
+
+    Parameters
+    ----------
+    matrix : (m, p) matrix
+    factors : (p,) array
+
+    Returns
+    -------
+    (m, p) matrix
+    """
+    if not hasattr(matrix, "indptr"):
+        return np.asarray(matrix * factors)
+    return _with_data(matrix, matrix.data * factors[matrix.indices]).copy()
+
+
+def with_ones(rows: Matrix) -> Matrix:
+    """Return sparse rows with a column of ones after the others.
+
+    Parameters
+    ----------
+    rows : (m, p) CSR array
+
+    Returns
+    -------
+    (m, p + 1) CSR array
+    """
+    n_rows, width = rows.shape
+    size = rows.nnz + n_rows
+    kind = np.int64 if size > np.iinfo(np.int32).max else rows.indices.dtype
+    starts = rows.indptr.astype(kind) + np.arange(n_rows + 1, dtype=kind)
+    old = np.ones(size, dtype=bool)
+    old[starts[1:] - 1] = False
+    data, indices = np.ones(size), np.full(size, width, dtype=kind)
+    data[old], indices[old] = rows.data, rows.indices
+    return type(rows)((data, indices, starts), shape=(n_rows, width + 1))
 
 
 def padded(sizes: FloatArray) -> FloatArray:

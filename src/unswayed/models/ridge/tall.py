@@ -32,6 +32,8 @@ from unswayed.models.ridge.scaling import (
     padded,
     rescaled,
     row_norms,
+    times_columns,
+    with_ones,
 )
 from unswayed.models.ridge.verified import VerifiedInverse
 
@@ -60,15 +62,16 @@ class LeastSquares(CentredRidge):
         scale = column_scale(column_peaks(rows), penalty)
         self._set_scale(scale)
         # A copy either way: the caller may change the features later.
-        rows = rows.multiply(scale).tocsr() if self._sparse else np.asarray(rows * scale)
-        if self._fit_intercept:
-            ones = np.ones((self.n_rows, 1))
-            rows = (
-                sparse.csr_array(sparse.hstack((rows, sparse.csr_array(ones)), format="csr"))
-                if self._sparse
-                else np.hstack((rows, ones))
-            )
-        self.design = rows
+        rows = times_columns(rows, scale)
+        self.design = self._with_constant(rows)
+
+    def _with_constant(self, rows: Matrix) -> Matrix:
+        """Return rows with a constant 1 after them if there is an intercept."""
+        if not self._fit_intercept:
+            return rows
+        if not self._sparse:
+            return np.hstack((rows, np.ones((rows.shape[0], 1))))
+        return with_ones(rows)
 
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
         """Invert M, with dependent columns filled in if the first inverse is poor."""
@@ -151,9 +154,7 @@ class LeastSquares(CentredRidge):
         if not self._sparse:
             return self.direction_weights(self.directions(represented))
         scaled, sizes = self._scaled(represented)
-        raw = np.ones((scaled.shape[0], self.n_parameters))
-        raw[:, : self.n_features] = dense(scaled)
-        return self._solved(raw, sizes)
+        return self._solved(self._with_constant(scaled), sizes)
 
     def direction_weights(self, directions: FloatArray) -> Weights:
         """Return the weight vectors of directions in parameter space."""
@@ -163,7 +164,7 @@ class LeastSquares(CentredRidge):
             directions[:, : self.n_features] += directions[:, -1:] * self._shift
         return self._solved(directions, sizes)
 
-    def _solved(self, raw: FloatArray, sizes: FloatArray) -> Weights:
+    def _solved(self, raw: Matrix, sizes: FloatArray) -> Weights:
         """Return the weights M⁻¹ φ of rows φ, with error bounds."""
         found, residual = self._solver.solve(raw, sizes)
         # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r the residual.
