@@ -2,15 +2,16 @@
 
 Both return the bits of `selection_literal`, which is the definition. The way is the same too:
 
-1. A sample of the entries tells a floor: entries of at least that value probably suffice.
+1. A sample of the labels tells a floor: entries of at least that value probably suffice.
 2. The entries above it, few as a rule, become *candidates*: a short row of values and counts.
 3. Candidates are sorted, and prefix sums tell where the target is met: a number of labels
    (`reach`, `extremes`) or a margin that the sum has to exceed (`minimum_budget`).
 4. These sums carry some thirty bits more than a double, and a bound on their error. Where all
    sums within the bound round to one double, that is the correctly rounded sum.
 
-Rows whose candidates did not suffice are tried again with all entries. What is open even then, a
-sum too close to the middle between two doubles, is answered by the definition.
+Sums too close to the middle between two doubles are summed as the definition does. Rows whose
+candidates did not suffice are tried again with all entries, and what is open even then is answered
+by the definition.
 """
 
 from collections.abc import Iterator
@@ -25,10 +26,10 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from unswayed._core.compression import Entries
 
-_SAMPLE = 768  # entries looked at, at least, to choose a floor
+_SAMPLE = 512  # labels looked at to choose a floor
 _WORTH_SAMPLING = 2 * _SAMPLE
 _DEVIATIONS = 1.5  # of the sample's sum: how sure a floor is
-_TOGETHER = 16  # rows sorted side by side: their candidates stay in the cache
+_TOGETHER = 16  # rows side by side: enough to keep NumPy busy, few enough for the cache
 _ALL = np.nextafter(0.0, 1.0)  # the floor of every entry that can do anything
 _UNIT = 2.0**-53  # rounding error of one operation, relative
 
@@ -63,52 +64,70 @@ class _Side:
         """Return how many labels of some entries do so, given the influence of these entries."""
         return self.counts[columns + len(self) * (self.sign * z >= 0)]
 
-    def sample(self, z: FloatArray) -> tuple[FloatArray, float]:
+    def sample(self, z: FloatArray, rows: IntArray) -> tuple[FloatArray, float]:
         """Return how far some labels move each score, and how many of all labels these are."""
         ends = np.cumsum(self.counts)
         chosen = np.searchsorted(ends, (np.arange(_SAMPLE) + 0.5) * (ends[-1] / _SAMPLE))
         offset = np.concatenate((self.lower, self.upper))[chosen]
-        return z[:, chosen % len(self)] * offset, _SAMPLE / ends[-1]
+        return z[rows[:, None], chosen % len(self)] * offset, _SAMPLE / ends[-1]
 
 
 # --- candidates: the entries above a floor ----------------------------------------------------
 
 
-def _floors(z: FloatArray, side: _Side, target: FloatArray, by_sum: bool) -> FloatArray:
-    """Return for each row a value such that entries of at least that value hold the target.
+def _floors(
+    z: FloatArray, side: _Side, rows: IntArray, target: FloatArray, by_sum: bool
+) -> FloatArray:
+    """Return for each of the rows a value such that entries of at least that value hold the target.
 
     That is: as far as a sample tells. `target` is a sum of values, or a number of labels.
     """
-    floors = np.full(len(z), _ALL)
+    floors = np.full(len(rows), _ALL)
     if len(side) < _WORTH_SAMPLING:
         return floors
-    value, share = side.sample(z)
+    value, share = side.sample(z, rows)
     value.sort(axis=1)
     value = np.maximum(value[:, ::-1], 0.0)
     part = value if by_sum else np.ones_like(value)
     sure = np.cumsum(part, axis=1) - _DEVIATIONS * np.sqrt(np.cumsum(part * part, axis=1))
-    enough = sure > (target * share)[:, None]
-    rows = np.flatnonzero(enough[:, -1])
-    floors[rows] = np.maximum(value[rows, enough[rows].argmax(axis=1)], _ALL)
+    enough = sure > (target[rows] * share)[:, None]
+    some = np.flatnonzero(enough.any(axis=1))
+    floors[some] = np.maximum(value[some, enough[some].argmax(axis=1)], _ALL)
     return floors
 
 
-def _candidates(z: FloatArray, side: _Side, floors: FloatArray) -> "_Prefixes":
-    """Return the sums of each row's entries above its floor."""
+def _collect(
+    z: FloatArray, side: _Side, floors: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return values and counts of the entries above the floors, row after row, and how many."""
     value = side.values(z)
     where = np.flatnonzero(value >= floors[:, None])
     starts = len(side) * np.arange(len(z) + 1)
     lengths = np.diff(np.searchsorted(where, starts))
     columns = where - np.repeat(starts[:-1], lengths)
-    # After a row's last candidate stands at least one 0.
-    filled = np.arange(lengths.max() + 1) < lengths[:, None]
-    values, counts = np.zeros((2, *filled.shape))
-    values[filled] = value.ravel()[where]
-    counts[filled] = side.counts_at(columns, z.ravel()[where])
-    order = np.argsort(-values, axis=1)
-    return _Prefixes(
-        np.take_along_axis(values, order, axis=1), np.take_along_axis(counts, order, axis=1)
-    )
+    return value.ravel()[where], side.counts_at(columns, z.ravel()[where]), lengths
+
+
+def _candidates(
+    z: FloatArray, side: _Side, rows: IntArray, floors: FloatArray
+) -> Iterator[tuple[IntArray, "_Prefixes"]]:
+    """Yield which of the rows and their candidates' sums, rows with few candidates first."""
+    at_a_time = range(0, len(rows), _TOGETHER)
+    parts = [
+        _collect(z[rows[at : at + _TOGETHER]], side, floors[at : at + _TOGETHER])
+        for at in at_a_time
+    ]
+    value, count, lengths = (np.concatenate(each) for each in zip(*parts, strict=True))
+    value, count = np.append(value, 0.0), np.append(count, 0.0)
+    starts, order = np.cumsum(lengths) - lengths, np.argsort(lengths)
+    for at in at_a_time:
+        some = order[at : at + _TOGETHER]
+        # After a row's last candidate stands at least one 0.
+        place = np.arange(lengths[some[-1]] + 1)
+        where = np.where(place < lengths[some, None], starts[some, None] + place, len(value) - 1)
+        ranking = np.argsort(-value[where], axis=1) + len(place) * np.arange(len(some))[:, None]
+        where = where.ravel()[ranking]
+        yield some, _Prefixes(value[where], count[where])
 
 
 def _attempts(
@@ -120,13 +139,10 @@ def _attempts(
     answered with all entries.
     """
     rows = np.flatnonzero(~answered)
-    rows = rows[np.argsort(target[rows])]  # of those side by side, all have few candidates or many
-    floors = _floors(z[rows], side, target[rows], by_sum)
+    floors = _floors(z, side, rows, target, by_sum)
     while len(rows):
-        for start in range(0, len(rows), _TOGETHER):
-            some = rows[start : start + _TOGETHER]
-            here = floors[start : start + _TOGETHER]
-            yield some, _candidates(z[some], side, here), here == _ALL
+        for some, prefixes in _candidates(z, side, rows, floors):
+            yield rows[some], prefixes, floors[some] == _ALL
         again = ~answered[rows] & (floors > _ALL)
         rows, floors = rows[again], np.full(np.count_nonzero(again), _ALL)
 
@@ -167,7 +183,7 @@ class _Prefixes:
         If none does, it is the last, which stands for no labels.
         """
         within = np.count_nonzero(sums[:, 1:] <= target[:, None], axis=1)
-        return np.minimum(within, self.value.shape[1] - 1)
+        return np.asarray(np.minimum(within, self.value.shape[1] - 1))
 
     def missing(self, at: IntArray, target: FloatArray) -> FloatArray:
         """Return how much more than the first `at` candidates a row needs to reach a target."""
@@ -188,7 +204,7 @@ class _Prefixes:
             count = np.append(self.count[row, : at[row]], more[row]).astype(np.intp)
             labels = np.repeat(self.value[row, : at[row] + 1], count)
             least[row] = selection_literal.rounded_sum(labels)
-        return least
+        return np.asarray(least)
 
 
 def _sums(terms: FloatArray) -> FloatArray:
@@ -220,6 +236,7 @@ def _strongest(z: FloatArray, side: _Side, budget: int) -> _Strongest:
         more = np.minimum(budget - prefixes.labels[here], prefixes.count[here])
         found.reach[rows] = prefixes.reach(at, more)
         found.least[rows] = prefixes.value[here]
+        # With exactly as many labels as the budget, nobody knows the value where they end.
         answered[rows] = complete | (prefixes.labels[:, -1] > budget)
     return found
 
