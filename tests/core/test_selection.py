@@ -110,6 +110,15 @@ def test_every_kernel_chooses_the_defined_labels(case, times, share, sign):
             ], kernel
 
 
+def test_candidates_that_hold_exactly_the_budget_are_not_mistaken_for_all(each_kernel):
+    """Among this many budgets, some are met exactly by the entries that a sample suggests."""
+    rng = np.random.default_rng(0)
+    entries = merge_rows(-np.ones(1500), np.ones(1500))
+    z = rng.normal(size=(8, 1500))
+    for budget in range(1, 200):
+        assert (selection.extremes(z, entries, budget, 1.0).length == budget).all()
+
+
 @settings(max_examples=150, deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.2), st.booleans(), st.sampled_from([-1.0, 0.0, np.inf]))
 def test_every_kernel_returns_the_defined_minimum_budget(case, times, share, on_the_edge, other):
