@@ -1,4 +1,4 @@
-"""The exact engine: against the paper's loop, the bare product, memory and import time."""
+"""The exact engine: against the paper's loop, bare product, NumPy twin; memory, import time."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,6 +8,7 @@ from benchmarks.paper_loop import PaperLoop
 from benchmarks.problems import Problem, gaussian, income
 from benchmarks.timing import Line, at_least, at_most, in_fresh_process, interleaved, note
 from unswayed import CertifiedClassifier
+from unswayed._core.kernels import kernel_names, using_kernel
 from unswayed._core.parallel import block_starts, run_blocks
 
 _PEAK = """
@@ -82,11 +83,41 @@ def _against_paper(problem: Problem, model: CertifiedClassifier) -> Iterator[Lin
     yield at_least("Income: minimum_budget, times faster than the paper's loop", ratio, 1000)
 
 
+def _with_kernel(name: str, work: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        with using_kernel(name):
+            work()
+
+    return run
+
+
+def _against_twin(problem: Problem, model: CertifiedClassifier) -> Iterator[Line]:
+    """How much longer a machine without a compiler takes."""
+    works = {
+        "minimum_budget": lambda: model.minimum_budget(problem.tests),
+        "certify": lambda: model.certify(problem.tests),
+    }
+    kernels = {"compiled": kernel_names()[0], "twin": "numpy"}
+    best = interleaved(
+        {
+            f"{kernel} {name}": _with_kernel(kernels[kernel], work)
+            for name, work in works.items()
+            for kernel in kernels
+        },
+        rounds=7,
+    )
+    ratio = {name: best[f"twin {name}"] / best[f"compiled {name}"] for name in works}
+    line = "NumPy twin / compiled, {} on Income"
+    yield at_most(line.format("minimum_budget"), ratio["minimum_budget"], 8)
+    yield note(line.format("certify at 1 %"), ratio["certify"], "×")
+
+
 def lines() -> Iterator[Line]:
     problem = income()
     model = problem.fit()
     yield from _against_paper(problem, model)
     yield from _against_product(problem, model, most_products=0.8)
+    yield from _against_twin(problem, model)
     no_ties = gaussian()
     yield from _against_product(no_ties, no_ties.fit(), most_products=1.6)
     yield at_most("Income, 10,000 rows: peak memory", in_fresh_process(_PEAK), 300, "MB")

@@ -1,4 +1,4 @@
-"""Every kernel of this machine, their NumPy twin and the definition give the same answers."""
+"""Every kernel of this machine, the NumPy twin among them, gives the answers as defined."""
 
 import os
 import subprocess
@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from tests import naive
 from tests.strategies import selections
-from unswayed._core import kernels, selection, selection_numpy
+from unswayed._core import kernels, selection, selection_literal
 from unswayed._core.compression import merge_rows
-
-COMPILED = [name for name in kernels.kernel_names() if name != "numpy"]
 
 
 @pytest.fixture(params=kernels.kernel_names())
@@ -54,49 +52,95 @@ def duplicated(case, times):
     return np.ascontiguousarray(case.z[:, group[entries.rows]]), entries, len(group)
 
 
+def defined_reach(z, entries, budget, sign):
+    """The correctly rounded sum of the `budget` largest values of each row."""
+    ranked = (selection_literal.ranked_labels(row, entries, sign) for row in z)
+    return np.array([selection_literal.rounded_sum(labels[:budget]) for labels in ranked])
+
+
+def defined_crossing(row, entries, margin, sign):
+    """The least count whose reach exceeds the margin, the reach of one less, and its own."""
+    if margin < 0:
+        return 0.0, 0.0, 0.0
+    if margin == np.inf:
+        return np.inf, 0.0, 0.0
+    return selection_literal.crossing(selection_literal.ranked_labels(row, entries, sign), margin)
+
+
+def defined_choice(row, entries, budget, sign):
+    """The entries that hold the strongest labels, ties to the first, and what is added to them."""
+    signed = sign * row
+    value = np.maximum(signed * entries.lower, signed * entries.upper)
+    count = np.where(signed >= 0, entries.n_upper, entries.n_lower)
+    order = np.argsort(-value, kind="stable")
+    ranked = np.where(value[order] > 0, count[order], 0.0)
+    taken = np.empty(len(order))
+    taken[order] = np.clip(budget - (np.cumsum(ranked) - ranked), 0.0, ranked)
+    chosen = np.flatnonzero(taken)
+    offset = np.where(signed >= 0, entries.upper, entries.lower)
+    return chosen, taken[chosen] * offset[chosen]
+
+
 @settings(max_examples=150, deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.1))
-def test_every_kernel_returns_the_same_bits_for_reach(case, times, share):
+def test_every_kernel_returns_the_defined_reach(case, times, share):
     z, entries, n_labels = duplicated(case, times)
     budget = int(share * n_labels)
-    up, down = selection_numpy.reach(z, entries, budget)
-    for kernel in COMPILED:
+    expected = [defined_reach(z, entries, budget, sign).tobytes() for sign in (1.0, -1.0)]
+    for kernel in kernels.kernel_names():
         with kernels.using_kernel(kernel):
-            ours = selection.reach(z, entries, budget)
-        assert (ours[0].tobytes(), ours[1].tobytes()) == (up.tobytes(), down.tobytes())
+            found = selection.reach(z, entries, budget)
+        assert [each.tobytes() for each in found] == expected, kernel
 
 
 @settings(max_examples=100, deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.1), st.sampled_from([1.0, -1.0]))
-def test_every_kernel_chooses_the_same_labels(case, times, share, sign):
+def test_every_kernel_chooses_the_defined_labels(case, times, share, sign):
     z, entries, n_labels = duplicated(case, times)
     budget = int(share * n_labels)
-    twin = selection.Extremes(*selection_numpy.extremes(z, entries, budget, sign))
-    for kernel in COMPILED:
+    reach = defined_reach(z, entries, budget, sign).tobytes()
+    choices = [defined_choice(row, entries, budget, sign) for row in z]
+    for kernel in kernels.kernel_names():
         with kernels.using_kernel(kernel):
-            ours = selection.extremes(z, entries, budget, sign)
-        assert ours.reach.tobytes() == twin.reach.tobytes()
-        for row in range(len(z)):
-            for found, expected in zip(ours.changes(row), twin.changes(row), strict=True):
-                assert found.tolist() == expected.tolist()
+            found = selection.extremes(z, entries, budget, sign)
+        assert found.reach.tobytes() == reach, kernel
+        for row, expected in enumerate(choices):
+            assert [each.tolist() for each in found.changes(row)] == [
+                each.tolist() for each in expected
+            ], kernel
+
+
+def test_candidates_that_hold_exactly_the_budget_are_not_mistaken_for_all(each_kernel):
+    """Among this many budgets, some are met exactly by the entries that a sample suggests."""
+    rng = np.random.default_rng(0)
+    entries = merge_rows(-np.ones(1500), np.ones(1500))
+    z = rng.normal(size=(8, 1500))
+    for budget in range(1, 200):
+        assert (selection.extremes(z, entries, budget, 1.0).length == budget).all()
 
 
 @settings(max_examples=150, deadline=None)
-@given(selections(), TIMES, st.floats(0, 1.2), st.booleans())
-def test_every_kernel_returns_the_same_minimum_budget(case, times, share, on_the_edge):
+@given(selections(), TIMES, st.floats(0, 1.2), st.booleans(), st.sampled_from([-1.0, 0.0, np.inf]))
+def test_every_kernel_returns_the_defined_minimum_budget(case, times, share, on_the_edge, other):
     z, entries, n_labels = duplicated(case, times)
-    if on_the_edge:  # margins that a prefix hits exactly, to the last bit
-        margin_up, margin_down = selection_numpy.reach(z, entries, int(share * n_labels))
-    else:
-        margin_up, margin_down = (
-            share * total for total in selection_numpy.reach(z, entries, n_labels)
-        )
-    twin = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
-    for kernel in COMPILED:
+    # On the edge are margins that a prefix hits exactly, to the last bit.
+    budget, factor = (int(share * n_labels), 1.0) if on_the_edge else (n_labels, share)
+    margins = [factor * defined_reach(z, entries, budget, sign) for sign in (1.0, -1.0)]
+    margins[0][:1] = margins[1][1:2] = other
+    expected = np.array(
+        [
+            [
+                defined_crossing(row, entries, margin[at], sign)
+                for margin, sign in zip(margins, (1.0, -1.0), strict=True)
+            ]
+            for at, row in enumerate(z)
+        ]
+    )
+    for kernel in kernels.kernel_names():
         with kernels.using_kernel(kernel):
-            ours = selection.minimum_budget(z, entries, margin_up, margin_down)
-        for found, expected in zip((ours.count, ours.before, ours.after), twin, strict=True):
-            assert found.tobytes() == expected.tobytes()
+            found = selection.minimum_budget(z, entries, *margins)
+        for at, each in enumerate((found.count, found.before, found.after)):
+            assert each.tobytes() == expected[:, :, at].tobytes(), kernel
 
 
 @settings(max_examples=200, deadline=None)

@@ -8,7 +8,8 @@ A map, from what comes in to what goes out::
                               │           sparse              the same without the zeros of A
                           selection     the k largest rises and falls: reach, minimum budget
                               │           kernel/, _selection.cpp  compiled, no GIL
-                              │           selection_numpy          its twin: fallback and oracle
+                              │           selection_numpy          its twin: the fallback
+                              │           selection_literal        the definition: the oracle
                               ▼
                           reach_up, reach_down, minimum budget per row
 

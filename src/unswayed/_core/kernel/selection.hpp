@@ -669,13 +669,14 @@ Choice choose(const Span &span, double budget, double labels, Scratch &scratch) 
   return {cut.value, budget - cut.above.count};
 }
 
-// The same for a row in one direction, after collecting more candidates if they hold too few.
+// The same for a row in one direction, after collecting more candidates if they hold too few. As
+// many as the budget are too few: the choice would end at 0, below entries that are no candidates.
 Choice choose_of_row(const Entries &e, int direction, double budget, Asked &row,
                      Scratch &scratch) {
   double labels;
   do
     labels = totals(row.found.span[direction], 0.0).count;
-  while (labels < budget && collect_more<Measure::kCount>(e, direction, row, scratch));
+  while (labels <= budget && collect_more<Measure::kCount>(e, direction, row, scratch));
   return choose(row.found.span[direction], budget, labels, scratch);
 }
 
