@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 from tests.soundness.cases import make
 from tests.soundness.checks import can_be_fitted, ill_conditioned
 from unswayed import CertifiedClassifier, LabelBias
+from unswayed.exceptions import InputError
 
 FAMILIES = ["near-ties", "integers", "scales", "sparse"]
 
@@ -14,7 +15,7 @@ FAMILIES = ["near-ties", "integers", "scales", "sparse"]
 def verdicts(model, rows, **options):
     with ill_conditioned():
         if options.get("method") == "decide":
-            return model.decide(rows).verdict
+            return model.certify(rows, ranges=False).verdict
         return model.certify(rows, **options).verdict
 
 
@@ -71,3 +72,18 @@ def test_rows_on_the_edge_have_the_same_verdict_in_a_batch_of_a_thousand(method,
             rows[place] = edge[which]
             found = verdicts(model, rows, method=method)[place]
             assert (found == alone[which]).all()
+
+
+def test_ranges_can_be_left_out_of_exact_certificates_only():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] + rng.normal(size=60) > 0
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=3)).fit(X, y)
+    certs, bare = model.certify(X), model.certify(X, ranges=False)
+    assert bare.verdict.tolist() == certs.verdict.tolist()
+    assert bare.minimum_budget.tolist() == certs.minimum_budget.tolist()
+    assert (bare.low <= certs.low).all()
+    assert (bare.high >= certs.high).all()
+    assert np.isinf(bare.high).any()
+    with pytest.raises(InputError, match="ranges=False goes with method='exact'"):
+        model.certify(X, method="box", ranges=False)

@@ -77,7 +77,7 @@ calls = {
     "certify, exact": lambda: model.certify(X, method="exact"),
     "certify, box": lambda: model.certify(X, method=box),
     "certify, sandwich": lambda: model.certify(X, method=sandwich),
-    "decide": lambda: model.decide(X),
+    "certify without ranges": lambda: model.certify(X, ranges=False),
     "minimum_budget": lambda: model.minimum_budget(X),
     "minimum_budgets": lambda: model.minimum_budgets(X),
     "minimum_budgets of certificates": lambda: certs.minimum_budgets,

@@ -276,7 +276,7 @@ def lies(problem):
             note(f"method={method!r}", false_ranges(certs, true))
         note(f"method={method!r}", false_witness(certs, problem, true))
         note("minimum_budgets", false_budgets(model.minimum_budgets(tests), true))
-        decided = model.decide(tests)
+        decided = model.certify(tests, ranges=False)
         note("decide", false_verdicts(decided, true))
         note("decide", false_ranges(decided, true))
         note("decide", less_decided(decided, model.certify(tests)))

@@ -220,8 +220,8 @@ class Study:
         request = self.request
         if not self._verdicts_only:
             return self._certify(features, request.budget)
-        return self.model.decide(
-            features, budget=self.count(request.budget), resolve=request.resolve
+        return self.model.certify(
+            features, budget=self.count(request.budget), resolve=request.resolve, ranges=False
         )
 
     def _certify(self, features: FloatArray, budget: Budget) -> Any:
@@ -374,8 +374,8 @@ class Study:
         """
         if not len(at):
             return []
-        certs = self.model.decide(
-            self.test.features[at], budget=self.n_train, resolve=self.request.resolve
+        certs = self.model.certify(
+            self.test.features[at], budget=self.n_train, resolve=self.request.resolve, ranges=False
         )
         tracked = self.progress.track(range(len(at)), "finding witnesses", len(at))
         return [certs.witness(row) for row in tracked]

@@ -222,6 +222,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         method: Method = "exact",
         resolve: str | None = None,
         decision: Decision | None = None,
+        ranges: bool = True,
     ) -> CertificateSet:
         """Prove, for every row, that its prediction stays or that it can be overturned.
 
@@ -240,6 +241,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             `exact`): slow, and never in doubt.
         decision : Decision, optional
             What must stay the same, instead of the class or of being within `radius`.
+        ranges : bool
+            False for verdicts alone, in less time: minimum budgets tell them, for every budget at
+            once. `low` and `high` are then infinite, but for close calls. With the method "exact"
+            only.
 
         Returns
         -------
@@ -247,42 +252,22 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         """
         fitted = self._current()
         check_method(method)
+        if not ranges and method != "exact":
+            raise InputError(
+                f"ranges=False goes with method='exact', whose verdicts it gives, not with "
+                f"{method!r}; leave one of them out"
+            )
         asked = self._budget(fitted, budget)
         question = self._question(fitted, X, resolve, decision)
-        trained = fitted.scored if decision is None else fitted.model
-        certifier = certifier_of(fitted, trained, question.decision, asked, method)
-        certs = question.certificates(question.judged(certifier, asked), asked)
+        if ranges:
+            trained = fitted.scored if decision is None else fitted.model
+            certifier = certifier_of(fitted, trained, question.decision, asked, method)
+            answer = question.judged(certifier, asked)
+        else:
+            answer = question.by_least(asked)
+        certs = question.certificates(answer, asked)
         if decision is None:
             fitted.check_predictions(question.seen, question.decision, certs.prediction)
-        return certs
-
-    @ordinary_arithmetic()
-    def decide(
-        self, X: Any, *, budget: int | float | None = None, resolve: str | None = None
-    ) -> CertificateSet:
-        """Prove the same verdicts as `certify`, in half the time and without ranges.
-
-        Verdicts follow from minimum budgets, which hold for every budget at once.
-
-        Parameters
-        ----------
-        X : rows, of the same columns as the training rows
-        budget : int or float, optional
-            Instead of the bias's own: a count of labels, or a share of the training rows.
-        resolve : "exact", optional
-            As for `certify`.
-
-        Returns
-        -------
-        CertificateSet
-            Its ranges say nothing: `low` and `high` are infinite. `minimum_budget` is there
-            without further work.
-        """
-        fitted = self._current()
-        asked = self._budget(fitted, budget)
-        question = self._question(fitted, X, resolve, None)
-        certs = question.certificates(question.by_least(asked), asked)
-        fitted.check_predictions(question.seen, question.decision, certs.prediction)
         return certs
 
     @ordinary_arithmetic()
