@@ -79,6 +79,12 @@ def influence_rows(rng, kind, rows, size):
         return np.full((rows, size), rng.choice([-0.1, 0.1, 0.3]))
     if kind == "decimals":  # sums of tenths: every order of summation rounds differently
         return rng.integers(-9, 10, size=(rows, size)) / 10
+    if kind == "spikes":  # a few labels make up most of every sum: no sample sees them
+        return rng.normal(size=(rows, size)) * np.where(rng.random((rows, size)) < 0.002, 1e6, 1e-3)
+    if kind == "subnormal":
+        return rng.normal(size=(rows, size)) * 1e-309
+    if kind == "overflow":  # sums are infinite, single effects are not
+        return rng.normal(size=(rows, size)) * 1e303
     scale = 10.0 ** rng.integers(-150, 150, size=(rows, size))
     return rng.normal(size=(rows, size)) * scale
 
@@ -88,7 +94,7 @@ def selections(draw, max_size=3000):
     """Influence rows and offsets large enough to go through every stage of the kernels."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     size = draw(st.one_of(st.integers(0, 40), st.integers(700, max_size)))
-    kinds = ["smooth", "ties", "one value", "decimals", "wild"]
+    kinds = ["smooth", "ties", "one value", "decimals", "wild", "spikes", "subnormal", "overflow"]
     z = influence_rows(rng, draw(st.sampled_from(kinds)), 4, size)
     step = draw(st.sampled_from([1.0, 0.1, 2000.0]))
     lower = -step * rng.integers(0, 3, size=size)

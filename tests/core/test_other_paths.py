@@ -18,7 +18,7 @@ from unswayed._core.compression import merge_rows
 pytestmark = pytest.mark.thorough
 SOURCE = Path(__file__).with_name("other_paths.cpp")
 KERNEL = Path(__file__).parents[2] / "src" / "unswayed" / "_core"
-KINDS = ("smooth", "ties", "one value", "decimals", "wild")
+KINDS = ("smooth", "ties", "one value", "decimals", "wild", "spikes", "subnormal", "overflow")
 EMULATOR = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 PATHS = {
     "eight lanes": ("g++", []),
