@@ -1,0 +1,242 @@
+"""Models whose influence itself solves equations: kernel ridge, and ridge with few training rows.
+
+Kernel ridge: (K + alpha S⁻¹)ᵀ z = k over the rows of positive weight, K and k as they are given.
+
+Ridge is the same with K = ΦΦᵀ and k = Φφ, rows φ = x - t for any t if there is an intercept; this
+adds one equation, for then influence sums up to 1:
+
+    (K + alpha L⁻¹) z + λ = k,   Σz = 1.
+
+Equal rows are one there, of weight L, the sum of theirs. Each label has its share s/L of z.
+"""
+
+import numpy as np
+
+from unswayed.verify.floating.enclosure import Enclosure, two_product, two_sum
+from unswayed.verify.floating.equations import MOST_EQUATIONS, Equations
+from unswayed.verify.floating.given import Entries, Given, distinct
+from unswayed.verify.floating.products import LENGTH, SumOfProducts, product
+from unswayed.verify.floating.ridge import shifts
+from unswayed.verify.floating.rounding import (
+    SAFETY,
+    TINY,
+    UNIT,
+    FloatArray,
+    IntArray,
+    Unproven,
+    exponents,
+    gamma,
+    scaled,
+)
+
+_BLOCK = 2**19  # numbers of training rows that are cut into slices at a time
+
+
+class KernelRidge:
+    """Influence of labels on scores of kernel ridge; parameters and methods as `TallRidge` has."""
+
+    def __init__(self, given: Given) -> None:
+        assert given.train is not None
+        self._given, self.entries = given, Entries.one_per_row(given)
+        self._used = np.flatnonzero(given.weights)
+        _check_size(len(self._used))
+        kernel = given.train[np.ix_(self._used, self._used)].T
+        self._power = int(np.frexp(np.abs(given.train).max())[1])
+        penalty = _quotient(given.alpha, given.weights[self._used], 0.0).shifted(-self._power)
+        matrix = _with_diagonal(Enclosure.of(scaled(kernel, -self._power)), penalty)
+        halves = np.frexp(matrix.high.diagonal())[1] // 2
+        self._equations = Equations(matrix, np.asarray(halves, dtype=np.int64))
+
+    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
+        """Return influence, its error and scores.
+
+        Parameters
+        ----------
+        numbers : array of int
+            Which test rows.
+
+        Returns
+        -------
+        influence, error : (numbers, entries) arrays
+        scores : Enclosure
+        """
+        assert self._given.tests is not None
+        right = self._given.tests[np.ix_(numbers, self._used)].T
+        found = self._equations.solve(Enclosure.of(right).shifted(-self._power))
+        labels = self._given.labels[self._used]
+        scores = _scores(found, Enclosure.of(labels))
+        influence = np.zeros((len(numbers), len(self._given.labels)))
+        error = np.zeros_like(influence)
+        influence[:, self._used] = found.high.T
+        doubt = np.abs(found.low) + found.error + 2 * UNIT * np.abs(found.high)
+        error[:, self._used] = doubt.T * SAFETY
+        return influence, error, scores
+
+
+class WideRidge:
+    """Influence of labels on scores of ridge; parameters and methods as `TallRidge` has."""
+
+    def __init__(self, given: Given) -> None:
+        assert given.train is not None
+        self._given, self.entries = given, Entries.one_per_row(given)
+        self._used = np.flatnonzero(given.weights)
+        rows = given.train[self._used]
+        self._shift = shifts(rows, given.intercept)
+        first, self._kind, count = distinct(rows)
+        _check_size(len(first))
+        high, low = two_sum(rows[first], -self._shift)
+        self._power = int(exponents(high.reshape(1, -1), axis=1)[0, 0])
+        high, low = scaled(high, -self._power), scaled(low, -self._power)
+        self._rows = Enclosure(high, low, np.zeros_like(high))
+        self._weigh(given.weights[self._used], count)
+        self._equations = self._make_equations()
+
+    def _weigh(self, weights: FloatArray, count: IntArray) -> None:
+        """Set the weight of each kind of row, and the mean of its labels."""
+        load = np.bincount(self._kind, weights)
+        exact = bool((weights == 1.0).all())
+        self._doubt = 0.0 if exact else gamma(int(count.max()) + 2)
+        self._load, self._share = load, weights / load[self._kind]
+        labels = self._given.labels[self._used]
+        mean = np.bincount(self._kind, self._share * labels)
+        error = np.bincount(self._kind, np.abs(self._share * labels))
+        alone = count[self._kind] == 1
+        mean[self._kind[alone]] = labels[alone]
+        error = (gamma(int(count.max()) + 4) + 2 * self._doubt) * error * SAFETY + TINY
+        error[self._kind[alone]] = 0.0
+        self._share[alone] = 1.0
+        self._labels = Enclosure(mean, np.zeros_like(mean), error)
+
+    def _make_equations(self) -> Equations:
+        given, rows, size = self._given, self._rows, len(self._rows.high)
+        step = max(1, min(LENGTH, _BLOCK // size))
+        sums = SumOfProducts((size, size))
+        for start in range(0, rows.high.shape[1], step):
+            part = slice(start, start + step)
+            pair = rows.high[:, part].T, rows.low[:, part].T
+            sums.add(pair, pair)
+        penalty = _quotient(given.alpha, self._load, self._doubt).shifted(-2 * self._power)
+        matrix = _with_diagonal(sums.total(), penalty)
+        halves = np.asarray(np.frexp(matrix.high.diagonal())[1] // 2, dtype=np.int64)
+        if given.intercept:
+            parts = (
+                np.pad(part, (0, 1), constant_values=end)
+                for part, end in ((matrix.high, 1.0), (matrix.low, 0.0), (matrix.error, 0.0))
+            )
+            matrix = Enclosure(*parts)
+            matrix.high[-1, -1] = 0.0
+            halves = np.append(halves, -int(np.median(halves)))
+        return Equations(matrix, halves)
+
+    def _subjects(self, numbers: IntArray) -> Enclosure:
+        """Return the right sides of the equations, in the units of the training rows."""
+        tests, power = self._given.tests, self._power
+        if tests is not None:
+            high, low = two_sum(tests[numbers], -self._shift)
+            return Enclosure(high, low, np.zeros_like(high)).shifted(-power).transposed
+        right = np.zeros((self._rows.high.shape[1], len(numbers)))
+        for column, at in enumerate(numbers):
+            if self._given.contrasts:
+                contrast = self._given.contrasts[at]
+                right[contrast["features"], column] = np.ldexp(contrast["weights"], -power)
+            else:
+                right[at, column] = np.ldexp(1.0, -power)
+        return Enclosure(right, np.zeros_like(right), np.full_like(right, TINY))
+
+    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
+        """Return influence, its error and scores.
+
+        Parameters
+        ----------
+        numbers : array of int
+            Which test rows, coefficients or contrasts.
+
+        Returns
+        -------
+        influence, error : (numbers, entries) arrays
+        scores : Enclosure
+        """
+        subjects = self._subjects(numbers)
+        made = product(self._rows, subjects)
+        lost = np.abs(self._rows.high) @ subjects.error * (SAFETY + UNIT)
+        right = Enclosure(made.high, made.low, (made.error + lost) * SAFETY + TINY)
+        if self._given.intercept:
+            end = 0.0 if self._given.tests is None else 1.0
+            parts = ((right.high, end), (right.low, 0.0), (right.error, 0.0))
+            right = Enclosure(*(np.pad(part, ((0, 1), (0, 0)), constant_values=value)
+                                for part, value in parts))  # fmt: skip
+        found = self._equations.solve(right)
+        n_kinds = len(self._rows.high)
+        found = Enclosure(found.high[:n_kinds], found.low[:n_kinds], found.error[:n_kinds])
+        scores = _scores(found, self._labels)
+        influence = np.zeros((len(numbers), len(self._given.labels)))
+        error = np.zeros_like(influence)
+        shared = found.high[self._kind].T * self._share
+        doubt = (np.abs(found.low) + found.error)[self._kind].T * self._share
+        influence[:, self._used] = shared
+        error[:, self._used] = (doubt + (4 * UNIT + self._doubt) * np.abs(shared)) * SAFETY + TINY
+        return influence, error, scores
+
+
+class Smoother:
+    """Influence that is given; parameters and methods as `TallRidge` has."""
+
+    def __init__(self, given: Given) -> None:
+        self._given, self.entries = given, Entries.one_per_row(given)
+
+    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
+        """Return influence, its error and scores.
+
+        Parameters
+        ----------
+        numbers : array of int
+            Which test rows.
+
+        Returns
+        -------
+        influence, error : (numbers, entries) arrays
+        scores : Enclosure
+        """
+        assert self._given.tests is not None
+        influence = self._given.tests[numbers]
+        scores = _scores(Enclosure.of(influence.T), Enclosure.of(self._given.labels))
+        return influence, np.zeros_like(influence), scores
+
+
+def _check_size(size: int) -> None:
+    if not 0 < size <= MOST_EQUATIONS:
+        raise Unproven("there are too many training rows")
+
+
+def _quotient(number: float, divisors: FloatArray, doubt: float) -> Enclosure:
+    """Return a number over divisors that have a relative error of `doubt`."""
+    power = np.frexp(divisors)[1]
+    divisors = np.ldexp(divisors, -power)
+    lift = int(np.frexp(number)[1])
+    number = float(np.ldexp(number, -lift))  # sizes are put back at the end
+    high = number / divisors
+    back, rest = two_product(high, divisors)
+    low = ((number - back) - rest) / divisors
+    high, low = two_sum(high, low)
+    error = np.abs(high) * (2.0**-100 + 2 * doubt) * SAFETY
+    return Enclosure(high, low, error).shifted(lift - power)
+
+
+def _with_diagonal(matrix: Enclosure, diagonal: Enclosure) -> Enclosure:
+    """Return a matrix with numbers added to its diagonal."""
+    at = np.arange(len(matrix.high))
+    parts = (matrix.high[at, at], matrix.low[at, at], matrix.error[at, at])
+    total = Enclosure(*parts).plus(diagonal.high).plus(diagonal.low, diagonal.error)
+    found = Enclosure(matrix.high.copy(), matrix.low.copy(), matrix.error.copy())
+    found.high[at, at], found.low[at, at], found.error[at, at] = total.high, total.low, total.error
+    return found
+
+
+def _scores(influence: Enclosure, labels: Enclosure) -> Enclosure:
+    """Return the scores of influence, one column for each of them."""
+    column = Enclosure(labels.high[:, None], labels.low[:, None], labels.error[:, None])
+    found = product(influence.transposed, column)
+    size = np.abs(influence.high) + np.abs(influence.low)
+    error = influence.error.T @ np.abs(column.high) + (size + influence.error).T @ column.error
+    error = (found.error + error * (SAFETY + UNIT)) * SAFETY + TINY
+    return Enclosure(found.high[:, 0], found.low[:, 0], error[:, 0])
