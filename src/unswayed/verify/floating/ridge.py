@@ -29,7 +29,8 @@ from unswayed.verify.floating.rounding import (
     scaled,
 )
 
-_BLOCK = 2**19  # numbers of training rows that are cut into slices at a time
+_SLICED = 2**19  # numbers of training rows that are cut into slices at a time
+_BLOCK = 2**21  # numbers of training rows that are multiplied with weights at a time
 _PENALTY_ROOM = 400  # binary orders that a penalty may be above the features it belongs to
 
 
@@ -89,7 +90,7 @@ class TallRidge:
         """Set up the equations and solve them for the labels."""
         size, used = self._size, np.flatnonzero(self._used)
         sums = SumOfProducts((size, size + 1))
-        step = max(1, min(LENGTH, _BLOCK // size))
+        step = max(1, min(LENGTH, _SLICED // size))
         for start in range(0, len(used), step):
             rows = used[start : start + step]
             left = self._features(self._rows[rows])

@@ -24,7 +24,7 @@ from unswayed.verify.floating.rounding import (
 from unswayed.verify.matrix import Matrix
 from unswayed.verify.question import Bias
 
-_BLOCK = 2**20  # influences at a time
+_BLOCK = 2**21  # influences at a time
 
 
 class _Model(Protocol):
