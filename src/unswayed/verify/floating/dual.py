@@ -14,7 +14,7 @@ import numpy as np
 
 from unswayed.verify.floating.enclosure import Enclosure, two_product, two_sum
 from unswayed.verify.floating.equations import MOST_EQUATIONS, Equations
-from unswayed.verify.floating.given import Entries, Given, distinct
+from unswayed.verify.floating.given import Entries, Given, Solved, distinct
 from unswayed.verify.floating.products import LENGTH, SumOfProducts, product
 from unswayed.verify.floating.ridge import shifts
 from unswayed.verify.floating.rounding import (
@@ -38,7 +38,7 @@ class KernelRidge:
     def __init__(self, given: Given) -> None:
         assert given.train is not None
         self._given, self.entries = given, Entries.one_per_row(given)
-        self._used = np.flatnonzero(given.weights)
+        self._used, self.n_unknowns = np.flatnonzero(given.weights), len(given.labels)
         _check_size(len(self._used))
         kernel = given.train[np.ix_(self._used, self._used)].T
         self._power = int(np.frexp(np.abs(given.train).max())[1])
@@ -47,8 +47,8 @@ class KernelRidge:
         halves = np.frexp(matrix.high.diagonal())[1] // 2
         self._equations = Equations(matrix, np.asarray(halves, dtype=np.int64))
 
-    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
-        """Return influence, its error and scores.
+    def solve(self, numbers: IntArray) -> Solved:
+        """Return the influence itself, as far as equations have it, and scores.
 
         Parameters
         ----------
@@ -57,20 +57,31 @@ class KernelRidge:
 
         Returns
         -------
-        influence, error : (numbers, entries) arrays
-        scores : Enclosure
+        Solved
         """
         assert self._given.tests is not None
         right = self._given.tests[np.ix_(numbers, self._used)].T
         found = self._equations.solve(Enclosure.of(right).shifted(-self._power))
-        labels = self._given.labels[self._used]
-        scores = _scores(found, Enclosure.of(labels))
-        influence = np.zeros((len(numbers), len(self._given.labels)))
+        return Solved(found, _scores(found, Enclosure.of(self._given.labels[self._used])))
+
+    def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
+        """Return the influence of labels on scores, and its error.
+
+        Parameters
+        ----------
+        found : Enclosure
+            Some columns of what `solve` returns.
+
+        Returns
+        -------
+        influence, error : (columns, entries) arrays
+        """
+        influence = np.zeros((found.high.shape[1], len(self._given.labels)))
         error = np.zeros_like(influence)
         influence[:, self._used] = found.high.T
         doubt = np.abs(found.low) + found.error + 2 * UNIT * np.abs(found.high)
         error[:, self._used] = doubt.T * SAFETY
-        return influence, error, scores
+        return influence, error
 
 
 class WideRidge:
@@ -79,7 +90,7 @@ class WideRidge:
     def __init__(self, given: Given) -> None:
         assert given.train is not None
         self._given, self.entries = given, Entries.one_per_row(given)
-        self._used = np.flatnonzero(given.weights)
+        self._used, self.n_unknowns = np.flatnonzero(given.weights), len(given.labels)
         rows = given.train[self._used]
         self._shift = shifts(rows, given.intercept)
         first, self._kind, count = distinct(rows)
@@ -143,8 +154,8 @@ class WideRidge:
                 right[at, column] = np.ldexp(1.0, -power)
         return Enclosure(right, np.zeros_like(right), np.full_like(right, TINY))
 
-    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
-        """Return influence, its error and scores.
+    def solve(self, numbers: IntArray) -> Solved:
+        """Return the influence itself, as far as equations have it, and scores.
 
         Parameters
         ----------
@@ -153,8 +164,7 @@ class WideRidge:
 
         Returns
         -------
-        influence, error : (numbers, entries) arrays
-        scores : Enclosure
+        Solved
         """
         subjects = self._subjects(numbers)
         made = product(self._rows, subjects)
@@ -168,14 +178,27 @@ class WideRidge:
         found = self._equations.solve(right)
         n_kinds = len(self._rows.high)
         found = Enclosure(found.high[:n_kinds], found.low[:n_kinds], found.error[:n_kinds])
-        scores = _scores(found, self._labels)
-        influence = np.zeros((len(numbers), len(self._given.labels)))
+        return Solved(found, _scores(found, self._labels))
+
+    def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
+        """Return the influence of labels on scores, and its error.
+
+        Parameters
+        ----------
+        found : Enclosure
+            Some columns of what `solve` returns.
+
+        Returns
+        -------
+        influence, error : (columns, entries) arrays
+        """
+        influence = np.zeros((found.high.shape[1], len(self._given.labels)))
         error = np.zeros_like(influence)
         shared = found.high[self._kind].T * self._share
         doubt = (np.abs(found.low) + found.error)[self._kind].T * self._share
         influence[:, self._used] = shared
         error[:, self._used] = (doubt + (4 * UNIT + self._doubt) * np.abs(shared)) * SAFETY + TINY
-        return influence, error, scores
+        return influence, error
 
 
 class Smoother:
@@ -183,9 +206,10 @@ class Smoother:
 
     def __init__(self, given: Given) -> None:
         self._given, self.entries = given, Entries.one_per_row(given)
+        self.n_unknowns = len(given.labels)
 
-    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
-        """Return influence, its error and scores.
+    def solve(self, numbers: IntArray) -> Solved:
+        """Return the influence itself, as far as equations have it, and scores.
 
         Parameters
         ----------
@@ -194,13 +218,25 @@ class Smoother:
 
         Returns
         -------
-        influence, error : (numbers, entries) arrays
-        scores : Enclosure
+        Solved
         """
         assert self._given.tests is not None
-        influence = self._given.tests[numbers]
-        scores = _scores(Enclosure.of(influence.T), Enclosure.of(self._given.labels))
-        return influence, np.zeros_like(influence), scores
+        found = Enclosure.of(self._given.tests[numbers].T)
+        return Solved(found, _scores(found, Enclosure.of(self._given.labels)))
+
+    def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
+        """Return the influence of labels on scores, and its error.
+
+        Parameters
+        ----------
+        found : Enclosure
+            Some columns of what `solve` returns.
+
+        Returns
+        -------
+        influence, error : (columns, entries) arrays
+        """
+        return found.high.T, found.error.T
 
 
 def _check_size(size: int) -> None:

@@ -94,6 +94,32 @@ class Enclosure:
         """The transpose of a matrix."""
         return Enclosure(self.high.T, self.low.T, self.error.T)
 
+    def part(self, which: slice) -> "Enclosure":
+        """Return some of the numbers of a vector.
+
+        Parameters
+        ----------
+        which : slice
+
+        Returns
+        -------
+        Enclosure
+        """
+        return Enclosure(self.high[which], self.low[which], self.error[which])
+
+    def columns(self, which: slice) -> "Enclosure":
+        """Return some columns of a matrix.
+
+        Parameters
+        ----------
+        which : slice
+
+        Returns
+        -------
+        Enclosure
+        """
+        return Enclosure(self.high[:, which], self.low[:, which], self.error[:, which])
+
     def shifted(self, power: IntArray | int) -> "Enclosure":
         """Return the numbers times powers of two; what underflows is counted as an error.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed.verify.floating.enclosure import Enclosure
 from unswayed.verify.floating.rounding import SAFETY, TINY, UNIT, FloatArray, IntArray, Unproven
 
 
@@ -98,6 +99,22 @@ class Entries:
         return cls(
             given.lower, given.upper, given.weights, np.ones(n_rows), np.arange(n_rows)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """What equations say about some test rows, coefficients or contrasts.
+
+    Attributes
+    ----------
+    solution : Enclosure
+        One column for each of them.
+    scores : Enclosure
+        One number for each of them.
+    """
+
+    solution: Enclosure
+    scores: Enclosure
 
 
 def distinct(*columns: FloatArray) -> tuple[IntArray, IntArray, IntArray]:

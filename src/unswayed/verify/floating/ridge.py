@@ -14,7 +14,7 @@ import numpy as np
 
 from unswayed.verify.floating.enclosure import Enclosure, two_product, two_sum
 from unswayed.verify.floating.equations import MOST_EQUATIONS, Equations
-from unswayed.verify.floating.given import Entries, Given, distinct
+from unswayed.verify.floating.given import Entries, Given, Solved, distinct
 from unswayed.verify.floating.null_vectors import null_vectors
 from unswayed.verify.floating.products import LENGTH, Pair, SumOfProducts, product
 from unswayed.verify.floating.rounding import (
@@ -44,6 +44,8 @@ class TallRidge:
     Attributes
     ----------
     entries : Entries
+    n_unknowns : int
+        How many numbers the solution for one test row has.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class TallRidge:
         self._weights = scaled(given.weights, -self._weight_power)
         self._powers = self._column_powers()
         self._fit()
+        self.n_unknowns = self._size
         self.entries, kept = self._distinct()
         self._design = self._features(self._rows[kept])[0]
         self._design[self.entries.weight == 0] = 0.0
@@ -151,8 +154,8 @@ class TallRidge:
             right[features, column] = np.ldexp(weights, -self._powers[features])
         return Enclosure(right, np.zeros_like(right), np.full_like(right, TINY))
 
-    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]:
-        """Return influence, its error and scores.
+    def solve(self, numbers: IntArray) -> Solved:
+        """Return weights of features, in the units of the equations, and scores.
 
         Parameters
         ----------
@@ -161,15 +164,26 @@ class TallRidge:
 
         Returns
         -------
-        influence, error : (numbers, entries) arrays
-            Of one label of each entry.
-        scores : Enclosure
-            One for each of the numbers.
+        Solved
         """
         right = self._subjects(numbers)
-        weights = self._equations.solve(right)
+        return Solved(self._equations.solve(right), self._scores(right))
+
+    def influence(self, weights: Enclosure) -> tuple[FloatArray, FloatArray]:
+        """Return the influence of labels on scores, and its error.
+
+        Parameters
+        ----------
+        weights : Enclosure
+            Some columns of what `solve` returns.
+
+        Returns
+        -------
+        influence, error : (columns, entries) arrays
+            Of one label of each entry.
+        """
         doubt = gamma(self._size + 8) * np.abs(weights.high) + np.abs(weights.low) + weights.error
-        shape = (len(numbers), len(self._design))
+        shape = (weights.high.shape[1], len(self._design))
         influence, error = np.empty(shape), np.empty(shape)
         step = max(1, _BLOCK // self._size)
         for start in range(0, len(self._design), step):
@@ -181,7 +195,7 @@ class TallRidge:
         error += 4 * UNIT * np.abs(influence) + TINY
         influence[:, self._entry_weight == 0] = 0.0
         error[:, self._entry_weight == 0] = 0.0
-        return influence, error, self._scores(right)
+        return influence, error
 
     def _scores(self, right: Enclosure) -> Enclosure:
         """Return the scores, which are products with the parameters."""

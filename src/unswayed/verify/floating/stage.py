@@ -9,7 +9,7 @@ from unswayed.verify.data import Data
 from unswayed.verify.floating.dual import KernelRidge, Smoother, WideRidge
 from unswayed.verify.floating.enclosure import Enclosure
 from unswayed.verify.floating.facts import BoundedFacts
-from unswayed.verify.floating.given import Entries, Given
+from unswayed.verify.floating.given import Entries, Given, Solved
 from unswayed.verify.floating.reach import prefixes
 from unswayed.verify.floating.ridge import TallRidge
 from unswayed.verify.floating.rounding import (
@@ -29,8 +29,11 @@ _BLOCK = 2**21  # influences at a time
 
 class _Model(Protocol):
     entries: Entries
+    n_unknowns: int
 
-    def answers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, Enclosure]: ...
+    def solve(self, numbers: IntArray) -> Solved: ...
+
+    def influence(self, found: Enclosure, /) -> tuple[FloatArray, FloatArray]: ...
 
 
 class FloatingModel:
@@ -78,15 +81,28 @@ class FloatingModel:
         BoundedFacts or None
             None where nothing is known.
         """
+        # Equations are solved for many at once; influence takes more room.
+        many = max(1, _BLOCK // self._model.n_unknowns)
+        for start in range(0, len(numbers), many):
+            part = slice(start, start + many)
+            with np.errstate(all="ignore"):
+                solved = self._model.solve(np.asarray(numbers[part]))
+            yield from self._block(solved, labels[part])
+
+    def _block(self, solved: Solved, labels: Sequence[int]) -> Iterator[BoundedFacts | None]:
         step = max(1, _BLOCK // len(self._model.entries.count))
-        for start in range(0, len(numbers), step):
+        for start in range(0, len(labels), step):
             part = slice(start, start + step)
             with np.errstate(all="ignore"):
-                found = self._block(np.asarray(numbers[part]), labels[part][-1])
+                found = self._facts(
+                    solved.solution.columns(part), solved.scores.part(part), labels[part][-1]
+                )
             yield from found if is_ordinary() else [None] * len(found)
 
-    def _block(self, numbers: IntArray, labels: int) -> list[BoundedFacts | None]:
-        influence, error, scores = self._model.answers(numbers)
+    def _facts(
+        self, solution: Enclosure, scores: Enclosure, labels: int
+    ) -> list[BoundedFacts | None]:
+        influence, error = self._model.influence(solution)
         if self._balanced:
             influence, error, scores = self._from_the_mean(influence, error, scores)
         known = np.isfinite(scores.high) & np.isfinite(scores.low) & np.isfinite(scores.error)
