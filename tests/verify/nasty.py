@@ -13,7 +13,7 @@ import numpy as np
 
 from unswayed.verify.data import Data
 from unswayed.verify.exact import ExactModel
-from unswayed.verify.floating import FloatingModel, Unproven
+from unswayed.verify.floating import FloatingModel, UnprovenError
 from unswayed.verify.judging import Moves
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.matrix import Matrix
@@ -167,12 +167,12 @@ def compare(seed):
     document, data, bias, n_asked = problem(seed)
     try:
         floating = FloatingModel(document, data, bias)
-    except Unproven as reason:
+    except UnprovenError as reason:
         return Counter({f"no model: {reason}": 1})
     try:
         exact = ExactModel(document, data, bias, silent)
-    except CertificateError:  # kernel ridge without a definition
-        raise AssertionError(f"seed {seed}: bounds for a model that exact arithmetic refuses")
+    except CertificateError as reason:  # kernel ridge without a definition
+        raise AssertionError(f"seed {seed}: bounds, where exact arithmetic refuses") from reason
     rng, counts = np.random.default_rng([seed, 1]), Counter({"models": 1})
     size = len(bias.lower)
     for row, known in enumerate(floating.facts(range(n_asked), [size] * n_asked)):

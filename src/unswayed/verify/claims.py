@@ -9,7 +9,7 @@ from typing import Any
 from unswayed.verify.data import Data, load
 from unswayed.verify.document import read, vector
 from unswayed.verify.exact import ExactModel
-from unswayed.verify.floating import FloatingModel, Unproven
+from unswayed.verify.floating import FloatingModel, UnprovenError
 from unswayed.verify.integers import Track
 from unswayed.verify.judging import Facts, Judge, Judgement, claimed_budgets
 from unswayed.verify.limits import CertificateError
@@ -179,14 +179,12 @@ def _bounded(
     """Yield claims with what bounds say of their row; None where they say nothing."""
     try:
         model = FloatingModel(document, data, bias)
-    except Unproven:
+    except UnprovenError:
         yield from ((claims, None) for claims in subjects)
         return
     needed = [max(_labels_needed(claims, bias)) for claims in subjects]
     order = sorted(range(len(subjects)), key=needed.__getitem__)  # alike ones in one block
-    facts = model.facts(
-        [subjects[at][0]["row"] for at in order], [needed[at] for at in order]
-    )
+    facts = model.facts([subjects[at][0]["row"] for at in order], [needed[at] for at in order])
     pairs = zip((subjects[at] for at in order), facts, strict=True)
     yield from track(pairs, "proving", len(subjects))
 

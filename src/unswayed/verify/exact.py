@@ -11,7 +11,7 @@ from typing import Any
 from unswayed.verify.data import Data
 from unswayed.verify.influence import MODELS
 from unswayed.verify.integers import Track, bits, bits_of_doubles, common_power, dot, whole
-from unswayed.verify.judging import Moves
+from unswayed.verify.judging import Facts, Moves
 from unswayed.verify.limits import Room
 from unswayed.verify.question import Bias
 
@@ -55,7 +55,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class ExactFacts:
+class ExactFacts(Facts):
     """What is true of one row: all of it is known; see `judging.Facts`."""
 
     row: _Row

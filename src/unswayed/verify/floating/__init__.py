@@ -14,7 +14,7 @@ that makes certificates, and every bound is derived in its own way. Read it in t
 `stage`         puts it together, block by block
 """
 
-from unswayed.verify.floating.rounding import Unproven
+from unswayed.verify.floating.rounding import UnprovenError
 from unswayed.verify.floating.stage import FloatingModel
 
-__all__ = ["FloatingModel", "Unproven"]
+__all__ = ["FloatingModel", "UnprovenError"]

@@ -23,7 +23,7 @@ from unswayed.verify.floating.rounding import (
     UNIT,
     FloatArray,
     IntArray,
-    Unproven,
+    UnprovenError,
     exponents,
     gamma,
     scaled,
@@ -36,7 +36,6 @@ class KernelRidge:
     """Influence of labels on scores of kernel ridge; parameters and methods as `TallRidge` has."""
 
     def __init__(self, given: Given) -> None:
-        assert given.train is not None
         self._given, self.entries = given, Entries.one_per_row(given)
         self._used, self.n_unknowns = np.flatnonzero(given.weights), len(given.labels)
         _check_size(len(self._used))
@@ -59,8 +58,7 @@ class KernelRidge:
         -------
         Solved
         """
-        assert self._given.tests is not None
-        right = self._given.tests[np.ix_(numbers, self._used)].T
+        right = self._given.test_rows(numbers)[:, self._used].T
         found = self._equations.solve(Enclosure.of(right).shifted(-self._power))
         return Solved(found, _scores(found, Enclosure.of(self._given.labels[self._used])))
 
@@ -88,7 +86,6 @@ class WideRidge:
     """Influence of labels on scores of ridge; parameters and methods as `TallRidge` has."""
 
     def __init__(self, given: Given) -> None:
-        assert given.train is not None
         self._given, self.entries = given, Entries.one_per_row(given)
         self._used, self.n_unknowns = np.flatnonzero(given.weights), len(given.labels)
         rows = given.train[self._used]
@@ -104,13 +101,14 @@ class WideRidge:
 
     def _weigh(self, weights: FloatArray, count: IntArray) -> None:
         """Set the weight of each kind of row, and the mean of its labels."""
-        load = np.bincount(self._kind, weights)
+        load = np.asarray(np.bincount(self._kind, weights), dtype=np.float64)
         exact = bool((weights == 1.0).all())
         self._doubt = 0.0 if exact else gamma(int(count.max()) + 2)
         self._load, self._share = load, weights / load[self._kind]
         labels = self._given.labels[self._used]
-        mean = np.bincount(self._kind, self._share * labels)
-        error = np.bincount(self._kind, np.abs(self._share * labels))
+        parts = self._share * labels
+        mean = np.asarray(np.bincount(self._kind, parts), dtype=np.float64)
+        error = np.asarray(np.bincount(self._kind, np.abs(parts)), dtype=np.float64)
         alone = count[self._kind] == 1
         mean[self._kind[alone]] = labels[alone]
         error = (gamma(int(count.max()) + 4) + 2 * self._doubt) * error * SAFETY + TINY
@@ -220,8 +218,7 @@ class Smoother:
         -------
         Solved
         """
-        assert self._given.tests is not None
-        found = Enclosure.of(self._given.tests[numbers].T)
+        found = Enclosure.of(self._given.test_rows(numbers).T)
         return Solved(found, _scores(found, Enclosure.of(self._given.labels)))
 
     def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
@@ -241,7 +238,7 @@ class Smoother:
 
 def _check_size(size: int) -> None:
     if not 0 < size <= MOST_EQUATIONS:
-        raise Unproven("there are too many training rows")
+        raise UnprovenError("there are too many training rows")
 
 
 def _quotient(number: float, divisors: FloatArray, doubt: float) -> Enclosure:

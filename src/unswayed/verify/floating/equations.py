@@ -19,7 +19,7 @@ from unswayed.verify.floating.rounding import (
     UNIT,
     FloatArray,
     IntArray,
-    Unproven,
+    UnprovenError,
     gamma,
 )
 
@@ -40,7 +40,7 @@ class Equations:
 
     Raises
     ------
-    Unproven
+    UnprovenError
         If the matrix could not be proven regular.
     """
 
@@ -48,16 +48,16 @@ class Equations:
         self._sizes = sizes[:, None]
         self._matrix = matrix.shifted(-(self._sizes + sizes))
         if not all(np.isfinite(part).all() for part in (self._matrix.high, self._matrix.error)):
-            raise Unproven("the equations overflow")
+            raise UnprovenError("the equations overflow")
         try:
             self._inverse = np.linalg.inv(self._matrix.high)
         except np.linalg.LinAlgError:
-            raise Unproven("the equations look singular") from None
+            raise UnprovenError("the equations look singular") from None
         self._magnitude = np.abs(self._inverse)
         self._defect = self._row_sums()[:, None]
         self._most = float(self._defect.max())
         if not self._most < 0.5:  # NaN proves nothing
-            raise Unproven("the equations are too close to singular")
+            raise UnprovenError("the equations are too close to singular")
 
     def _row_sums(self) -> FloatArray:
         """Return bounds on the row sums of |I - RH|."""

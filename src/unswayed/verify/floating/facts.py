@@ -9,7 +9,7 @@ import numpy as np
 from unswayed.verify.floating.given import Entries
 from unswayed.verify.floating.reach import Prefix
 from unswayed.verify.floating.rounding import SAFETY, TINY, UNIT, FloatArray
-from unswayed.verify.judging import Moves
+from unswayed.verify.judging import Facts, Moves
 
 
 def _down(a: float, b: float) -> float:
@@ -23,7 +23,7 @@ def _up(a: float, b: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedFacts:
+class BoundedFacts(Facts):
     """What is true of one row, as far as bounds tell; see `judging.Facts`.
 
     Attributes

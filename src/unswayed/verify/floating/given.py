@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from unswayed.verify.floating.enclosure import Enclosure
-from unswayed.verify.floating.rounding import SAFETY, TINY, UNIT, FloatArray, IntArray, Unproven
+from unswayed.verify.floating.rounding import (
+    SAFETY,
+    TINY,
+    UNIT,
+    FloatArray,
+    IntArray,
+    UnprovenError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +22,8 @@ class Given:
 
     Attributes
     ----------
-    train : (n, p) array, or None
-        Features; the numbers of a kernel; None for a smoother.
+    train : (n, p) array
+        Features; the numbers of a kernel; no columns for a smoother.
     labels, weights, lower, upper : (n,) arrays
     alpha : float
     intercept : bool
@@ -28,7 +35,7 @@ class Given:
         Whether scores are measured from the weighted mean of the labels.
     """
 
-    train: FloatArray | None
+    train: FloatArray
     labels: FloatArray
     weights: FloatArray
     lower: FloatArray
@@ -38,6 +45,26 @@ class Given:
     tests: FloatArray | None
     contrasts: list[dict[str, list[float]]]
     balanced: bool
+
+    def test_rows(self, numbers: IntArray) -> FloatArray:
+        """Return some test rows.
+
+        Parameters
+        ----------
+        numbers : array of int
+
+        Returns
+        -------
+        (numbers, p) array
+
+        Raises
+        ------
+        UnprovenError
+            If claims are about coefficients.
+        """
+        if self.tests is None:
+            raise UnprovenError("there are no test rows")
+        return self.tests[numbers]
 
     def mean_label(self) -> tuple[float, float, float]:
         """Return the weighted mean of the labels, its error, and what a unit of weight is of all.
@@ -49,7 +76,7 @@ class Given:
 
         Raises
         ------
-        Unproven
+        UnprovenError
             If something overflows.
         """
         try:
@@ -57,9 +84,9 @@ class Given:
             parts = self.weights / total * self.labels
             mean, size = math.fsum(parts), math.fsum(np.abs(parts))
         except (OverflowError, ValueError):
-            raise Unproven("the mean of the labels overflows") from None
+            raise UnprovenError("the mean of the labels overflows") from None
         if not math.isfinite(total * size):
-            raise Unproven("the mean of the labels overflows")
+            raise UnprovenError("the mean of the labels overflows")
         return mean, 6 * UNIT * size * SAFETY + len(parts) * TINY, 1.0 / total
 
 
@@ -96,9 +123,7 @@ class Entries:
         Entries
         """
         n_rows = len(given.labels)
-        return cls(
-            given.lower, given.upper, given.weights, np.ones(n_rows), np.arange(n_rows)
-        )
+        return cls(given.lower, given.upper, given.weights, np.ones(n_rows), np.arange(n_rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """Directions in which parameters do not change any prediction of a training row.
 
-If X·n is constant over the training rows (0 without an intercept), going along n does not change the
-fit: the minimum of least penalty, or of least norm, has n·c = 0. It stays the minimum if (n·c)² is
-added to what is minimised, and that makes the equations regular where columns depend on each other
-exactly, as those of categories do. Floats suggest such directions; whole numbers confirm them.
+If X·n is constant over the training rows (0 without an intercept), going along n does not change
+the fit: the minimum of least penalty, or of least norm, has n·c = 0. It stays the minimum if (n·c)²
+is added to what is minimised, and that makes the equations regular where columns depend on each
+other exactly, as those of categories do. Floats suggest such directions; whole numbers confirm
+them.
 """
 
 from fractions import Fraction
@@ -70,7 +71,7 @@ def _reduced(vectors: FloatArray) -> FloatArray:
     vectors = vectors.copy()
     for at in range(len(vectors)):
         rest = np.abs(vectors[at:])
-        row, column = np.unravel_index(rest.argmax(), rest.shape)
+        row, column = map(int, np.unravel_index(rest.argmax(), rest.shape))
         vectors[[at, at + row]] = vectors[[at + row, at]]
         if not vectors[at, column]:
             return vectors[:at]

@@ -12,7 +12,7 @@ import numpy as np
 
 from unswayed.verify.floating.enclosure import two_sum
 from unswayed.verify.floating.given import Entries
-from unswayed.verify.floating.rounding import SAFETY, TINY, FloatArray, gamma
+from unswayed.verify.floating.rounding import SAFETY, TINY, FloatArray, IntArray, gamma
 
 _ROUNDED = 2.0**-49  # of a sum: its products and the sum itself, 8 roundings to nearest
 
@@ -103,8 +103,10 @@ def prefixes(
     count = entries.count[order]
     sums = np.cumsum(count, axis=1), _sums(most * count), _sums(least * count)
     n_labels = float(entries.count.sum())
-    rows = zip(*sums, most, least, everything, strict=True)
-    return [Prefix(*each, n_labels) for each in rows]
+    return [
+        Prefix(*(part[row] for part in (*sums, most, least)), ends, n_labels)
+        for row, ends in enumerate(everything)
+    ]
 
 
 def _bounds_of_all(
@@ -118,7 +120,7 @@ def _bounds_of_all(
     return list(zip(lower.tolist(), upper.tolist(), strict=True))
 
 
-def _largest(steps: FloatArray, labels: int) -> FloatArray:
+def _largest(steps: FloatArray, labels: int) -> IntArray:
     """Return the places of the largest steps of each row, the largest first."""
     size = steps.shape[1]
     wanted = min(max(1, labels), size)

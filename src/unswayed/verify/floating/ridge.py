@@ -1,7 +1,8 @@
 """Ridge with at least as many training rows as features: influence with error bounds.
 
-A row is φ = (x - t, 1) with any doubles t, and without the 1 and t where there is no intercept. With
-S the weights and P the identity without the intercept, a label's influence on the score at φ is
+A row is φ = (x - t, 1) with any doubles t, and without t and the 1 where there is no intercept.
+With S the weights and P the identity without the intercept, the influence of a label on the score
+at φ is
 
     z_i = s_i φ_i·w,   Mw = φ,   M = ΦᵀSΦ + alpha P.
 
@@ -23,7 +24,7 @@ from unswayed.verify.floating.rounding import (
     UNIT,
     FloatArray,
     IntArray,
-    Unproven,
+    UnprovenError,
     exponents,
     gamma,
     scaled,
@@ -49,18 +50,17 @@ class TallRidge:
 
     Raises
     ------
-    Unproven
+    UnprovenError
         If floating point proves nothing about this model.
     """
 
     def __init__(self, given: Given) -> None:
-        assert given.train is not None
         self._given, self._rows = given, given.train
         self._used = given.weights > 0
         self._shift = shifts(self._rows[self._used], given.intercept)
         self._size = self._rows.shape[1] + int(given.intercept)
         if not 0 < self._size <= MOST_EQUATIONS:
-            raise Unproven("there are too many features, or none")
+            raise UnprovenError("there are too many features, or none")
         self._weight_power = int(np.frexp(given.weights.max())[1])
         self._label_power = int(np.frexp(np.abs(given.labels).max())[1])
         self._weights = scaled(given.weights, -self._weight_power)
@@ -74,7 +74,7 @@ class TallRidge:
 
     def _column_powers(self) -> IntArray:
         """Return exponents that columns are divided by, so that their entries are at most 1."""
-        found = exponents(self._rows[self._used] - self._shift, axis=0)[0]
+        found: IntArray = exponents(self._rows[self._used] - self._shift, axis=0)[0]
         if self._given.alpha:  # a penalty must not overflow in the units of its column
             alpha = (int(np.frexp(self._given.alpha)[1]) - self._weight_power) // 2
             found = np.maximum(found, alpha - _PENALTY_ROOM)
@@ -101,12 +101,13 @@ class TallRidge:
             sums.add(left, _weighted(left, self._weights[rows, None], labels[:, None]))
         alpha = self._penalties()
         matrix, right = self._totals(sums, alpha)
-        extra = null_vectors(
-            matrix.high, self._rows, used, self._powers, self._given.intercept
-        )
+        extra = null_vectors(matrix.high, self._rows, used, self._powers, self._given.intercept)
         if len(extra):
             pair = extra, np.zeros_like(extra)
-            sums.add(pair, (np.column_stack((extra, np.zeros(len(extra)))), np.zeros((len(extra), size + 1))))
+            sums.add(
+                pair,
+                (np.column_stack((extra, np.zeros(len(extra)))), np.zeros((len(extra), size + 1))),
+            )
             matrix, right = self._totals(sums, alpha)
         halves = np.frexp(matrix.high.diagonal())[1] // 2
         self._equations = Equations(matrix, np.asarray(halves, dtype=np.int64))
@@ -150,7 +151,7 @@ class TallRidge:
             features, weights = [int(at)], [1.0]
             if self._given.contrasts:
                 contrast = self._given.contrasts[at]
-                features, weights = contrast["features"], contrast["weights"]  # type: ignore[assignment]
+                features, weights = contrast["features"], contrast["weights"]
             right[features, column] = np.ldexp(weights, -self._powers[features])
         return Enclosure(right, np.zeros_like(right), np.full_like(right, TINY))
 

@@ -1,7 +1,7 @@
 """What is assumed of doubles, and how far results can be from the truth under that.
 
-Assumed are IEEE 754 doubles, and that an entry of a matrix product is the sum of its products in any
-order, with or without fused multiply-add. Bounds are computed in doubles themselves: sums and
+Assumed are IEEE 754 doubles, and that an entry of a matrix product is the sum of its products in
+any order, with or without fused multiply-add. Bounds are computed in doubles themselves: sums and
 products of numbers that are not negative, each off by a relative `UNIT` at most, which `SAFETY`
 outweighs a billion times over.
 """
@@ -29,7 +29,7 @@ TINY = 2.0**-960
 """More than a sum of 2^23 products loses where they underflow, even if that makes them 0."""
 
 
-class Unproven(Exception):
+class UnprovenError(Exception):
     """Floating point proves nothing here; exact arithmetic has to."""
 
 
@@ -110,10 +110,10 @@ def scaled(numbers: FloatArray, power: IntArray | int) -> FloatArray:
 
     Raises
     ------
-    Unproven
+    UnprovenError
         If some number loses digits because it becomes too small, or is too large.
     """
     found = np.ldexp(numbers, power)
     if not np.array_equal(np.ldexp(found, -np.asarray(power)), numbers):
-        raise Unproven("sizes differ by more than doubles can hold beside each other")
+        raise UnprovenError("sizes differ by more than doubles can hold beside each other")
     return np.asarray(found)

@@ -18,7 +18,7 @@ from unswayed.verify.floating.rounding import (
     UNIT,
     FloatArray,
     IntArray,
-    Unproven,
+    UnprovenError,
     is_ordinary,
 )
 from unswayed.verify.matrix import Matrix
@@ -48,14 +48,14 @@ class FloatingModel:
 
     Raises
     ------
-    Unproven
+    UnprovenError
         If bounds cannot be had: this thread rounds in another way, the equations are too close to
         singular, or numbers are too far apart.
     """
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias) -> None:
         if not is_ordinary():
-            raise Unproven("this thread does not round to nearest, or flushes small numbers")
+            raise UnprovenError("this thread does not round to nearest, or flushes small numbers")
         rule = document["question"]
         self._task, self._budget = rule["task"], bias.budget
         self._balanced = rule.get("threshold") == "balanced"
@@ -131,9 +131,9 @@ class FloatingModel:
 
 
 def _as_double(number: float) -> float:
-    """Return a number of the file as a double; raise if it is a larger integer than doubles hold."""
+    """Return a number of the file as a double; raise if it is an integer that is none."""
     if float(number) != number:
-        raise Unproven("a number is not a double")
+        raise UnprovenError("a number is not a double")
     return float(number)
 
 
@@ -145,7 +145,7 @@ def _given(document: dict[str, Any], data: Data, bias: Bias) -> Given:
         for weight in contrast["weights"]:
             _as_double(weight)
     return Given(
-        train=None if data.train is None else _array(data.train),
+        train=_array(data.train or Matrix.of_no_columns(len(data.labels))),
         labels=np.frombuffer(data.labels),
         weights=np.frombuffer(bias.weights),
         lower=np.frombuffer(bias.lower),
@@ -169,6 +169,5 @@ def _model(kind: str, given: Given) -> _Model:
         return Smoother(given)
     if kind == "kernel-ridge":
         return KernelRidge(given)
-    assert given.train is not None
     n_rows, n_columns = given.train.shape
     return TallRidge(given) if n_columns + int(given.intercept) <= n_rows else WideRidge(given)
