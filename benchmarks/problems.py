@@ -77,3 +77,18 @@ def gaussian(n_rows: int = 26_153, n_columns: int = 43, n_tests: int = 2_000) ->
     X = rng.normal(size=(n_rows, n_columns))
     y = (0.2 * X @ rng.normal(size=n_columns) + rng.normal(size=n_rows) > 0).astype(float)
     return Problem("Gaussian", X, y, rng.normal(size=(n_tests, n_columns)), alpha=20.0)
+
+
+def categories_and_numbers(n_rows: int = 32_000, n_tests: int = 3_000) -> Problem:
+    """UCI Adult's shape: 102 columns of eight categories and six standardised numbers."""
+    rng = np.random.default_rng(1)
+    n, blocks = n_rows + n_tests, []
+    for size in (9, 16, 7, 15, 6, 5, 2, 42):
+        share = 1.0 / np.arange(1, size + 1)
+        choice = rng.choice(size, size=n, p=share / share.sum())
+        blocks.append((choice[:, None] == np.arange(size)).astype(float))
+    numbers = np.round(rng.gamma(2.0, 20.0, size=(n, 6)))
+    blocks.append((numbers - numbers.mean(axis=0)) / numbers.std(axis=0))
+    X = np.hstack(blocks)
+    y = (0.4 * X @ rng.normal(size=X.shape[1]) + rng.normal(size=n) > 0.5).astype(float)
+    return Problem("categories and numbers", X[:n_rows], y[:n_rows], X[n_rows:], alpha=1.0)

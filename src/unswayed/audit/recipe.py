@@ -1,6 +1,7 @@
 """Recipe: how the features of a study come from its files, so that anyone can make them again."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
 from unswayed.certified.certificate_file import pack_doubles, pack_rows, write_certificates
+from unswayed.certifiers.verdicts import RATIONAL
 from unswayed.exceptions import InputError
 
 
@@ -35,7 +37,28 @@ def check_recipe(request: Request) -> None:
             )
 
 
-def save_certificates(study: Study, certificates: Sequence[CertificateSet], path: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class CertificateSize:
+    """How much a certificate file is about.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Of the training data.
+    n_claims : int
+    n_exact : int
+        Claims that were settled in rational arithmetic.
+    """
+
+    n_rows: int
+    n_features: int
+    n_claims: int
+    n_exact: int
+
+
+def save_certificates(
+    study: Study, certificates: Sequence[CertificateSet], path: Path
+) -> CertificateSize:
     """Write certificates of a study to a file that can be checked against the study's own files.
 
     Parameters
@@ -43,6 +66,10 @@ def save_certificates(study: Study, certificates: Sequence[CertificateSet], path
     study : Study
     certificates : sequence of CertificateSet
     path : Path
+
+    Returns
+    -------
+    CertificateSize
     """
     write_certificates(
         certificates,
@@ -50,6 +77,12 @@ def save_certificates(study: Study, certificates: Sequence[CertificateSet], path
         recipe=recipe(study),
         classes=study.target.classes or None,
         track=study.progress.track,
+    )
+    return CertificateSize(
+        n_rows=len(study.train.numbers),
+        n_features=len(features_of(study)),
+        n_claims=sum(map(len, certificates)),
+        n_exact=sum(int((part.method == RATIONAL).sum()) for part in certificates),
     )
 
 

@@ -16,6 +16,7 @@ from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import tradeoff
+from unswayed.cli.checking import checking_time
 from unswayed.cli.command import command_line
 from unswayed.cli.options import (
     DATA,
@@ -151,11 +152,12 @@ def certify(
     if out is not None:
         write_table(out, answer_table(study), escape=escape_formulas)
     parts = study.parts if isinstance(study, FoldedStudy) else [study]
+    remarks = []
     for path, part in zip(proofs, parts, strict=False):  # none, or one per model
-        save_certificates(part, part.certificates, path)
+        remarks.append(checking_time(save_certificates(part, part.certificates, path)))
     if report is not None and page is not None:
         write_text(report, page)
-    for note in (*study.notes, *empty_budgets(study)):
+    for note in filter(None, (*study.notes, *empty_budgets(study), *remarks)):
         terminal.note(note)
     for caveat in facts["caveats"]:
         terminal.warn(caveat["sentence"])

@@ -10,6 +10,7 @@ from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
 from unswayed.cli.certify import empty_budgets
+from unswayed.cli.checking import checking_time
 from unswayed.cli.options import (
     MODEL,
     OUTPUT,
@@ -98,12 +99,13 @@ def coefficients(
         rows = [*found.rows, *_intercept(found)]
         table = {head: [each.get(head) for each in rows] for head in _TABLE}
         write_table(out, table, escape=escape_formulas)
+    remark = None
     if certificates is not None:
         if not found.certificates:
             raise InputError("--certificates: no coefficient is identified, so nothing is claimed")
-        save_certificates(study, found.certificates, certificates)
+        remark = checking_time(save_certificates(study, found.certificates, certificates))
     facts = _facts(study, found, asked)
-    for note in facts["notes"]:
+    for note in (*facts["notes"], *([remark] if remark else [])):
         terminal.note(note)
     for caveat in facts["caveats"]:
         terminal.warn(caveat["sentence"])

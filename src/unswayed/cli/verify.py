@@ -8,9 +8,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from unswayed.cli.options import OUTPUT, Flag, OutputOptions
+from unswayed.cli.progress_lines import ProgressLines
 from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
-from unswayed.verify import CertificateError, Report, schema_text
+from unswayed.verify import CertificateError, Report, Track, schema_text
 from unswayed.verify import verify as check
 
 _LINES = 40
@@ -30,10 +31,11 @@ def verify(
 ) -> int:
     """Check a certificate file without trusting the program that wrote it.
 
-    Every claim is proven again from the data, in exact arithmetic and by code that shares nothing
-    with what made it. The question that was proven is printed in full: read it. Exit codes: 0 every
-    verdict is proven, 1 some claim is false, 2 the file is damaged or belongs to other data, 3
-    nothing is proven because no claim has a verdict.
+    Every claim is proven again from the data, by code that shares nothing with what made it: in
+    floating point with error bounds, and in exact arithmetic where these leave it open. The
+    question that was proven is printed in full: read it. Exit codes: 0 every verdict is proven, 1
+    some claim is false, 2 the file is damaged or belongs to other data, 3 nothing is proven because
+    no claim has a verdict.
 
     Example: unswayed verify c.json --train people.csv
 
@@ -65,7 +67,7 @@ def verify(
     terminal = Terminal(output)
     try:
         report = check(
-            certificates, train=train, test=test, data=data, label=label, track=terminal.track
+            certificates, train=train, test=test, data=data, label=label, track=_track(terminal)
         )
     except CertificateError as error:
         raise InputError(str(error)) from None
@@ -74,6 +76,13 @@ def verify(
     if report.rejected:
         return _FALSE
     return _PROVEN if report.proven else _NOTHING
+
+
+def _track(terminal: Terminal) -> Track:
+    """Return how progress is shown: as a bar on a terminal, in lines elsewhere."""
+    if terminal.error.is_terminal:
+        return terminal.track
+    return ProgressLines(terminal.note).track
 
 
 def _show(terminal: Terminal, report: Report) -> None:
@@ -86,6 +95,10 @@ def _show(terminal: Terminal, report: Report) -> None:
     )
     if report.proven:
         terminal.say(f"proven: {report.robust:,} robust, {report.not_robust:,} not robust")
+        terminal.say(
+            f"proven in floating point with error bounds: {report.by_bounds:,}, "
+            f"in exact arithmetic: {report.by_exact_arithmetic:,}"
+        )
     elif not report.rejected:
         terminal.say("nothing is proven: no claim has a verdict", style="bold")
     for row, reason in list(report.rejected.items())[:_LINES]:

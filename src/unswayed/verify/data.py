@@ -11,15 +11,17 @@ from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
+import numpy as np
+
 from unswayed.verify.arrays import read_arrays
 from unswayed.verify.cells import Features, Rows, label_reader, value_of
 from unswayed.verify.document import vector
 from unswayed.verify.limits import MOST_COLUMNS, MOST_NUMBERS, CertificateError
-from unswayed.verify.matrix import Matrix, little_endian
+from unswayed.verify.matrix import Matrix
 from unswayed.verify.tables import Row, Table
 from unswayed.verify.writing import Writing
 
-_BLOCK = 2**12  # numbers hashed at a time
+_BLOCK = 2**16  # numbers hashed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,10 @@ def _sha256(matrix: Matrix, shape: tuple[int, ...], what: str) -> str:
         raise CertificateError(f"it belongs to other data: {what!r} is {found}, not {shape}")
     digest = hashlib.sha256(struct.pack("<QQ", *shape))
     for start in range(0, len(matrix.numbers), _BLOCK):
-        block = array("d", (number + 0.0 for number in matrix.numbers[start : start + _BLOCK]))
-        if not all(map(math.isfinite, block)):
+        block = np.array(matrix.numbers[start : start + _BLOCK]) + 0.0
+        if not np.isfinite(block).all():
             raise CertificateError(f"{what!r} holds NaN or infinity")
-        digest.update(little_endian(block).tobytes())
+        digest.update(block.astype("<f8").tobytes())
     return digest.hexdigest()
 
 

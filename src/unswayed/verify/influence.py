@@ -125,7 +125,7 @@ class Ridge:
         penalty = alpha * self._unit**2 * given.fine
         longest = max(penalty.bit_length(), self._below.bit_length()) + 2 * self._length
         room.take(size * size, longest + bits(load))
-        self._inverse, self._denominator = inverse(self._normal(load, penalty), room, track)
+        self._inverse, self._denominator = inverse(self._normal(load, penalty, track), room, track)
         self._length += bits(chain.from_iterable(self._inverse)) + bits(self._weight)
 
     def _distinct(self, rows: Iterable[tuple[list[int], int]]) -> tuple[Integers, list[int]]:
@@ -152,12 +152,12 @@ class Ridge:
             kinds[at] = self._centre(row)
         return kinds, load
 
-    def _normal(self, load: list[int], penalty: int) -> Integers:
+    def _normal(self, load: list[int], penalty: int, track: Track) -> Integers:
         """Return DᵀSD + alpha RRᵀ, scaled to integers."""
         columns = list(zip(*self._rows, strict=True))
         span = self._span
         made = []
-        for i, column in enumerate(columns):
+        for i, column in track(enumerate(columns), "setting up equations", len(columns)):
             loaded = list(map(mul, column, load))
             made.append([self._below * dot(loaded, other) for other in columns])
             for j in range(len(columns)):

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import compress, groupby, islice, pairwise
 from typing import Any
 
@@ -291,6 +292,7 @@ def _moving(column: "array[float]", feature: dict[str, Any], movable: list[bool]
     return "on average {:.6g}, where they cannot {:.6g}".format(*means)
 
 
+@lru_cache(maxsize=2**10)
 def _reaches(label: float, other: float, low: float, high: float) -> bool:
     """Return whether a label can become another one within its interval, exactly."""
     return Fraction(label) + Fraction(low) <= Fraction(other) <= Fraction(label) + Fraction(high)

@@ -1,0 +1,31 @@
+"""What checking a certificate file will take, said when the file is written."""
+
+from unswayed.audit.recipe import CertificateSize
+from unswayed.verify import seconds_to_check
+
+_PATIENCE = 60.0  # seconds: a shorter wait is not worth a word
+_HOUR = 3600.0
+
+
+def checking_time(size: CertificateSize) -> str | None:
+    """Return a remark on how long `unswayed verify` will take; None if that is under a minute.
+
+    Parameters
+    ----------
+    size : CertificateSize
+
+    Returns
+    -------
+    str or None
+    """
+    found = seconds_to_check(size.n_rows, size.n_features, size.n_claims, size.n_exact)
+    if found <= _PATIENCE:
+        return None
+    length = f"{found / 60:.0f} minutes" if found < 2 * _HOUR else f"{found / _HOUR:.0f} hours"
+    why = ""
+    if size.n_exact:
+        why = (
+            f", since {size.n_exact:,} of its claims were settled in rational arithmetic and have "
+            "to be proven so"
+        )
+    return f"unswayed verify will take about {length} to check this{why}"

@@ -1,0 +1,43 @@
+"""How long checking a certificate will take, roughly, before anybody starts."""
+
+# Seconds on one busy core of an AMD EPYC, from `python -m benchmarks.checker`.
+_READING = 1e-6  # per number of the data
+_EQUATIONS = 4e-9  # per training row and pair of features
+_PRODUCT = 4e-10  # per claim, training row and feature
+_SELECTION = 3e-8  # per claim and training row
+_EXACT_EQUATIONS = 6.5 / 40.0**5  # per fifth power of the number of features
+_EXACT_SUMS = 1.3e-7  # per training row and pair of features
+_EXACT_CLAIM = 2.5e-8  # per exact claim, training row and pair of features
+
+
+def seconds_to_check(n_rows: int, n_features: int, n_claims: int, n_exact: int = 0) -> float:
+    """Return an estimate of how many seconds `verify` takes, good to a factor of about three.
+
+    Exact arithmetic is estimated for features that are not whole numbers, its worst ordinary case.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Of the training data; equal rows, which go faster, are not known here.
+    n_claims : int
+    n_exact : int
+        Claims that only exact arithmetic can prove.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(seconds_to_check(32_000, 108, 3_000))
+    13
+    >>> round(seconds_to_check(32_000, 108, 3_000, n_exact=1) / 60)
+    17
+    """
+    found = _READING * (n_rows + n_claims) * (n_features + 4)
+    found += _EQUATIONS * n_rows * n_features**2
+    found += n_claims * n_rows * (_PRODUCT * n_features + _SELECTION)
+    if n_exact:
+        found += _EXACT_EQUATIONS * n_features**5 + _EXACT_SUMS * n_rows * n_features**2
+        found += _EXACT_CLAIM * n_exact * n_rows * n_features**2
+    return found

@@ -1,0 +1,257 @@
+"""What is true of each row, worked out in integers of any size."""
+
+import math
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from unswayed.verify.data import Data
+from unswayed.verify.influence import MODELS
+from unswayed.verify.integers import Track, bits, bits_of_doubles, common_power, dot, whole
+from unswayed.verify.judging import Facts, Moves
+from unswayed.verify.limits import Room
+from unswayed.verify.question import Bias
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Scores of one row as integers, numerators over a common denominator."""
+
+    task: str
+    influence: list[int]
+    below: int
+    mark: int  # the threshold, or the radius
+    score: int
+
+    def decision(self, score: int) -> int:
+        """Return the class, or the sign of a coefficient, at a score."""
+        above = score - (self.mark if self.task == "classification" else 0)
+        return int(above > 0) - int(above < 0 and self.task == "coefficients")
+
+    def overturned(self, moved: int) -> bool:
+        """Return whether the answer at another score is a different one."""
+        if self.task == "regression":
+            return abs(moved - self.score) > self.mark
+        return self.decision(moved) != self.decision(self.score)
+
+    def reach(self, steps: Counter[int], sign: int, budget: int) -> tuple[int, float]:
+        """Return the furthest score within the budget, and how many labels overturn the answer.
+
+        The labels that move the score most are moved first. `steps` counts, for each distance, the
+        labels that can move the score by it; `sign` is the direction.
+        """
+        used, moved, reached, least = 0, self.score, self.score, math.inf
+        for step in sorted(steps, reverse=True):
+            count, push = steps[step], sign * step
+            reached += push * max(0, min(count, budget - used))
+            if least == math.inf and self.overturned(moved + count * push):
+                scores = range(moved + push, moved + (count + 1) * push, push)
+                least = used + 1 + bisect_left(scores, True, key=self.overturned)
+            used, moved = used + count, moved + count * push
+        return reached, least
+
+
+@dataclass(frozen=True, slots=True)
+class ExactFacts(Facts):
+    """What is true of one row: all of it is known; see `judging.Facts`."""
+
+    row: _Row
+    low: int
+    high: int
+    n_fewest: float
+    labels: "ExactLabels"
+
+    def decision(self) -> int:
+        """Return the class, or the sign of a coefficient."""
+        return self.row.decision(self.row.score)
+
+    def holds_below(self, low: float) -> bool:
+        """Return whether no score below `low` is reached."""
+        above, under = low.as_integer_ratio()
+        return above * self.row.below <= self.low * under
+
+    def holds_above(self, high: float) -> bool:
+        """Return whether no score above `high` is reached."""
+        above, under = high.as_integer_ratio()
+        return above * self.row.below >= self.high * under
+
+    def overturned(self, labels: float) -> bool:
+        """Return whether so many labels can overturn the answer."""
+        return self.n_fewest < math.inf and self.n_fewest <= labels
+
+    def overturned_by(self, moves: Moves) -> bool:
+        """Return whether labels moved to ends of their intervals overturn the answer."""
+        return self.row.overturned(self.row.score + self.labels.shift(self.row.influence, moves))
+
+    def fewest(self) -> tuple[float, float]:
+        """Return how many labels overturn the answer, twice."""
+        return self.n_fewest, self.n_fewest
+
+
+class ExactLabels:
+    """Labels and how far they may move, as integers over one power of two.
+
+    Parameters
+    ----------
+    labels : array of float
+    bias : Bias
+    mark : float
+        The threshold, or the radius.
+    place : array of int
+        The kind of each training row.
+    room : Room
+    """
+
+    def __init__(
+        self,
+        labels: "array[float]",
+        bias: Bias,
+        mark: float,
+        place: "array[int]",
+        room: Room,
+    ) -> None:
+        self.power = common_power(chain((mark,), labels, bias.lower, bias.upper))
+        self.mark = whole([mark], self.power)[0]
+        self._place = place
+        self._intervals: list[tuple[int, int]] = []  # distinct ones
+        self._interval = array("Q")  # which one each label has
+        self._read_intervals(bias, room)
+        self.length = bits(chain.from_iterable(self._intervals))
+        n_places = 1 + max(place)
+        room.take(n_places, bits_of_doubles(labels, self.power))
+        self.sums = [0] * n_places  # of labels, by place
+        for at, label in zip(place, labels, strict=True):
+            self.sums[at] += whole([label], self.power)[0]
+        # Rows of one place and one interval move a score alike: how many there are of each.
+        self.alike: Counter[tuple[int, int]] = Counter()
+        for key in zip(place, self._interval, strict=True):
+            if key not in self.alike:
+                room.take(4, 64)
+            self.alike[key] += 1
+
+    def _read_intervals(self, bias: Bias, room: Room) -> None:
+        """Number the distinct intervals that labels may move in."""
+        known: dict[tuple[float, float], int] = {}
+        for pair in zip(bias.lower, bias.upper, strict=True):
+            if pair not in known:
+                ends = whole(pair, self.power)
+                room.take(8, bits(ends))
+                known[pair] = len(known)
+                self._intervals.append((ends[0], ends[1]))
+            self._interval.append(known[pair])
+
+    def steps(self, influence: list[int], sign: int) -> Counter[int]:
+        """Return how far single labels move a score.
+
+        Parameters
+        ----------
+        influence : list of int
+            By place.
+        sign : int
+            1 for rises, -1 for falls.
+
+        Returns
+        -------
+        Counter of int
+            For each distance above 0, how many labels move the score by it.
+        """
+        found: Counter[int] = Counter()
+        for (place, interval), count in self.alike.items():
+            lower, upper = self._intervals[interval]
+            found[max(sign * influence[place] * lower, sign * influence[place] * upper)] += count
+        del found[0]
+        return found
+
+    def shift(self, influence: list[int], moves: Moves) -> int:
+        """Return how far labels move a score that go to an end of their intervals.
+
+        Parameters
+        ----------
+        influence : list of int
+            By place.
+        moves : Moves
+
+        Returns
+        -------
+        int
+        """
+        return sum(
+            influence[self._place[at]] * self._intervals[self._interval[at]][end]
+            for rows, end in ((moves.up, 1), (moves.down, 0))
+            for at in rows
+        )
+
+
+class ExactModel:
+    """Works out what is true of rows, in integers.
+
+    Parameters
+    ----------
+    document : dict
+        A certificate file, well-formed.
+    data : Data
+    bias : Bias
+    track : callable
+        Takes steps, what they do and how many they are; yields them.
+    """
+
+    def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
+        rule, model = document["question"], document["model"]
+        self._task, self._budget, self._tests = rule["task"], bias.budget, data.tests
+        self._contrasts = rule.get("contrasts", ())
+        self._room = Room()
+        self._model = MODELS[model["kind"]](
+            data.train, model, bias.weights, data.tests, self._room, track
+        )
+        self._balanced = rule.get("threshold") == "balanced"
+        mark = 0.0 if self._balanced else rule.get("threshold", rule.get("radius", 0))
+        place = self._model.place
+        if self._balanced:
+            self._weigh(bias, place)
+        self._labels = ExactLabels(data.labels, bias, mark, place, self._room)
+
+    def _weigh(self, bias: Bias, place: "array[int]") -> None:
+        """Set the weight of a label at each place, and of all labels, as integers."""
+        power, n_places = common_power(bias.weights), 1 + max(place)
+        self._room.take(n_places, bits_of_doubles(bias.weights, power))
+        self._weights, self._total = [0] * n_places, 0
+        for at, weight in zip(place, bias.weights, strict=True):
+            self._weights[at] = whole([weight], power)[0]
+            self._total += self._weights[at]
+
+    def _from_the_mean(self, z: list[int], below: int) -> tuple[list[int], int]:
+        """Return the influence on a score less the mean of the labels, z - weight / total."""
+        self._room.check(len(z), bits(z) + below.bit_length() + self._total.bit_length())
+        less = [
+            number * self._total - weight * below
+            for number, weight in zip(z, self._weights, strict=True)
+        ]
+        return less, below * self._total
+
+    def facts(self, at: int) -> ExactFacts:
+        """Return what is true of a test row, a coefficient or a contrast.
+
+        Parameters
+        ----------
+        at : int
+            Its number.
+
+        Returns
+        -------
+        ExactFacts
+        """
+        if self._contrasts:
+            z, below = self._model.contrast(**self._contrasts[at])
+        elif self._tests is None:
+            z, below = self._model.coefficient(at)
+        else:
+            z, below = self._model.row(self._tests[at])
+            z, below = self._from_the_mean(z, below) if self._balanced else (z, below)
+        labels = self._labels
+        row = _Row(self._task, z, below * labels.power, labels.mark * below, dot(z, labels.sums))
+        self._room.check(4 * len(labels.alike), bits(z) + labels.length)
+        ends = [row.reach(labels.steps(z, sign), sign, self._budget) for sign in (-1, 1)]
+        return ExactFacts(row, ends[0][0], ends[1][0], min(ends[0][1], ends[1][1]), labels)

@@ -1,0 +1,229 @@
+"""Compare claims with what is true of their row, as far as that is known."""
+
+import math
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from unswayed.verify.document import row_numbers
+from unswayed.verify.question import Bias
+
+Answer = bool | None  # None: not known
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Training rows whose labels move to the upper, or to the lower, end of their interval."""
+
+    up: "array[int]"
+    down: "array[int]"
+
+
+class Facts(Protocol):
+    """What is true of one test row, coefficient or contrast.
+
+    In exact arithmetic everything is known; bounds leave some of it open.
+    """
+
+    def decision(self) -> int | None:
+        """Return the class, or the sign of a coefficient.
+
+        Returns
+        -------
+        int, or None if it is not known
+        """
+        ...
+
+    def holds_below(self, low: float) -> Answer:
+        """Return whether no score below a number is reached within the budget.
+
+        Parameters
+        ----------
+        low : float
+
+        Returns
+        -------
+        bool, or None if it is not known
+        """
+        ...
+
+    def holds_above(self, high: float) -> Answer:
+        """Return whether no score above a number is reached within the budget.
+
+        Parameters
+        ----------
+        high : float
+
+        Returns
+        -------
+        bool, or None if it is not known
+        """
+        ...
+
+    def overturned(self, labels: float) -> Answer:
+        """Return whether so many labels can overturn the answer.
+
+        Parameters
+        ----------
+        labels : float
+            Infinite for all of them.
+
+        Returns
+        -------
+        bool, or None if it is not known
+        """
+        ...
+
+    def overturned_by(self, moves: Moves) -> Answer:
+        """Return whether these labels, moved so, overturn the answer.
+
+        Parameters
+        ----------
+        moves : Moves
+
+        Returns
+        -------
+        bool, or None if it is not known
+        """
+        ...
+
+    def fewest(self) -> tuple[float, float]:
+        """Return bounds on how many labels overturn the answer.
+
+        Returns
+        -------
+        least, most : float
+            Infinite if nothing does.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What comes of a claim.
+
+    Attributes
+    ----------
+    objections : tuple of str
+        What is proven to be false in it, or wrong with its witness.
+    is_open : bool
+        Whether some part is neither proven nor false.
+    """
+
+    objections: tuple[str, ...]
+    is_open: bool
+
+
+class Judge:
+    """Compares claims with facts.
+
+    Parameters
+    ----------
+    bias : Bias
+    """
+
+    def __init__(self, bias: Bias) -> None:
+        self._bias = bias
+
+    def judge(self, claim: dict[str, Any], facts: Facts) -> Judgement:
+        """Return what is false in a claim, and whether anything is left open.
+
+        Parameters
+        ----------
+        claim : dict
+        facts : Facts
+            What is known of the row that it is about.
+
+        Returns
+        -------
+        Judgement
+        """
+        parts = [*self._about_scores(claim, facts), self._about_budgets(claim, facts)]
+        if (claim["verdict"] == "not-robust") != ("witness" in claim):
+            parts.append((False, "a witness must be given if it is not robust, and only then"))
+        elif "witness" in claim:
+            parts.extend(self._about_witness(claim, facts))
+        objections = tuple(text for holds, text in parts if holds is False)
+        return Judgement(objections, any(holds is None for holds, _ in parts))
+
+    def _about_scores(self, claim: dict[str, Any], facts: Facts) -> Iterator[tuple[Answer, str]]:
+        if "decision" in claim:
+            found = facts.decision()
+            holds = None if found is None else claim["decision"] == found
+            yield holds, f"the decision is {found}"
+        for end, check in (("low", facts.holds_below), ("high", facts.holds_above)):
+            if end in claim:
+                yield check(claim[end]), f"scores beyond {end} {claim[end]!r} are reached"
+
+    def _about_budgets(self, claim: dict[str, Any], facts: Facts) -> tuple[Answer, str]:
+        least, most = claimed_budgets(claim)
+        answers: list[Answer] = []
+        if least > 0:
+            answers.append(_not(facts.overturned(least - 1)))
+        if most < math.inf:
+            answers.append(facts.overturned(most))
+        if claim["verdict"] != "undecided":
+            found = facts.overturned(self._bias.budget)
+            answers.append(found if claim["verdict"] == "not-robust" else _not(found))
+        if False in answers:
+            return False, self._truth_of_budgets(facts)
+        return (None if None in answers else True), ""
+
+    def _truth_of_budgets(self, facts: Facts) -> str:
+        """Return the verdict and the minimum budget in words."""
+        found, (least, most) = facts.overturned(self._bias.budget), facts.fewest()
+        verdict = {True: "it is not-robust: ", False: "it is robust: ", None: ""}[found]
+        if least == math.inf:
+            return f"{verdict}nothing overturns it"
+        if least == most:
+            return f"{verdict}{least:.0f} labels overturn it"
+        if most == math.inf:
+            return f"{verdict}no fewer than {least:.0f} labels overturn it"
+        return f"{verdict}no fewer than {least:.0f} labels overturn it, and {most:.0f} do"
+
+    def _about_witness(self, claim: dict[str, Any], facts: Facts) -> Iterator[tuple[Answer, str]]:
+        """Yield whether a witness is as small as it must be, allowed, and overturns the answer."""
+        size, said = len(self._bias.lower), claim.get("minimum_budget")
+        where = f"the witness of row {claim['row']}"
+        moves = Moves(
+            *(row_numbers(claim["witness"][way], size, size, where) for way in ("up", "down"))
+        )
+        count = len(moves.up) + len(moves.down)
+        small = count <= self._bias.budget and (type(said) is not int or count == said)
+        yield small, f"its witness has {count} labels"
+        text = "its witness moves a label twice, or one that the bias does not let move so"
+        yield self._allows(moves), text
+        yield facts.overturned_by(moves), "its witness does not overturn it"
+
+    def _allows(self, moves: Moves) -> bool:
+        """Return whether no label moves twice, nor one that cannot move so."""
+        moved = bytearray(len(self._bias.lower))
+        for rows, ends in ((moves.up, self._bias.upper), (moves.down, self._bias.lower)):
+            for at in rows:
+                if moved[at] or not ends[at]:
+                    return False
+                moved[at] = 1
+        return True
+
+
+def claimed_budgets(claim: dict[str, Any]) -> tuple[float, float]:
+    """Return the bounds on the minimum budget that a claim names.
+
+    Parameters
+    ----------
+    claim : dict
+
+    Returns
+    -------
+    least, most : float
+        0 and infinity if it names none; infinite for "never".
+    """
+    bounds = claim.get("minimum_budget", [0, "never"])
+    bounds = bounds if isinstance(bounds, list) else [bounds, bounds]
+    least, most = (math.inf if bound == "never" else bound for bound in bounds)
+    return least, most
+
+
+def _not(answer: Answer) -> Answer:
+    return None if answer is None else not answer
