@@ -26,15 +26,15 @@ def thread_count() -> int:
     return os.cpu_count() or 1
 
 
-def block_starts(n_rows: int, row_bytes: int) -> range:
+def block_starts(n_rows: int, row_bytes: int, most_bytes: int = 2**28) -> range:
     """Return the starts of the blocks in which `n_rows` rows of `row_bytes` each are processed.
 
     Blocks of 64 rows keep a matrix product near its peak speed. They are smaller if rows are so
-    large that a block would exceed 256 MB, which also keeps the response to an interrupt within a
-    second, or so few that some thread would have none.
+    large that a block would exceed `most_bytes` (256 MB also keep the response to an interrupt
+    within a second), or so few that some thread would have none.
     """
     share = -(-n_rows // thread_count())
-    return range(0, n_rows, max(1, min(64, share, 2**28 // max(1, row_bytes))))
+    return range(0, n_rows, max(1, min(64, share, most_bytes // max(1, row_bytes))))
 
 
 class _OneBlasThread:

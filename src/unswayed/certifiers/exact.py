@@ -58,7 +58,8 @@ class ExactEngine:
         small steps of Python would keep the threads waiting for one another.
         """
         entries, n_rows = self.influence.entries, len(weights)
-        starts = block_starts(n_rows, 8 * max(self.influence.width, len(entries)))
+        widest = max(self.influence.width, len(entries))
+        starts = block_starts(n_rows, 8 * widest, self.influence.block_bytes)
         rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=bool))
         if n_rows * self.influence.width <= _AT_ONCE:
             # Products of small matrices: more threads would wait for one another.
