@@ -333,6 +333,33 @@ def test_a_kernel_whose_inverse_would_fill_the_memory_is_refused(tmp_path):
     assert "memory" in measured(tmp_path, "c.json", "--data", "c.npz")
 
 
+def smooth_kernel(rng, n_rows):
+    rows = rng.normal(size=(n_rows, 50))
+    return rows @ rows.T / 50
+
+
+def test_the_largest_kernel_that_bounds_are_had_for_takes_bounded_memory(tmp_path):
+    rng = np.random.default_rng(4)
+    K, y = smooth_kernel(rng, 2048), rng.normal(size=2048)
+    model = {"kind": "kernel-ridge", "alpha": 1.0}
+    document = make_document(y, K, K[:9], model=model)
+    save(tmp_path, document, labels=y, train=K, test=K[:9])
+    code, out, err, size = run_measured(tmp_path, "c.json", "--data", "c.npz")
+    assert size < MOST
+    assert code == 3, (out, err)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("shape", [(2100, 2040), (2000, 3000), (70_000, 110), (1_600_000, 1)])
+def test_as_many_features_as_bounds_are_had_for_take_bounded_memory(tmp_path, shape):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=shape), rng.normal(size=shape[0])
+    save(tmp_path, make_document(y, X, X[:300]), labels=y, train=X, test=X[:300])
+    code, out, err, size = run_measured(tmp_path, "c.json", "--data", "c.npz")
+    assert size < MOST
+    assert code == 3, (out, err)
+
+
 @pytest.mark.thorough
 def test_intervals_of_their_own_for_many_rows_take_bounded_memory(tmp_path):
     rng = np.random.default_rng(3)

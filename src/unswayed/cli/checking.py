@@ -1,14 +1,14 @@
 """What checking a certificate file will take, said when the file is written."""
 
 from unswayed.audit.recipe import CertificateSize
-from unswayed.verify import seconds_to_check
+from unswayed.verify import MOST_NUMBERS, seconds_to_check
 
 _PATIENCE = 60.0  # seconds: a shorter wait is not worth a word
 _HOUR = 3600.0
 
 
 def checking_time(size: CertificateSize) -> str | None:
-    """Return a remark on how long `unswayed verify` will take; None if that is under a minute.
+    """Return a remark on how long `unswayed verify` will take, or that it will refuse the file.
 
     Parameters
     ----------
@@ -17,7 +17,14 @@ def checking_time(size: CertificateSize) -> str | None:
     Returns
     -------
     str or None
+        None if it takes less than a minute.
     """
+    numbers = (size.n_rows + size.n_claims) * (size.n_features + 4)
+    if numbers > MOST_NUMBERS:
+        return (
+            f"unswayed verify will refuse this file, which is about {numbers:,} numbers: it reads "
+            f"at most {MOST_NUMBERS:,}; certify fewer rows at a time"
+        )
     found = seconds_to_check(size.n_rows, size.n_features, size.n_claims, size.n_exact)
     if found <= _PATIENCE:
         return None

@@ -22,6 +22,14 @@ from unswayed.verify.claims import Report, verify
 from unswayed.verify.document import schema_text
 from unswayed.verify.duration import seconds_to_check
 from unswayed.verify.integers import Track
-from unswayed.verify.limits import CertificateError
+from unswayed.verify.limits import MOST_NUMBERS, CertificateError
 
-__all__ = ["CertificateError", "Report", "Track", "schema_text", "seconds_to_check", "verify"]
+__all__ = [
+    "MOST_NUMBERS",
+    "CertificateError",
+    "Report",
+    "Track",
+    "schema_text",
+    "seconds_to_check",
+    "verify",
+]

@@ -30,7 +30,7 @@ def seconds_to_check(n_rows: int, n_features: int, n_claims: int, n_exact: int =
     Examples
     --------
     >>> round(seconds_to_check(32_000, 108, 3_000))
-    13
+    12
     >>> round(seconds_to_check(32_000, 108, 3_000, n_exact=1) / 60)
     17
     """

@@ -42,7 +42,7 @@ class KernelRidge:
         kernel = given.train[np.ix_(self._used, self._used)].T
         self._power = int(np.frexp(np.abs(given.train).max())[1])
         penalty = _quotient(given.alpha, given.weights[self._used], 0.0).shifted(-self._power)
-        matrix = _with_diagonal(Enclosure.of(scaled(kernel, -self._power)), penalty)
+        matrix = Enclosure.of(scaled(kernel, -self._power)).plus_diagonal(penalty)
         halves = np.frexp(matrix.high.diagonal())[1] // 2
         self._equations = Equations(matrix, np.asarray(halves, dtype=np.int64))
 
@@ -95,7 +95,7 @@ class WideRidge:
         high, low = two_sum(rows[first], -self._shift)
         self._power = int(exponents(high.reshape(1, -1), axis=1)[0, 0])
         high, low = scaled(high, -self._power), scaled(low, -self._power)
-        self._rows = Enclosure(high, low, np.zeros_like(high))
+        self._rows = Enclosure(high, low, np.broadcast_to(0.0, high.shape))
         self._weigh(given.weights[self._used], count)
         self._equations = self._make_equations()
 
@@ -125,7 +125,7 @@ class WideRidge:
             pair = rows.high[:, part].T, rows.low[:, part].T
             sums.add(pair, pair)
         penalty = _quotient(given.alpha, self._load, self._doubt).shifted(-2 * self._power)
-        matrix = _with_diagonal(sums.total(), penalty)
+        matrix = sums.total().plus_diagonal(penalty)
         halves = np.asarray(np.frexp(matrix.high.diagonal())[1] // 2, dtype=np.int64)
         if given.intercept:
             parts = (
@@ -239,16 +239,6 @@ def _quotient(number: float, divisors: FloatArray, doubt: float) -> Enclosure:
     high, low = two_sum(high, low)
     error = np.abs(high) * (2.0**-100 + 2 * doubt) * SAFETY
     return Enclosure(high, low, error).shifted(lift - power)
-
-
-def _with_diagonal(matrix: Enclosure, diagonal: Enclosure) -> Enclosure:
-    """Return a matrix with numbers added to its diagonal."""
-    at = np.arange(len(matrix.high))
-    parts = (matrix.high[at, at], matrix.low[at, at], matrix.error[at, at])
-    total = Enclosure(*parts).plus(diagonal.high).plus(diagonal.low, diagonal.error)
-    found = Enclosure(matrix.high.copy(), matrix.low.copy(), matrix.error.copy())
-    found.high[at, at], found.low[at, at], found.error[at, at] = total.high, total.low, total.error
-    return found
 
 
 def _scores(influence: Enclosure, labels: Enclosure) -> Enclosure:

@@ -87,7 +87,8 @@ class Enclosure:
         Enclosure
             With an error of 0.
         """
-        return cls(numbers, np.zeros_like(numbers), np.zeros_like(numbers))
+        zeros = np.broadcast_to(0.0, numbers.shape)
+        return cls(numbers, zeros, zeros)
 
     @property
     def transposed(self) -> "Enclosure":
@@ -152,6 +153,25 @@ class Enclosure:
         low = self.low + rest
         high, rest = two_sum(total, low)
         return Enclosure(high, rest, self.error + error + UNIT * np.abs(low))
+
+    def plus_diagonal(self, diagonal: "Enclosure") -> "Enclosure":
+        """Return a square matrix with numbers added to its diagonal.
+
+        Parameters
+        ----------
+        diagonal : Enclosure
+
+        Returns
+        -------
+        Enclosure
+        """
+        at = np.arange(len(self.high))
+        parts = [part.copy() for part in (self.high, self.low, self.error)]
+        old = Enclosure(*(part[at, at] for part in parts))
+        new = old.plus(diagonal.high).plus(diagonal.low, diagonal.error)
+        for part, values in zip(parts, (new.high, new.low, new.error), strict=True):
+            part[at, at] = values
+        return Enclosure(*parts)
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Return doubles that the true numbers lie between.

@@ -23,7 +23,7 @@ from unswayed.verify.floating.rounding import (
     gamma,
 )
 
-MOST_EQUATIONS = 2**11 + 2**10  # a dozen matrices of that size are what memory is promised for
+MOST_EQUATIONS = 2**11  # a dozen matrices of that size are what memory is promised for
 _STEPS = 3  # of refinement
 _ROWS = 256  # of the inverse that are checked at a time
 
@@ -47,7 +47,8 @@ class Equations:
     def __init__(self, matrix: Enclosure, sizes: IntArray) -> None:
         self._sizes = sizes[:, None]
         self._matrix = matrix.shifted(-(self._sizes + sizes))
-        if not all(np.isfinite(part).all() for part in (self._matrix.high, self._matrix.error)):
+        parts = (self._matrix.high, self._matrix.low, self._matrix.error)
+        if not all(np.isfinite(part).all() for part in parts):
             raise UnprovenError("the equations overflow")
         try:
             self._inverse = np.linalg.inv(self._matrix.high)
@@ -63,12 +64,15 @@ class Equations:
         """Return bounds on the row sums of |I - RH|."""
         matrix, size = self._matrix, len(self._inverse)
         relative = gamma(size + 2)
-        doubt = relative * np.abs(matrix.high) + np.abs(matrix.low) + matrix.error
-        found = self._magnitude @ doubt.sum(axis=1) + relative
+        doubt, found = np.empty(size), np.empty(size)
         for start in range(0, size, _ROWS):
-            rows = self._inverse[start : start + _ROWS] @ matrix.high
+            part = slice(start, start + _ROWS)
+            sizes = relative * np.abs(matrix.high[part]) + np.abs(matrix.low[part])
+            doubt[part] = (sizes + matrix.error[part]).sum(axis=1)
+            rows = self._inverse[part] @ matrix.high
             rows[np.arange(len(rows)), start + np.arange(len(rows))] -= 1.0
-            found[start : start + _ROWS] += np.abs(rows).sum(axis=1)
+            found[part] = np.abs(rows).sum(axis=1)
+        found += self._magnitude @ doubt + relative
         return np.asarray(found * SAFETY + size * TINY)
 
     def solve(self, right: Enclosure) -> Enclosure:

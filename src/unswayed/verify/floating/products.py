@@ -19,6 +19,7 @@ _DIGITS, _SLICES = 21, 4
 _LOST_PER_TERM = 2.0**-81
 _LOST_PER_ADDITION = 2.0**-104
 _ROWS = 256  # of the left factor at a time, to bound the memory of its slices
+_COLUMNS = 512  # of a product that is added to others
 
 Pair = tuple[FloatArray, FloatArray]  # high and low parts
 
@@ -50,9 +51,15 @@ class SumOfProducts:
             for at in range(depth + 1):
                 one, other = lefts[at], rights[depth - at]
                 if one is not None and other is not None:
-                    self._high, rest = two_sum(self._high, one.T @ other)
-                    self._low += rest
+                    self._add(one.T, other)
                     self._n_added += 1
+
+    def _add(self, left: FloatArray, right: FloatArray) -> None:
+        """Add a product that does not round; some columns at a time, to bound the memory."""
+        for start in range(0, right.shape[1], _COLUMNS):
+            part = slice(start, start + _COLUMNS)
+            self._high[:, part], rest = two_sum(self._high[:, part], left @ right[:, part])
+            self._low[:, part] += rest
 
     def total(self) -> Enclosure:
         """Return the product.

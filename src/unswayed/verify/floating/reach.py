@@ -103,8 +103,9 @@ def prefixes(
     count = entries.count[order]
     sums = np.cumsum(count, axis=1), _sums(most * count), _sums(least * count)
     n_labels = float(entries.count.sum())
+    so_far, upper, lower = sums
     return [
-        Prefix(*(part[row] for part in (*sums, most, least)), ends, n_labels)
+        Prefix(so_far[row], upper[row], lower[row], most[row], least[row], ends, n_labels)
         for row, ends in enumerate(everything)
     ]
 

@@ -57,24 +57,35 @@ class TallRidge:
     def __init__(self, given: Given) -> None:
         self._given, self._rows = given, given.train
         self._used = given.weights > 0
-        self._shift = shifts(self._rows[self._used], given.intercept)
+        used = self._rows if self._used.all() else self._rows[self._used]
+        self._shift = shifts(used, given.intercept)
         self._size = self._rows.shape[1] + int(given.intercept)
         if not 0 < self._size <= MOST_EQUATIONS:
             raise UnprovenError("there are too many features, or none")
         self._weight_power = int(np.frexp(given.weights.max())[1])
         self._label_power = int(np.frexp(np.abs(given.labels).max())[1])
         self._weights = scaled(given.weights, -self._weight_power)
-        self._powers = self._column_powers()
+        self._powers = self._column_powers(used)
+        del used  # it may be a copy
         self._fit()
         self.n_unknowns = self._size
         self.entries, kept = self._distinct()
-        self._design = self._features(self._rows[kept])[0]
-        self._design[self.entries.weight == 0] = 0.0
         self._entry_weight = self._weights[kept]
+        self._design = self._make_design(kept)
 
-    def _column_powers(self) -> IntArray:
+    def _make_design(self, kept: IntArray) -> FloatArray:
+        """Return a row of each entry in the units of the equations, rounded once; 0 if unused."""
+        made = np.zeros((len(kept), self._size))
+        used = np.flatnonzero(self._entry_weight)
+        step = max(1, _SLICED // self._size)
+        for start in range(0, len(used), step):
+            part = used[start : start + step]
+            made[part] = self._features(self._rows[kept[part]])[0]
+        return made
+
+    def _column_powers(self, used: FloatArray) -> IntArray:
         """Return exponents that columns are divided by, so that their entries are at most 1."""
-        found: IntArray = exponents(self._rows[self._used] - self._shift, axis=0)[0]
+        found: IntArray = exponents(used - self._shift, axis=0)[0]
         if self._given.alpha:  # a penalty must not overflow in the units of its column
             alpha = (int(np.frexp(self._given.alpha)[1]) - self._weight_power) // 2
             found = np.maximum(found, alpha - _PENALTY_ROOM)
@@ -124,8 +135,9 @@ class TallRidge:
         """Return the matrix of the equations, and their right side for the labels."""
         total, size = sums.total(), self._size
         parts = (total.high, total.low, total.error)
-        matrix = Enclosure(*(part[:, :size] for part in parts)).plus(np.diag(alpha), TINY)
-        return matrix, Enclosure(*(part[:, size:] for part in parts))
+        matrix = Enclosure(*(part[:, :size] for part in parts))
+        penalty = Enclosure(alpha, np.zeros_like(alpha), np.full_like(alpha, TINY))
+        return matrix.plus_diagonal(penalty), Enclosure(*(part[:, size:] for part in parts))
 
     def _distinct(self) -> tuple[Entries, IntArray]:
         """Return labels that count and move alike as entries, and a row of each."""

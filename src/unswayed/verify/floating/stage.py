@@ -25,6 +25,7 @@ from unswayed.verify.matrix import Matrix
 from unswayed.verify.question import Bias
 
 _BLOCK = 2**21  # influences at a time
+_SOLVED = 2**19  # unknowns that are solved for at a time
 
 
 class _Model(Protocol):
@@ -82,7 +83,7 @@ class FloatingModel:
             None where nothing is known.
         """
         # Equations are solved for many at once; influence takes more room.
-        many = max(1, _BLOCK // self._model.n_unknowns)
+        many = max(1, _SOLVED // self._model.n_unknowns)
         for start in range(0, len(numbers), many):
             part = slice(start, start + many)
             with np.errstate(all="ignore"):

@@ -1,0 +1,115 @@
+"""How far verify is, and how long it will take: no test looks at the clock."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from tests.commands import CLASSES, people
+from unswayed import CertifiedClassifier, LabelBias
+from unswayed.audit.recipe import CertificateSize
+from unswayed.cli import main
+from unswayed.cli.checking import checking_time
+from unswayed.cli.progress_lines import ProgressLines
+from unswayed.verify import seconds_to_check, verify
+
+
+class Clock:
+    """Goes on by so many seconds with every step."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def said(n_steps, seconds_per_step):
+    lines, clock = [], Clock()
+    for step in ProgressLines(lines.append, clock).track(range(n_steps), "proving", n_steps):
+        assert step < n_steps
+        clock.now += seconds_per_step
+    return lines
+
+
+def test_without_a_terminal_there_is_a_line_every_ten_seconds():
+    assert said(3000, 1 / 64) == [f"proving: {640 * at:,} of 3,000" for at in range(1, 5)]
+
+
+def test_steps_that_take_longer_have_a_line_each():
+    assert said(3, 40.0) == ["proving: 1 of 3", "proving: 2 of 3", "proving: 3 of 3"]
+
+
+def test_short_work_has_no_line():
+    assert said(100, 0.01) == []
+
+
+def test_both_ways_of_proving_tell_how_far_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.random(30) < 0.5
+    certs = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y).certify(X[:5])
+    certs.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+    told = []
+
+    def track(steps, what, total):
+        done = list(steps)
+        told.append((what, len(done), total))
+        return done
+
+    verify(tmp_path / "c.json", data=tmp_path / "c.npz", track=track)
+    assert told == [("proving", 5, 5)]
+    told.clear()
+    verify(tmp_path / "c.json", data=tmp_path / "c.npz", track=track, floating_point=False)
+    assert told == [
+        ("setting up equations", 2, 2), ("inverting", 2, 2), ("proving in exact arithmetic", 5, 5),
+    ]  # fmt: skip
+
+
+def test_verify_says_in_which_way_claims_were_proven(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    arguments = ["certify", "people.csv", *CLASSES, "--budget", "3", "--certificates", "c.json"]
+    assert main(arguments) == 0
+    _, err = capsys.readouterr()
+    assert "unswayed verify will take" not in err  # it takes a moment
+    assert main(["verify", "c.json", "--train", "people.csv"]) == 0
+    out, _ = capsys.readouterr()
+    assert "proven in floating point with error bounds: 24, in exact arithmetic: 0" in out
+    assert main(["verify", "c.json", "--train", "people.csv", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["by_bounds"], facts["by_exact_arithmetic"]) == (24, 0)
+    assert facts["exact_rows"] == []
+
+
+@pytest.mark.parametrize("command", ["certify", "coefficients"])
+def test_a_long_check_is_announced(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    monkeypatch.setattr("unswayed.cli.checking.seconds_to_check", lambda *sizes: 3.6e4)
+    options = ("--budget", "3", "--certificates", "c.json")
+    assert main([command, "people.csv", *CLASSES, *options]) == 0
+    assert "unswayed verify will take about 10 hours to check this" in capsys.readouterr().err
+
+
+def test_only_waits_of_more_than_a_minute_are_worth_a_word():
+    assert checking_time(CertificateSize(32_000, 108, 3_000, n_exact=0)) is None
+    assert checking_time(CertificateSize(60_000, 20, 60_000, n_exact=0)) == (
+        "unswayed verify will take about 2 minutes to check this"
+    )
+    found = checking_time(CertificateSize(32_000, 108, 20, n_exact=2))
+    assert found.startswith("unswayed verify will take about 17 minutes")
+    assert "2 of its claims were settled in rational arithmetic" in found
+
+
+def test_a_file_that_is_too_large_to_be_checked_is_announced():
+    found = checking_time(CertificateSize(32_000, 108, 200_000, n_exact=0))
+    assert found.startswith("unswayed verify will refuse this file, which is about 25,984,000")
+
+
+def test_estimates_grow_with_everything():
+    sizes = (1000, 20, 100, 1)
+    base = seconds_to_check(*sizes)
+    for at in range(4):
+        more = [size * (2 if at == place else 1) for place, size in enumerate(sizes)]
+        assert seconds_to_check(*more) > base
