@@ -14,13 +14,13 @@ FAMILIES = ["near-ties", "integers", "scales", "sparse"]
 
 def verdicts(model, rows, **options):
     with ill_conditioned():
-        if options.get("method") == "decide":
+        if options.get("method") == "without ranges":
             return model.certify(rows, ranges=False).verdict
         return model.certify(rows, **options).verdict
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("method", ["exact", "auto", "decide"])
+@pytest.mark.parametrize("method", ["exact", "auto", "without ranges"])
 def test_a_row_alone_and_in_any_batch_has_the_same_verdict(family, method):
     rng = np.random.default_rng(0)
     for seed in range(12):
@@ -37,7 +37,7 @@ def test_a_row_alone_and_in_any_batch_has_the_same_verdict(family, method):
         assert (np.array(alone) == batch).all(), (family, seed)
 
 
-@pytest.mark.parametrize("method", ["exact", "auto", "decide"])
+@pytest.mark.parametrize("method", ["exact", "auto", "without ranges"])
 def test_rows_on_the_edge_have_the_same_verdict_in_a_batch_of_a_thousand(method, monkeypatch):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(400, 37))
