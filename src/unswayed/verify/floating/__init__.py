@@ -5,7 +5,7 @@ that makes certificates, and every bound is derived in its own way. Read it in t
 
 `rounding`      what is assumed of doubles, and what follows
 `enclosure`     numbers as sums of two doubles, with an error
-`products`      matrix products with 80 digits
+`products`      matrix products with 80 binary digits
 `equations`     linear equations that are proven to have one solution
 `ridge`, `dual` influence of labels and scores, for each kind of model; `null_vectors` for columns
                 that depend on each other

@@ -6,7 +6,7 @@ r = b - Hx errs by e = Rr + (I - RH)e; so with v >= |Rr| and δ the row sums of 
 
     max|e| <= max(v) / (1 - max(δ))   and   |e| <= v + δ·max|e|.
 
-The residual is computed with 80 digits, so that x can be improved far beyond a double.
+The residual is computed with 80 binary digits, so that x can be improved far beyond a double.
 """
 
 import numpy as np

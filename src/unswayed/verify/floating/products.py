@@ -1,4 +1,4 @@
-"""Matrix products with 80 digits, from exact products of short slices.
+"""Matrix products with 80 binary digits, from exact products of short slices.
 
 Numbers of at most 1 in size are cut into multiples of 2^-21, 2^-42, 2^-63 and 2^-84. A product of
 two slices over 2,048 terms is a whole number of units below 2^53, so that BLAS computes it without
