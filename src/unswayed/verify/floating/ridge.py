@@ -7,8 +7,8 @@ at φ is
     z_i = s_i φ_i·w,   Mw = φ,   M = ΦᵀSΦ + alpha P.
 
 Columns, weights and labels are multiplied by powers of two, which changes units and rounds nothing.
-M and ΦᵀSy are computed with 80 binary digits, and so is w. The products φ_i·w are plain ones, which errs
-by γ|φ_i|·|w|, whatever the order.
+M and ΦᵀSy are computed with 80 binary digits, and so is w. The products φ_i·w are plain ones, which
+errs by γ|φ_i|·|w|, whatever the order.
 """
 
 import numpy as np
