@@ -241,3 +241,12 @@ def test_classes_of_a_number_tell_it(tmp_path, falling):
     frame.to_csv(tmp_path / "people.csv", index=False)
     done = unswayed_here("inspect", "people.csv", "--label", "salary", "--json", cwd=tmp_path)
     assert not [each for each in json.loads(done.stdout)["caveats"] if each["kind"] == "leak"]
+
+
+@pytest.mark.parametrize("classes", [("True", "False"), ("0", "1")])
+def test_a_label_of_two_values_is_read_as_classes(tmp_path, classes):
+    lines = ["a,y", *(f"{at / 7},{classes[at % 3 == 0]}" for at in range(30))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    done = unswayed_here("inspect", "t.csv", "--label", "y", "--json", cwd=tmp_path)
+    label = next(each for each in json.loads(done.stdout)["columns"] if each["name"] == "y")
+    assert (label["role"], label["read_as"]) == ("label", "category")

@@ -227,7 +227,8 @@ def _facts(
         return facts("other", [column_caveats.unreadable(name, kind)])
     if len(distinct) == 1 and not values.null_count and distinct[0].as_py() not in _INFINITE:
         return facts("constant", [column_caveats.constant(name, distinct[0].as_py())])
-    as_category = is_text(kind) or name in roles.categorical
+    classes = role == "label" and len(distinct) == 2
+    as_category = is_text(kind) or name in roles.categorical or classes
     read: Kind = "category" if as_category else "number"
     caveats: list[Caveat] = []
     mixture = None
