@@ -248,5 +248,5 @@ def test_a_label_of_two_values_is_read_as_classes(tmp_path, classes):
     lines = ["a,y", *(f"{at / 7},{classes[at % 3 == 0]}" for at in range(30))]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     done = unswayed_here("inspect", "t.csv", "--label", "y", "--json", cwd=tmp_path)
-    label = next(each for each in json.loads(done.stdout)["columns"] if each["name"] == "y")
+    label = next(each for each in json.loads(done.stdout)["columns"] if each["column"] == "y")
     assert (label["role"], label["read_as"]) == ("label", "category")
