@@ -56,7 +56,8 @@ def test_sparse_and_dense_rows_have_the_same_certificates_up_to_their_errors(
         assert all(
             other.verdict[i] != opposite.get(verdict) for i, verdict in enumerate(one.verdict)
         )
-        assert (one.minimum_budgets.low <= other.minimum_budgets.high).all()
+        # NaN where rounding hides the prediction itself: nothing is said then.
+        assert not (one.minimum_budgets.low > other.minimum_budgets.high).any()
 
 
 @settings(max_examples=40, deadline=None)
