@@ -211,7 +211,7 @@ def _memory(folder: Path) -> Iterator[Line]:
     start = _peak([sys.executable, "-c", "import unswayed.cli.certify"])
     size = os.path.getsize(wide) / 1e6
     yield note("cli: its peak memory beyond the start of the program", peak - start, "MB")
-    yield note("cli: that against the size of the file", (peak - start) / size, "×")
+    yield at_most("cli: that against the size of the file", (peak - start) / size, 3)
     dense = 159_233 * 820 * 8 / 1e6
     yield at_most("cli: that against features as a dense array", (peak - start) / dense, 0.5)
 
