@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,23 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
     dict
         "columns" that are shown, "total" number of test rows, and "rows", at most 500.
     """
-    at, names = _least(findings), _test_columns(findings)[:_CELLS]
     least = findings.proven_budget
+
+    def particulars(row: int) -> dict[str, Any]:
+        return {
+            "score": float(f"{findings.score[row]:.6g}"),
+            "least": None if math.isinf(least[row]) else int(least[row]),
+            "witness": _listed(findings, witnesses.get(row)),
+        }
+
+    return _table(findings, _least(findings), particulars)
+
+
+def _table(
+    findings: Findings, at: IntArray, particulars: Callable[[int], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return some test rows with what is said of each, and their own cells."""
+    names = _test_columns(findings)[:_CELLS]
     cells = findings.test.cells(at, names, _CELL_LENGTH)
     return {
         "columns": [as_text(name, _CELL_LENGTH) for name in names],
@@ -85,9 +101,7 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
                 "row": int(findings.test.numbers[row]),
                 "prediction": findings.prediction[row],
                 "label": None if findings.truth is None else findings.truth[row],
-                "score": float(f"{findings.score[row]:.6g}"),
-                "least": None if math.isinf(least[row]) else int(least[row]),
-                "witness": _listed(findings, witnesses.get(int(row))),
+                **particulars(row),
                 "cells": cells[position],
             }
             for position, row in enumerate(at.tolist())
@@ -110,22 +124,7 @@ def furthest(findings: Findings) -> dict[str, Any]:
     """
     assert findings.moved is not None  # noqa: S101  (numbers without a radius have it)
     at = np.argsort(-findings.moved, kind="stable")[:_ROWS]
-    names = _test_columns(findings)[:_CELLS]
-    cells = findings.test.cells(at, names, _CELL_LENGTH)
-    return {
-        "columns": [as_text(name, _CELL_LENGTH) for name in names],
-        "total": findings.n_test,
-        "rows": [
-            {
-                "row": int(findings.test.numbers[row]),
-                "prediction": findings.prediction[row],
-                "label": None if findings.truth is None else findings.truth[row],
-                **_range(findings, row),
-                "cells": cells[position],
-            }
-            for position, row in enumerate(at.tolist())
-        ],
-    }
+    return _table(findings, at, lambda row: _range(findings, row))
 
 
 def _range(findings: Findings, row: int) -> dict[str, Any]:
