@@ -11,11 +11,16 @@ MODULES := build/modules.txt
 $(shell mkdir -p build; find src -name '*.py' | sort > $(MODULES).new; \
 	cmp -s $(MODULES).new $(MODULES) || cp $(MODULES).new $(MODULES))
 
-.PHONY: help install demo test minimal bench lint format clean
+# What depends on the versions of NumPy, SciPy, scikit-learn and the frame libraries.
+OLDEST := $(addprefix tests/,certified certifiers core models paper plots report scale together)
+
+DOCS := build/docs/html
+
+.PHONY: help install demo docs test minimal oldest wheel bench bench-scale lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP)  ## set up .venv and build the kernel
 
@@ -40,8 +45,27 @@ minimal:  ## run the demo in a fresh environment that has only the extras cli an
 	@build/minimal/bin/python -c "import importlib.util as u; assert not u.find_spec('pandas')"
 	@cd build/minimal && bin/unswayed demo && test -s unswayed-report.html
 
+oldest:  ## run the tests that matter most with the oldest supported versions
+	@rm -rf build/oldest && $(PYTHON) -m venv build/oldest
+	@PIP_CONSTRAINT=constraints-oldest.txt build/oldest/bin/python -m pip install --quiet \
+		--disable-pip-version-check ".[cli,distributed,exact,experiments,frames,plots,report]" \
+		hypothesis jsonschema pytest pytest-timeout pytest-xdist
+	@# Old libraries warn about new ones, so warnings are no errors here.
+	build/oldest/bin/python -m pytest -n auto --quiet -o filterwarnings=default $(OLDEST)
+
+wheel:  ## build a wheel and an sdist, install both into new environments and try them
+	@$(PYTHON) tools/packages.py
+
+docs: install  ## build the site into build/docs/html, run its code, check its links
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs $(DOCS)
+	UNSWAYED_SITE=$(DOCS) $(BIN)/python -m pytest --quiet tests/site
+	@echo "open $(DOCS)/index.html"
+
 bench: install  ## measure speed and memory against their bars
 	$(BIN)/python -m benchmarks.run
+
+bench-scale: install  ## the same for data beyond memory: half an hour, four gigabytes on disk
+	$(BIN)/python -m benchmarks.scale
 
 lint: install  ## check style, types and layers
 	$(BIN)/ruff check .
@@ -55,4 +79,4 @@ format: install  ## rewrite the code in the house style
 	$(BIN)/ruff format .
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -25,12 +25,15 @@ class ResolvedBias:
     """A bias model on given labels: offsets per label, and a budget.
 
     The set of label vectors it stands for is
-    ``{y + d : lower <= d <= upper, d within the budget}``.
+    ``{y + d : lower <= d <= upper, d within the budget}``. What one prediction can become is told
+    by the ends of the intervals alone. What many can become together may need points between them,
+    unless labels are `whole`: moved to an end or not at all, as flips are.
     """
 
     lower: FloatArray  # <= 0
     upper: FloatArray  # >= 0
     budget: Budget
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
@@ -253,7 +256,7 @@ class LabelBias:
         budget = self.budget
         if not isinstance(budget, Budget):
             budget = Count(count_budget(budget, n_rows))
-        return ResolvedBias(lower + 0.0, upper + 0.0, budget)
+        return ResolvedBias(lower + 0.0, upper + 0.0, budget, whole=self.kind == "flips")
 
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:

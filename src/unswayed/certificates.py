@@ -20,7 +20,14 @@ from unswayed.groups import GroupRates, group_rates
 
 
 class Verdict(StrEnum):
-    """What is proven of a prediction; UNDECIDED when nothing is."""
+    """What is proven of a prediction; UNDECIDED when nothing is.
+
+    Examples
+    --------
+    >>> from unswayed import Verdict
+    >>> Verdict.NOT_ROBUST == "not-robust", [str(verdict) for verdict in Verdict]
+    (True, ['robust', 'not-robust', 'undecided'])
+    """
 
     ROBUST = "robust"
     NOT_ROBUST = "not-robust"
@@ -29,11 +36,27 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Witness:
-    """Label changes that overturn one prediction: the proof that it is not robust."""
+    """Label changes that overturn one prediction: the proof that it is not robust.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> witness = model.certify([[0, 1]]).witness(0)
+    >>> print(witness)
+    1 label change moves the score to 0.666667
+    >>> witness.indices.tolist(), witness.labels.tolist()
+    ([3], ['yes'])
+    """
 
     indices: IntArray  # training rows, ascending
     labels: NDArray[Any]  # their new labels, as the user writes labels
     score: float  # what the refitted model then says
+    places: tuple[Any, ...] | None = None  # file and row of each, where they are in files
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -47,7 +70,9 @@ class Witness:
 class MinimumBudgets:
     """Least number of labels that overturns each row: at least `low`, at most `high`.
 
-    The two differ only where rounding leaves the number open; both are NaN where nothing is known.
+    Of models that are linear in their labels the two differ only where rounding leaves the number
+    open. Of others `low` is one more than what is proven safe, and `high` what was found to
+    overturn the row, infinite if nothing was. Both are NaN where nothing is known.
     """
 
     low: FloatArray
@@ -151,15 +176,34 @@ class CertificateSet:
     question : str
         What was asked, in words.
     method : array of str
-        How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box" or
-        "rational".
+        How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box",
+        "rational", or, of models that are not linear in their labels, "region" and "attack".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
     trusted : tuple of str
         What the caller vouched for and nobody proved: "sample_weight", or steps of a pipeline
         that were fitted elsewhere.
+    link : str, optional
+        What scores are, where they are no predictions themselves: "logistic" for log-odds, "log"
+        for logarithms of expected counts.
     source : CertificateSource, optional
         The model behind them: it answers for minimum budgets and witnesses.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> certs
+    <CertificateSet: 2 rows, same class if up to 1 label is wrong: 1 robust, 1 not-robust>
+    >>> certs.robust.tolist(), certs.minimum_budget.tolist()
+    ([True, False], [2.0, 1.0])
+    >>> certs.high.round(3).tolist()
+    [1.0, 0.667]
     """
 
     score: FloatArray
@@ -175,6 +219,7 @@ class CertificateSet:
     prediction: NDArray[Any]
     names: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
+    link: str | None = None
     source: CertificateSource | None = None
 
     def __len__(self) -> int:
@@ -191,6 +236,24 @@ class CertificateSet:
         return float(self.robust.mean())
 
     @property
+    def probability_low(self) -> FloatArray:
+        """Lower ends of the probabilities of the second class: of `low`, rounded down."""
+        return self._probabilities()[1]
+
+    @property
+    def probability_high(self) -> FloatArray:
+        """Upper ends of the probabilities of the second class: of `high`, rounded up."""
+        return self._probabilities()[2]
+
+    def _probabilities(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        if self.link != "logistic":
+            raise InputError(
+                "these scores are no log-odds, so that they say nothing about probabilities; "
+                "certificates of a LogisticRegression do"
+            )
+        return probability_ranges(self.score, self.low, self.high)
+
+    @property
     def method_counts(self) -> dict[str, int]:
         """How many rows were decided by each method."""
         methods, counts = np.unique(self.method, return_counts=True)
@@ -205,8 +268,8 @@ class CertificateSet:
     def minimum_budget(self) -> FloatArray:
         """Least number of wrong labels that overturns each row; inf if none does.
 
-        Fewer are proven not to; where `minimum_budget_proven` is False rounding hides whether
-        as many do. NaN where nothing is known.
+        Fewer are proven not to; where `minimum_budget_proven` is False it is open whether as many
+        do: `minimum_budgets.high` do. NaN where nothing is known.
         """
         return self.minimum_budgets.low
 
@@ -218,6 +281,9 @@ class CertificateSet:
     def by_group(self, groups: ArrayLike) -> GroupRates:
         """Return robustness rate and count per group, in sorted order of the groups.
 
+        Rates are of rows that are proven robust: at least so many are. Undecided rows are counted
+        beside them.
+
         Parameters
         ----------
         groups : array-like of shape (n_rows,)
@@ -227,7 +293,8 @@ class CertificateSet:
         -------
         GroupRates
         """
-        return group_rates(self.robust, groups)
+        undecided = np.asarray(self.verdict == Verdict.UNDECIDED, dtype=bool)
+        return group_rates(self.robust, groups, undecided)
 
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row.
@@ -379,12 +446,39 @@ class CertificateSet:
             for i in range(shown)
         )
         more = f"<p>… and {len(self) - shown} more</p>" if len(self) > shown else ""
+        open_rows = self._counts()[Verdict.UNDECIDED]
+        left = f", {open_rows} undecided" if open_rows else ""
         return (
-            f"<p><b>{100 * self.robustness_rate:.1f} %</b> of {len(self)} robust: "
+            f"<p><b>{100 * self.robustness_rate:.1f} %</b> of {len(self)} robust{left}: "
             f"{html.escape(self._asked())}</p>"
             f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
             f"<tbody>{body}</tbody></table>{more}"
         )
+
+
+def probability_ranges(
+    score: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log-odds and their ranges as probabilities, ranges rounded outwards.
+
+    Parameters
+    ----------
+    score, low, high : arrays
+
+    Returns
+    -------
+    value, low, high : arrays
+
+    Examples
+    --------
+    >>> probability_ranges(np.zeros(1), np.array([-np.inf]), np.array([np.inf]))
+    (array([0.5]), array([0.]), array([1.]))
+    """
+    with np.errstate(over="ignore"):
+        value, least, most = (1.0 / (1.0 + np.exp(-ends)) for ends in (score, low, high))
+    # exp is wrong by a few units in the last place, and may overflow.
+    lost = 2.0**-44
+    return value, least * (1.0 - lost), np.clip(most * (1.0 + lost), 1e-300, 1.0)
 
 
 def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:

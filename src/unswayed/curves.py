@@ -46,6 +46,11 @@ def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
     Returns
     -------
     RobustnessCurve
+
+    Examples
+    --------
+    >>> robustness_curve([1, 3, 3, np.inf])(2)
+    0.75
     """
     least = as_doubles(minimum_budget, "minimum_budget")
     if least.ndim != 1 or not least.size:

@@ -301,6 +301,56 @@ class Radius(Decision):
 
 
 @dataclass(frozen=True, slots=True)
+class MeanRadius(Decision):
+    """Counts: the expected count, exp(score), may move by `value` either way, inclusively."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        meaning = "how far an expected count may move and still count as the same"
+        _set_double(self, "radius", 0.0, meaning)
+
+    def margins(self, scores: Scores) -> Margins:
+        """Return how far logarithms may move; errors are bounded by those of both ends."""
+        up, down = self._moves(scores.value)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lost = scores.error * (1.0 + 1e-6)
+            slack = 2.0**-40 * (np.abs(scores.value) + 1.0)
+            for end in (scores.value - lost, scores.value + lost):
+                for here, there in zip((up, down), self._moves(end), strict=True):
+                    away = np.abs(here - there)
+                    slack = np.maximum(slack, np.where(np.isinf(here) & np.isinf(there), 0.0, away))
+            slack = np.where(np.isfinite(slack), 2.0 * slack, np.inf)
+        return Margins(up, down, slack)
+
+    def _moves(self, score: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much a logarithm may rise and fall, as computed."""
+        with np.errstate(all="ignore"):
+            share = self.value * np.exp(-score)
+            return np.log1p(share), np.where(share < 1.0, -np.log1p(-share), np.inf)
+
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Raise: logarithms are no rational numbers."""
+        raise InputError("a radius of expected counts has no form in rational arithmetic")
+
+    def predict(self, score: FloatArray) -> FloatArray:
+        """Return expected counts."""
+        with np.errstate(over="ignore"):
+            return np.exp(score)
+
+    def predict_exactly(self, score: Fraction) -> float:
+        """Return the expected count."""
+        return math.exp(score)
+
+    def document(self) -> dict[str, Any]:
+        """Return the question as a certificate file writes it."""
+        return {"task": "counts", "radius": self.value}
+
+    def __str__(self) -> str:
+        return f"expected count within {self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Sign(Decision):
     """Coefficients: the sign must stay; a zero must not move."""
 

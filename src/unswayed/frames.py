@@ -27,7 +27,9 @@ def eager_frame(X: Any) -> Any:
     """
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise InputError("X is a lazy frame, which has no rows yet; pass X.collect()")
+        raise InputError(
+            "X is a lazy frame, which has no rows yet; pass X.collect(), or X.compute() with dask"
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

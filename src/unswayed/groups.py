@@ -33,10 +33,30 @@ class GroupRates:
     groups: tuple[Any, ...]
     rate: FloatArray
     count: IntArray
+    undecided: IntArray | None = None
+
+    @property
+    def n_undecided(self) -> IntArray:
+        """Number of rows of each group that are neither proven robust nor overturned."""
+        return np.zeros_like(self.count) if self.undecided is None else self.undecided
+
+    def gap_range(self) -> tuple[float, float]:
+        """Return between which values the gap lies, whatever the undecided rows turn out to be.
+
+        Returns
+        -------
+        low, high : float
+            Equal to the gap where no row is undecided.
+        """
+        least, most = self.rate, self.rate + self.n_undecided / self.count
+        # The largest difference of two groups, each at the end that makes it larger.
+        apart = most[:, None] - least[None, :]
+        np.fill_diagonal(apart, 0.0)
+        return max(0.0, float(least.max() - most.min())), float(apart.max(initial=0.0))
 
     @property
     def gap(self) -> float:
-        """Largest rate minus smallest."""
+        """Largest rate minus smallest, of what is proven: see `gap_range` for undecided rows."""
         return float(self.rate.max() - self.rate.min())
 
     @property
@@ -85,7 +105,8 @@ class GroupRates:
         Returns
         -------
         dict of str to list
-            Columns "group", "rate", "count", and "low" and "high" ends of the rate's interval.
+            Columns "group", "rate", "count", "low" and "high" ends of the rate's interval, and,
+            where rows are undecided, how many of them.
         """
         low, high = self.intervals().T
         return {
@@ -94,24 +115,32 @@ class GroupRates:
             "count": self.count.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
+            **({} if self.undecided is None else {"undecided": self.undecided.tolist()}),
         }
 
     def __str__(self) -> str:
         width = max(len("gap"), *(len(str(group)) for group in self.groups)) + 2
         ends = [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in self.intervals()]
+        left = [f", {many} undecided" if many else "" for many in self.n_undecided.tolist()]
         lines = [
-            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows; {between})"
-            for group, rate, count, between in zip(
-                self.groups, self.rate, self.count, ends, strict=True
+            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows{more}; {between})"
+            for group, rate, count, more, between in zip(
+                self.groups, self.rate, self.count, left, ends, strict=True
             )
         ]
+        if self.n_undecided.any():
+            low, high = self.gap_range()
+            gap = f"{100 * low:.1f} to {100 * high:.1f} points, as undecided rows turn out"
+            return "\n".join([*lines, f"{'gap':<{width}} {gap}"])
         low, high = self.gap_interval()
         chance = "" if low > 0 else ": within chance"
         gap = f"{100 * self.gap:.1f} points  ({100 * low:.1f} to {100 * high:.1f}{chance})"
         return "\n".join([*lines, f"{'gap':<{width}} {gap}"])
 
 
-def group_rates(robust: BoolArray, groups: ArrayLike) -> GroupRates:
+def group_rates(
+    robust: BoolArray, groups: ArrayLike, undecided: BoolArray | None = None
+) -> GroupRates:
     """Return rate and count per group, in sorted order of the groups.
 
     Parameters
@@ -119,16 +148,41 @@ def group_rates(robust: BoolArray, groups: ArrayLike) -> GroupRates:
     robust : (n,) array of bool
     groups : array-like of shape (n,)
         Missing values form a group of their own.
+    undecided : (n,) array of bool, optional
+        Rows that are neither proven robust nor overturned; by default there are none.
 
     Returns
     -------
     GroupRates
     """
+    names, which = group_names(groups, len(robust))
+    count = np.bincount(which, minlength=len(names))
+    kept = np.bincount(which, weights=robust, minlength=len(names))
+    if undecided is None or not undecided.any():
+        return GroupRates(names, kept / count, count)
+    left = np.bincount(which, weights=undecided, minlength=len(names)).astype(np.int64)
+    return GroupRates(names, kept / count, count, left)
+
+
+def group_names(groups: ArrayLike, n_rows: int) -> tuple[tuple[Any, ...], IntArray]:
+    """Return the groups in sorted order, and the number of each row's group.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        Missing values form a group of their own.
+    n_rows : int
+
+    Returns
+    -------
+    names : tuple
+    which : (n_rows,) array of int
+    """
     refuse_masked(groups, "groups")
     values = as_values(groups)
-    if values.shape != (len(robust),):
+    if values.shape != (n_rows,):
         raise InputError(
-            f"groups has shape {values.shape} but there are {len(robust)} certificates; "
+            f"groups has shape {values.shape} but there are {n_rows} certificates; "
             "pass one group per certified row"
         )
     labels = ["missing" if is_missing(v) else v for v in values.tolist()]
@@ -137,7 +191,5 @@ def group_rates(robust: BoolArray, groups: ArrayLike) -> GroupRates:
     except TypeError:  # mixed types have no order of their own
         names = sorted(set(labels), key=str)
     position = {name: at for at, name in enumerate(names)}
-    which = np.array([position[label] for label in labels])
-    count = np.bincount(which, minlength=len(names))
-    kept = np.bincount(which, weights=robust, minlength=len(names))
-    return GroupRates(tuple(names), kept / count, count)
+    which = np.array([position[label] for label in labels], dtype=np.intp)
+    return tuple(names), which

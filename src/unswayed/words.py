@@ -314,6 +314,30 @@ def labels(count: float) -> str:
     return counted(int(count), "label")
 
 
+def labels_between(low: float, high: float) -> str:
+    """Return a number of labels that is known from below and from above as text.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds on a minimum budget; see `MinimumBudgets`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> labels_between(3, 3), labels_between(3, 5), labels_between(3, math.inf)
+    ('3 labels', '3 to 5 labels', '3 labels or more')
+    """
+    if low == high or not math.isfinite(low):
+        return labels(low)
+    if not math.isfinite(high):
+        return f"{labels(low)} or more"
+    return f"{int(low):,} to {labels(high)}"
+
+
 def distance(moved: float, relative: bool) -> str:
     """Return how far a prediction can move as text, rounded up to four digits.
 

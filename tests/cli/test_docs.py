@@ -28,7 +28,16 @@ def demo(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/command-line.md", "docs/certificates.md"])
+@pytest.mark.parametrize(
+    "document",
+    [
+        "README.md",
+        "docs/start/command-line.md",
+        "docs/command-line.md",
+        "docs/certificates.md",
+        "docs/together.md",
+    ],
+)
 def test_every_line_that_a_document_shows_is_printed_in_that_order(demo, document):
     asked = list(shown(document))
     assert len(asked) >= 2

@@ -13,7 +13,8 @@ ASKED = ("certify", "people.csv", *CLASSES, "--fail-under", "0%")
 BROKEN = """
 import resource, runpy, sys
 import numpy as np
-import unswayed.cli.certify as certify
+import unswayed.cli.certify
+import unswayed.cli.opened as opened
 
 def tight(megabytes):
     size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -38,7 +39,7 @@ def no_memory_for_a_thread():
     raise OSError(12, "Cannot allocate memory")
 
 goes_wrong = globals()[sys.argv.pop()]
-certify.open_study = lambda *_, **__: goes_wrong()
+opened.open_study = lambda *_, **__: goes_wrong()
 runpy.run_module("unswayed", run_name="__main__", alter_sys=True)
 """
 

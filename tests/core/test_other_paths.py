@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from tests.strategies import influence_rows
-from unswayed._core import selection_numpy
+from unswayed._core import kernels, selection_numpy
 from unswayed._core.compression import merge_rows
+from unswayed._core.tally import Lines, Tally, collect, tally
 
 pytestmark = pytest.mark.thorough
 SOURCE = Path(__file__).with_name("other_paths.cpp")
@@ -21,7 +22,7 @@ KERNEL = Path(__file__).parents[2] / "src" / "unswayed" / "_core"
 KINDS = ("smooth", "ties", "one value", "decimals", "wild", "spikes", "subnormal", "overflow")
 EMULATOR = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 PATHS = {
-    "eight lanes": ("g++", []),
+    "eight_lanes": ("g++", []),
     "neon": ("aarch64-linux-gnu-g++", EMULATOR),
 }
 
@@ -37,9 +38,9 @@ def answer(request, tmp_path_factory):
     flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wno-psabi", f"-I{KERNEL}"]
     subprocess.run([compiler, *flags, str(SOURCE), "-o", str(program)], check=True)
 
-    def run(numbers):
+    def run(what, numbers):
         done = subprocess.run(
-            [*emulator, str(program), request.param],
+            [*emulator, str(program), request.param, what],
             input=numbers.tobytes(),
             capture_output=True,
             check=True,
@@ -70,7 +71,7 @@ def test_another_processor_returns_the_same_bits(answer, kind, repeated):
         reached = selection_numpy.reach(z, entries, budget)
         margins = [np.where(rng.random(len(z)) < 0.5, each, 0.7 * each) for each in reached]
         numbers = (np.array([len(entries), len(z), budget], dtype=float), *entries.sides)
-        got = answer(np.concatenate([*numbers, z.ravel(), *margins]))
+        got = answer("selection", np.concatenate([*numbers, z.ravel(), *margins]))
         crossed = selection_numpy.minimum_budget(z, entries, *margins)
         expected = np.concatenate([*reached, *(each.ravel() for each in crossed)])
         assert got[: len(expected)].tobytes() == expected.tobytes()
@@ -88,3 +89,37 @@ def test_another_processor_returns_the_same_bits(answer, kind, repeated):
                 for ours, twins in zip(parts[2:], (index, amount), strict=True):
                     here = ours.reshape(n, -1)[row, :chosen]
                     assert here.tolist() == twins[row, :chosen].tolist()
+
+
+@pytest.mark.parametrize("offsets", ["equal", "any"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_processor_tallies_the_same(answer, kind, offsets):
+    for size in (30, 1500, 9001):
+        rng = np.random.default_rng(size)
+        z = influence_rows(rng, kind, 5, size)
+        lower, upper = -np.ones(size), np.ones(size)
+        if offsets == "any":
+            lower, upper = -0.1 * rng.integers(0, 3, size), 0.1 * rng.integers(0, 3, size)
+        lines = Lines(np.repeat(np.arange(5), 2), np.tile([1.0, -1.0], 5))
+        asked = (z, lower, upper, lines)
+        value = np.maximum(z * lower, z * upper)
+        thresholds = np.sort(rng.choice(value.ravel(), (10, 20)), axis=1)
+        floor, ceiling = thresholds[:, 0].copy(), thresholds[:, 10].copy()
+        sizes = np.array([size, 5, 10, 20], dtype=float)
+        numbers = (sizes, lower, upper, z, lines.row.astype(float), lines.sign)
+        ends = (thresholds, floor, ceiling)
+        got = answer("tally", np.concatenate([each.ravel() for each in (*numbers, *ends)]))
+        count, high, low, length, index, values = np.split(
+            got, np.cumsum([200, 200, 200, 10, 10 * size])
+        )
+        expected = Tally.blank(10, 20)
+        tally(*asked, thresholds, expected)
+        assert count.tolist() == expected.count.ravel().tolist()
+        if kernels.compiled() is not None:  # the twin adds in another order
+            assert high.tobytes() == expected.high.tobytes()
+            assert low.tobytes() == expected.low.tobytes()
+        chosen = collect(*asked, floor, ceiling)
+        assert length.tolist() == np.bincount(chosen[0], minlength=10).tolist()
+        taken = np.arange(size) < length[:, None]
+        assert index.reshape(10, size)[taken].tolist() == chosen[1].tolist()
+        assert values.reshape(10, size)[taken].tolist() == chosen[2].tolist()

@@ -1,10 +1,13 @@
-"""Attack many questions: ``python -m tests.loop [questions [first seed]]``."""
+"""Attack many questions: ``python -m tests.loop [questions [first seed]]``.
+
+With ``all-rows`` in front, the commands about all rows at once.
+"""
 
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.loop import command, fitting
+from tests.loop import collective, command, fitting
 from tests.loop.command import Tally
 from tests.loop.questions import ask
 
@@ -23,5 +26,20 @@ def main(n_questions: int = 700, first: int = 0) -> int:
     return int(bool(commands.broken or fits.broken))
 
 
+def all_rows(n_questions: int = 50, first: int = 0) -> int:
+    total = collective.Tally()
+    for seed in range(first, first + n_questions):
+        with tempfile.TemporaryDirectory() as folder:
+            found = collective.Attack(seed, Path(folder)).attack()
+        total.runs, total.promises = total.runs + found.runs, total.promises + found.promises
+        total.broken += found.broken
+        print(seed, total.runs, total.promises, f"{len(total.broken)} broken", flush=True)
+    print(*total.broken, sep="\n\n")
+    return int(bool(total.broken))
+
+
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    given = sys.argv[1:]
+    if given[:1] == ["all-rows"]:
+        sys.exit(all_rows(*map(int, given[1:])))
+    sys.exit(main(*map(int, given)))

@@ -13,7 +13,7 @@ command; a second number says where to begin.
 
 import pytest
 
-from tests.loop import command, fitting
+from tests.loop import collective, command, fitting
 from tests.loop.command import Tally
 from tests.loop.questions import ask
 
@@ -43,3 +43,10 @@ def test_no_training_label_turns_a_robust_row_by_way_of_the_command(seeds, tmp_p
 
 def test_no_training_label_turns_a_robust_row_by_way_of_fit():
     holds(sum((fitting.attack(seed) for seed in range(12)), Tally()))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_count_and_no_range_of_all_rows_is_exceeded_by_way_of_the_command(seed, tmp_path):
+    tally = collective.Attack(seed, tmp_path).attack()
+    assert not tally.broken, "\n".join(tally.broken)
+    assert tally.promises >= 10 * tally.runs >= 40

@@ -32,12 +32,12 @@ from sklearn.linear_model import (
     Lasso,
     LassoCV,
     LinearRegression,
-    LogisticRegression,
     QuantileRegressor,
     Ridge,
     RidgeClassifier,
     RidgeClassifierCV,
     RidgeCV,
+    SGDClassifier,
     SGDRegressor,
 )
 from sklearn.model_selection import (
@@ -78,7 +78,7 @@ def classifier(estimator):
 
 
 NOT_LINEAR = [
-    LogisticRegression(),
+    SGDClassifier(),
     Lasso(),
     ElasticNet(),
     HuberRegressor(),

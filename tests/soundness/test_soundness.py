@@ -2,7 +2,8 @@
 
 A case is one test row, or one coefficient, of one problem. A failure prints the problem;
 ``python -m pytest tests/soundness -k "near-ties"`` runs one family, other problems are drawn with
-the environment variable SEEDS_FROM=20000, and with CI=1 all of them, not every fourth.
+the environment variable SEEDS_FROM=20000, and with CI=1 all of them, not every fourth. In pieces
+every fourth of these is asked about, or with IN_PIECES_EVERY=1 all.
 """
 
 import os
@@ -12,11 +13,15 @@ import pytest
 
 from tests.soundness.cases import FAMILIES, make
 from tests.soundness.checks import can_be_fitted, ill_conditioned, lies
+from tests.soundness.pieces import lies_in_pieces, possible
 from unswayed.certificates import Verdict
 
 CHUNK = 100
 SHARE = 1 if os.environ.get("CI") else 4  # one problem in so many, of every family
 FIRST_SEED = int(os.environ.get("SEEDS_FROM", "0"))
+IN_PIECES_EVERY = int(
+    os.environ.get("IN_PIECES_EVERY", "4")
+)  # one in so many of these in pieces, too
 SHOWN = 3  # problems of a failing chunk that are printed
 
 # scikit-learn itself cannot add up some of the weights.
@@ -35,14 +40,10 @@ def one_thread(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-@pytest.mark.parametrize(("family", "start"), CHUNKS)
-def test_nothing_that_is_said_is_false(family, start):
-    n_problems = min(CHUNK, FAMILIES[family][1] // SHARE - start)
+def checked(family, problems, lies):
+    """Number of problems, and of cases; fails if something false is said of any of them."""
     failures, n_checked, n_cases = [], 0, 0
-    for seed in range(FIRST_SEED + start, FIRST_SEED + start + n_problems):
-        problem = make(family, seed)
-        if not can_be_fitted(problem):
-            continue
+    for problem in problems:
         complaints, cases = lies(problem)
         n_checked += 1
         n_cases += cases
@@ -52,7 +53,36 @@ def test_nothing_that_is_said_is_false(family, start):
         f"{len(failures)} of {n_checked} problems of {family!r} were answered falsely:\n\n"
         + "\n\n".join(failures[:SHOWN])
     )
+    return n_checked, n_cases
+
+
+def drawn(family, start, every=1):
+    """Number of problems of a chunk, or of every so-many-th of them, and these."""
+    n_problems = min(CHUNK, FAMILIES[family][1] // SHARE - start)
+    seeds = range(FIRST_SEED + start, FIRST_SEED + start + n_problems)[::every]
+    return len(seeds), (make(family, seed) for seed in seeds)
+
+
+@pytest.mark.parametrize(("family", "start"), CHUNKS)
+def test_nothing_that_is_said_is_false(family, start):
+    n_problems, problems = drawn(family, start)
+    n_checked, n_cases = checked(family, filter(can_be_fitted, problems), lies)
     assert n_checked >= FITTED.get(family, 0.9) * n_problems
+    assert n_cases >= 3 * n_checked
+
+
+IN_PIECES = [
+    (family, start)
+    for family, start in CHUNKS
+    if family not in ("kernels", "smoothers", "all-weights", "balanced")
+]
+
+
+@pytest.mark.parametrize(("family", "start"), IN_PIECES)
+def test_nothing_that_is_said_of_rows_in_pieces_is_false(family, start):
+    n_problems, problems = drawn(family, start, IN_PIECES_EVERY)
+    n_checked, n_cases = checked(family, filter(possible, problems), lies_in_pieces)
+    assert n_checked >= 0.2 * n_problems
     assert n_cases >= 3 * n_checked
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from tests.verify.collective import make_collective
 from tests.verify.files import make_cases
 from unswayed.verify import CertificateError, verify
 
@@ -10,6 +11,12 @@ from unswayed.verify import CertificateError, verify
 def cases(tmp_path_factory):
     """Valid certificate files of every kind."""
     return make_cases(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def collective(tmp_path_factory):
+    """Valid files about all rows together, of every kind."""
+    return make_collective(tmp_path_factory.mktemp("collective"))
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ A map, from what comes in to what goes out::
                               ▼
                           reach_up, reach_down, minimum budget per row
 
+`tally` counts and sums what lies between thresholds, for labels that come in pieces:
+kernel/tally.hpp, and `tally_numpy`, its twin. `parts` says what adds up over pieces.
 `kernels` says which kernel runs: compiled for the vectors of this machine, or the twin.
 `box` and `sandwich` bound a row's reach without selection, from rows whose reach is known.
 `rounding` bounds the floating-point errors of all these.

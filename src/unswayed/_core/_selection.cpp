@@ -95,14 +95,59 @@ void product(Starts start, Features feature, Vector value, bool ones, Matrix wei
   (*chosen).product(design, weights.data(), weights.shape(1), out.shape(0), out.data());
 }
 
+// What a tally or a collection is made of, or an error if arrays do not belong together.
+struct Question {
+  unswayed::Labels labels;
+  unswayed::Lines lines;
+
+  Question(const Matrix &z, const Vector &lower, const Vector &upper, const Starts &row,
+           const Vector &sign)
+      : labels{z.data(), lower.data(), upper.data(), z.shape(1)},
+        lines{row.data(), sign.data(), row.shape(0)} {
+    bool fits = lower.shape(0) == z.shape(1) && upper.shape(0) == z.shape(1) &&
+                sign.shape(0) == row.shape(0);
+    for (std::size_t line = 0; line < lines.size; ++line)
+      fits = fits && row.data()[line] >= 0 &&
+             static_cast<std::size_t>(row.data()[line]) < z.shape(0);
+    if (!fits) throw nb::value_error("rows, offsets and lines do not belong together");
+  }
+};
+
+// Adds to `count`, `high` and `low`.
+void tally(Matrix z, Vector lower, Vector upper, Starts row, Vector sign, Matrix threshold,
+           IndexMatrix count, OutputMatrix high, OutputMatrix low) {
+  const Question asked(z, lower, upper, row, sign);
+  const auto fits = [&](const auto &each) {
+    return each.shape(0) == asked.lines.size && each.shape(1) == threshold.shape(1);
+  };
+  if (!(threshold.shape(1) && fits(threshold) && fits(count) && fits(high) && fits(low)))
+    throw nb::value_error("thresholds and tallies do not belong together");
+  const nb::gil_scoped_release release;
+  (*chosen).tally(
+      asked.labels, asked.lines,
+      {threshold.data(), threshold.shape(1), count.data(), high.data(), low.data()});
+}
+
+// Writes the values of a line to `index` and `value` from `next` on; there must be room.
+void collect(Matrix z, Vector lower, Vector upper, Starts row, Vector sign, Vector floor,
+             Vector ceiling, IndexVector next, IndexVector index, Output value) {
+  const Question asked(z, lower, upper, row, sign);
+  const nb::gil_scoped_release release;
+  (*chosen).collect(asked.labels, asked.lines, {floor.data(), ceiling.data()},
+                    {next.data(), index.data(), value.data()});
+}
+
 } // namespace
 
 NB_MODULE(_selection, m) {
-  m.doc() = "Compiled kernels; unswayed._core.selection_numpy is the twin of selection.";
+  m.doc() = "Compiled kernels; unswayed._core.selection_numpy and tally_numpy are their twins.";
   m.def("reach", &reach);
   m.def("extremes", &extremes);
   m.def("minimum_budget", &minimum_budget);
   m.def("product", &product);
+  m.def("tally", &tally, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert()); // no copies of these
+  m.def("collect", &collect);
   m.attr("most_lanes") = unswayed::kMostLanes;
   m.def("paths", &paths, "Names of the paths that this machine has, the widest first.");
   m.def("path", [] { return std::string((*chosen).name); }, "Name of the path that is used.");

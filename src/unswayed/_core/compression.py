@@ -57,19 +57,41 @@ class Entries:
         return members[start[entry] : start[entry + 1]]
 
 
-def _mix(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def mix(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Scramble 64-bit words so that sums of them collide only by chance (splitmix64's steps)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
 
 
+def mix_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Return a 64-bit hash per row, of its numbers as they are stored: cheap, for fingerprints."""
+    odd = mix(np.arange(1, matrix.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    if hasattr(matrix, "indptr"):
+        words = _folded(matrix.data) * odd[matrix.indices]
+        sums = np.concatenate(([np.uint64(0)], np.cumsum(words, dtype=np.uint64)))
+        return mix(sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]])
+    mixed = np.empty(len(matrix), dtype=np.uint64)
+    step = max(1, _AT_ONCE // max(1, len(odd)))
+    for at in range(0, len(matrix), step):
+        words = _folded(np.ascontiguousarray(matrix[at : at + step]))
+        words *= odd
+        mixed[at : at + step] = words.sum(axis=1, dtype=np.uint64)
+    return mix(mixed)
+
+
+def _folded(values: FloatArray) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Return doubles as words whose lower half is not 0 where the upper one is not."""
+    bits = values.view(np.uint64)
+    return np.asarray(bits ^ (bits >> np.uint64(32)))
+
+
 def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Return a 64-bit hash per row; zeros do not count, so that sparse and dense rows agree."""
     n_rows, n_columns = matrix.shape
-    salt = _mix(np.arange(1, n_columns + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    salt = mix(np.arange(1, n_columns + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     if hasattr(matrix, "indptr"):
-        words = _mix(matrix.data.view(np.uint64) ^ salt[matrix.indices])
+        words = mix(matrix.data.view(np.uint64) ^ salt[matrix.indices])
         words[matrix.data == 0] = 0
         sums = np.concatenate(([np.uint64(0)], np.cumsum(words, dtype=np.uint64)))
         return np.asarray(sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]])
@@ -77,7 +99,7 @@ def _hash_rows(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.uint64]]:
     step = max(1, _AT_ONCE // max(1, n_columns))
     for start in range(0, n_rows, step):
         values = np.ascontiguousarray(matrix[start : start + step])
-        words = _mix(values.view(np.uint64) ^ salt)
+        words = mix(values.view(np.uint64) ^ salt)
         words *= values != 0
         hashed[start : start + step] = words.sum(axis=1)
     return hashed
@@ -148,11 +170,13 @@ def merge_rows(
     upper: FloatArray,
     group: IntArray | None = None,
     first: IntArray | None = None,
+    count: FloatArray | None = None,
 ) -> Entries:
     """Return the entries of a bias that lets labels fall by `lower` and rise by `upper`.
 
     `group` gives the group of equal features of each training row and `first` a row of each
     group; without them every row is a group of its own. Rows that may not move are left out.
+    `count` says how many labels each row stands for; members then are such rows, not labels.
     """
     if group is None or first is None:
         group = first = np.arange(len(lower))
@@ -170,8 +194,11 @@ def merge_rows(
     at_down, at_up = where[: len(down_feature)], where[len(down_feature) :]
     size = len(pairs)
     n_lower, n_upper = np.zeros(size), np.zeros(size)
-    n_lower[at_down] = np.diff(down_start, append=len(down_order))
-    n_upper[at_up] = np.diff(up_start, append=len(up_order))
+    size_lower, size_upper = np.zeros((2, size), dtype=np.intp)
+    size_lower[at_down] = np.diff(down_start, append=len(down_order))
+    size_upper[at_up] = np.diff(up_start, append=len(up_order))
+    n_lower[at_down] = _members(down_start, down_order, count)
+    n_upper[at_up] = _members(up_start, up_order, count)
     entry_lower, entry_upper = np.zeros(size), np.zeros(size)
     entry_lower[at_down], entry_upper[at_up] = down_value, up_value
     return Entries(
@@ -182,7 +209,14 @@ def merge_rows(
         n_upper=n_upper,
         # Groups are ordered by (feature, rank), and so are entries: members stay in place.
         members_down=down_order,
-        start_down=np.concatenate(([0], np.cumsum(n_lower))).astype(np.intp),
+        start_down=np.concatenate(([0], np.cumsum(size_lower))),
         members_up=up_order,
-        start_up=np.concatenate(([0], np.cumsum(n_upper))).astype(np.intp),
+        start_up=np.concatenate(([0], np.cumsum(size_upper))),
     )
+
+
+def _members(start: IntArray, order: IntArray, count: FloatArray | None) -> FloatArray:
+    """Return how many labels each group has, whose rows begin at `start` in `order`."""
+    if count is None or not len(start):
+        return np.diff(start, append=len(order)).astype(np.float64)
+    return np.asarray(np.add.reduceat(count[order], start), dtype=np.float64)

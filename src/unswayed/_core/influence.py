@@ -1,5 +1,6 @@
 """Influence rows over the entries: z = A·w, block by block, without the zeros of A if many."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -9,6 +10,7 @@ from unswayed._core.compression import Entries, distinct_rows, merge_rows
 from unswayed._core.sparse import SparseDesign
 from unswayed._typing import FloatArray, IntArray, Matrix
 
+_TILE_ROWS, _TILE_COLUMNS = 64, 4096  # of products that are used while they are in the cache
 _GRAM_BLOCK = 4096  # rows at a time: short sums round less
 
 
@@ -48,6 +50,44 @@ class MadeRows:
         return Weights(*(each[start:stop] for each in self.weights))
 
 
+class SlicedDesign:
+    """A design whose products with weights are made tile by tile, each to be used at once.
+
+    Parameters
+    ----------
+    design : (n, m) matrix, dense or CSR
+    """
+
+    def __init__(self, design: Matrix) -> None:
+        self._design = design
+        self._zeros_skipped = SparseDesign.if_worthwhile(design)
+
+    def products(self, weights: FloatArray) -> Iterator[tuple[slice, slice, FloatArray]]:
+        """Yield which rows of the weights, which rows of the design, and their products.
+
+        The next tile is written over the last one.
+        """
+        n_rows = self._design.shape[0]
+        buffer = np.empty(_TILE_ROWS * min(_TILE_COLUMNS, n_rows))
+        for first in range(0, n_rows, _TILE_COLUMNS):
+            columns = slice(first, min(first + _TILE_COLUMNS, n_rows))
+            for start in range(0, len(weights), _TILE_ROWS):
+                rows = slice(start, min(start + _TILE_ROWS, len(weights)))
+                shape = (rows.stop - rows.start, columns.stop - columns.start)
+                tile = buffer[: shape[0] * shape[1]].reshape(shape)
+                yield rows, columns, self._product(weights[rows], columns, tile)
+
+    def _product(self, weights: FloatArray, columns: slice, out: FloatArray) -> FloatArray:
+        if self._zeros_skipped is not None:
+            part = self._zeros_skipped.part(columns)
+            if part.times(weights, out):
+                return out
+        if hasattr(self._design, "indptr"):
+            out[:] = (self._design[columns] @ np.ascontiguousarray(weights.T)).T
+            return out
+        return np.matmul(weights, self._design[columns].T, out=out)
+
+
 class InfluenceMap:
     """Turns weights into influence over the entries of one bias.
 
@@ -61,6 +101,8 @@ class InfluenceMap:
         z_i is scaled by it (sample weights). Nonnegative.
     apart : (n,) array, optional
         Training rows that differ in it are never merged.
+    count : (n,) array, optional
+        How many labels each training row stands for, where equal ones were merged before.
 
     Attributes
     ----------
@@ -77,6 +119,7 @@ class InfluenceMap:
         upper: FloatArray,
         row_scale: FloatArray | None = None,
         apart: FloatArray | None = None,
+        count: FloatArray | None = None,
     ) -> None:
         self.width = len(lower) if design is None else design.shape[1]
         self._sparse = hasattr(design, "indptr")
@@ -84,14 +127,14 @@ class InfluenceMap:
             # z_i·offset_i = (a_i·w)·(scale_i·offset_i): the scale moves into the offsets.
             lower, upper = lower * row_scale, upper * row_scale
         if design is None:
-            self.entries: Entries = merge_rows(lower, upper)
+            self.entries: Entries = merge_rows(lower, upper, count=count)
             self._design: Matrix | None = None
             self._zeros_skipped: SparseDesign | None = None
             return
         first, group = distinct_rows(design)
         if apart is not None:
             first, group = distinct_rows(np.column_stack((group.astype(np.float64), apart)))
-        self.entries = merge_rows(lower, upper, group, first)
+        self.entries = merge_rows(lower, upper, group, first, count)
         # Nothing merged: no copy, for features may be gigabytes.
         unmerged = np.array_equal(self.entries.rows, np.arange(design.shape[0]))
         rows = design if unmerged else design[self.entries.rows]
@@ -118,6 +161,13 @@ class InfluenceMap:
             out[:] = (self._design @ np.ascontiguousarray(weights.T)).T
             return out
         return np.matmul(weights, self._design, out=out)
+
+    @property
+    def entry_rows(self) -> Matrix | None:
+        """Design rows of the entries, (entries, m), dense or CSR; None without a design."""
+        if self._design is None or self._sparse:
+            return self._design
+        return self._design.T
 
     @property
     def block_bytes(self) -> int:

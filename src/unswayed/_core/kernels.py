@@ -11,9 +11,11 @@ from typing import Any
 from unswayed.exceptions import KernelError
 
 try:
-    from unswayed._core import _selection as _built  # type: ignore[attr-defined]
+    from unswayed._core import _selection
 except ImportError:
-    _built = None
+    _built: Any = None
+else:
+    _built = _selection
 _compiled = _built  # None while the twin is used
 
 

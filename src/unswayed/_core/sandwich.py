@@ -82,6 +82,11 @@ class Bounds:
         """Return the same bounds with decisions that were made by sharper ones."""
         return replace(self, within=within, beyond=beyond, close=close)
 
+    def put(self, rows: IntArray, other: "Bounds") -> None:
+        """Overwrite some rows with better bounds, those of these rows alone."""
+        for each in fields(Bounds):
+            getattr(self, each.name)[rows] = getattr(other, each.name)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anchors:

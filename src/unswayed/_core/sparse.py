@@ -1,6 +1,6 @@
 """Training rows most of whose features are 0, for products that skip the zeros."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ class SparseDesign:
             width,
             ones=bool((value == 1.0).all()),
         )
+
+    def part(self, rows: slice) -> "SparseDesign":
+        """Return some of the training rows; nothing is copied but where they start."""
+        return replace(self, start=self.start[rows.start : rows.stop + 1])
 
     def times(self, weights: FloatArray, out: FloatArray) -> bool:
         """Write the product of each row of `weights` with each training row to `out`.

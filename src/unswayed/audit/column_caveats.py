@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed.audit import suspicion
-from unswayed.audit.cells import is_number, is_text, plain
 from unswayed.audit.columns import is_too_many
 from unswayed.audit.numerals import Decimal, are_numbers
+from unswayed.cells import is_number, is_text, plain
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text, counted, shorten
 

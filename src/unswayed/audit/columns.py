@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray, FloatArray
-from unswayed.audit.cells import codes, is_text, is_usable, plain
+from unswayed.cells import codes, is_text, is_usable, plain
 from unswayed.exceptions import InputError
 from unswayed.words import as_text, shorten
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray
 from unswayed.audit.collinear import Dependencies, dependencies
 from unswayed.audit.recipe import features_of
 from unswayed.audit.study import Study
@@ -17,7 +17,7 @@ from unswayed.certificates import CertificateSet
 from unswayed.decisions import Sign
 from unswayed.doubles import dense
 from unswayed.exceptions import InputError
-from unswayed.report.effects import Effects, facts, in_units, not_identified
+from unswayed.report.effects import Effects, facts, in_units, not_identified, odds_ratios
 from unswayed.report.findings import Caveat, caveat_dicts
 from unswayed.words import as_text, listed, shorten, suggest
 
@@ -133,13 +133,9 @@ class _Asking:
             for column, group in groupby(numbered, key=lambda pair: pair[0])
         }
 
-    @cached_property
-    def _matrix(self) -> Matrix:
-        return self.study.model.fitted_.learner.specification.matrix
-
     def _bases(self) -> dict[str, tuple[str, int]]:
         """Return the base level of each category, and the number of its feature."""
-        count = np.asarray(self._matrix.sum(axis=0)).ravel()
+        count = np.asarray(self.study.encoded.sum(axis=0)).ravel()
         bases = {
             column: max(levels, key=lambda level: count[level[1]])
             for column, levels in self._levels.items()
@@ -226,7 +222,7 @@ class _Asking:
 
     def _dependencies(self, every: list[_Effect]) -> Dependencies:
         """Return dependencies of columns beside the constant, where base levels are left out."""
-        columns, weight = self._matrix, self.study.model.fitted_.learner.specification.sample_weight
+        columns, weight = self.study.encoded, self.study.train.weights
         if weight is not None:
             columns = columns[np.flatnonzero(weight > 0)]
         return dependencies(
@@ -247,6 +243,7 @@ class _Asking:
             contrasts=weights.tocsr(),
             budget=self.study.count(request.budget),
             resolve=request.resolve,
+            effort=request.effort,
         )
         return certs
 
@@ -260,10 +257,14 @@ class _Asking:
             "base": effect.base,
             "per": per if effect.level is None else None,
         }
+        odds = not self.study.request.kind.linear
         if at is None or certs is None:
             return row | not_identified() | {"standard": None}
         ends = (float(certs.score[at]), float(certs.low[at]), float(certs.high[at]))
-        return row | facts(certs, at, scale) | {"standard": in_units(*ends, 1.0)}
+        found = facts(certs, at, scale)
+        return (
+            row | found | {"standard": in_units(*ends, 1.0)} | (odds_ratios(found) if odds else {})
+        )
 
     def _at_zero(self, bases: dict[str, tuple[str, int]]) -> FloatArray:
         """Return the row for which every effect is 0, in the form of training rows."""
@@ -291,12 +292,14 @@ class _Asking:
             budget=self.study.count(request.budget),
             resolve=request.resolve,
             decision=Sign(),
+            effort=request.effort,
         )
         return certs
 
     def _intercept_in_words(self, bases: dict[str, tuple[str, int]]) -> dict[str, Any]:
         level = "at its mean" if self.asked.standardised else "0"
         said = "predicted logarithm" if self.study.target.log else "prediction"
+        said = said if self.study.request.kind.linear else "predicted log-odds"
         parts = ["every category at its base level"] if bases else []
         numbers = any(not _is(each) for each in self.features)
         parts += [f"every number {level}"] if numbers else []
@@ -313,6 +316,11 @@ class _Asking:
         if target.task == "regression":
             return f"changes of {shorten(target.label)}, in its own units"
         negative, positive = target.class_names
+        if not self.study.request.kind.linear:
+            return (
+                f"changes of the log-odds of {positive!r}; odds ratios are their exponentials, by "
+                "which the odds are multiplied"
+            )
         return f"changes of a score that is 0 for {negative!r} and 1 for {positive!r}"
 
     def _caveats(self, every: list[_Effect], found: Dependencies) -> list[Caveat]:

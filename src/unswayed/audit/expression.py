@@ -1,4 +1,4 @@
-"""The language of ``--only``: comparisons of columns, and nothing that could run anything.
+"""The language of ``--only`` and ``--only-rows``: comparisons of columns, and no code.
 
 It is parsed as a Python expression, but only the nodes listed here are understood: names of
 columns (in backquotes where they hold spaces, or are one of the language's own words), numbers,
@@ -69,7 +69,7 @@ _ALLOWED = (
 )
 
 
-def select(expression: str, table: pa.Table) -> BoolArray:
+def select(expression: str, table: pa.Table, option: str = "--only") -> BoolArray:
     """Return which rows of a table meet a condition.
 
     Parameters
@@ -77,6 +77,8 @@ def select(expression: str, table: pa.Table) -> BoolArray:
     expression : str
         The condition, in the language of this module.
     table : pyarrow.Table
+    option : str
+        What the condition was given by, for errors.
 
     Returns
     -------
@@ -94,25 +96,47 @@ def select(expression: str, table: pa.Table) -> BoolArray:
     >>> select("sex == 'female' and age < 30", table).tolist()
     [True, False, False]
     """
-    found = _Reader(expression, table).read()
+    found = _Reader(expression, table, option).read()
     if isinstance(found, pa.Scalar) or not pa.types.is_boolean(found.type):
         raise InputError(
-            f"--only {shorten(expression)!r} is not a condition on rows; compare a column with "
+            f"{option} {shorten(expression)!r} is not a condition on rows; compare a column with "
             "something, for example \"sex == 'female'\""
         )
     return np.asarray(pc.fill_null(found, fill_value=False)).astype(bool)
 
 
+def columns_of(expression: str) -> list[str]:
+    """Return the names of the columns that a condition looks at.
+
+    Parameters
+    ----------
+    expression : str
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> columns_of("sex == 'female' and `job title` != 'x'")
+    ['sex', 'job title']
+    """
+    reader = _Reader(expression, None)
+    _TOKEN.sub(reader._stand_in, expression)
+    return list(dict.fromkeys(reader.columns.values()))
+
+
 class _Reader:
     """Evaluates one expression over one table."""
 
-    def __init__(self, expression: str, table: pa.Table) -> None:
+    def __init__(self, expression: str, table: pa.Table, option: str = "--only") -> None:
         self.expression = expression
+        self.option = option
         self.table = table
         self.columns: dict[str, str] = {}  # by their stand-ins
 
     def wrong(self, what: str, advice: str) -> InputError:
-        return InputError(f"--only {shorten(self.expression)!r}: {what}; {advice}")
+        return InputError(f"{self.option} {shorten(self.expression)!r}: {what}; {advice}")
 
     def read(self) -> Any:
         if len(self.expression) > _LONGEST:

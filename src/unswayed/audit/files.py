@@ -107,7 +107,7 @@ def _has_zero_first(path: Path, delimiter: str) -> bool:
     """Return whether some cell may begin with 0 and a digit, by a quick look at all bytes."""
     edges = np.isin(np.arange(256), list(f'{delimiter}\n" '.encode()))
     digits = np.isin(np.arange(256), list(b"0123456789"))
-    with _open(path) as file:
+    with open_bytes(path) as file:
         end = b"\n"  # of the block before: a cell may be cut in two
         while block := file.read(_BLOCK):
             found = np.frombuffer(end + block, dtype=np.uint8)
@@ -223,12 +223,22 @@ def _read_csv(path: Path, start: bytes, texts: Iterable[str], reading: Reading) 
     return table
 
 
-def _open(path: Path) -> Any:
+def open_bytes(path: Path) -> Any:
+    """Open a file for reading, unpacked.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    file of bytes
+    """
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _size(path: Path) -> int:
-    with _open(path) as file:
+    with open_bytes(path) as file:
         return int(file.seek(0, io.SEEK_END))
 
 
@@ -257,7 +267,7 @@ def _parse(
 
 def _width(path: Path, reading: Reading) -> int:
     """Return how many cells the first record has."""
-    with io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
+    with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="") as file:
         return len(next(csv.reader(file, delimiter=reading.delimiter), []))
 
 
@@ -273,7 +283,7 @@ def _csv_error(path: Path, error: Exception, reading: Reading) -> InputError:
     csv.field_size_limit(2**31 - 1)
     first = "header" if reading.header else "first line"
     try:
-        with io.TextIOWrapper(_open(path), encoding="utf-8", newline="") as file:
+        with io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="") as file:
             lines = csv.reader(file, delimiter=reading.delimiter)
             header = next(lines, [])
             _check_delimiter(path, header)

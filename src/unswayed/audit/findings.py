@@ -1,21 +1,27 @@
 """A study as findings: what the terminal and the page say of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from unswayed._typing import FloatArray
 from unswayed.audit.effects import Asked, effects_of
 from unswayed.audit.files import sha256
 from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.movement import describe_movement
-from unswayed.audit.request import Request
 from unswayed.audit.study import Study
-from unswayed.audit.tradeoff import Point
-from unswayed.certificates import Verdict
+from unswayed.audit.tradeoff import Point, point_facts
+from unswayed.certificates import MinimumBudgets, Verdict, probability_ranges
 from unswayed.report.effects import Effects
-from unswayed.report.findings import BudgetRate, Caveat, Findings, small_groups
+from unswayed.report.findings import (
+    BudgetRate,
+    Caveat,
+    Findings,
+    probability,
+    small_groups,
+)
 from unswayed.words import counted, shorten
 
 
@@ -51,9 +57,8 @@ def findings_of(
         study.alpha_choice,
         study.answers,
     )
-    labels, train_labels = study.test.labels, study.train.labels
-    assert train_labels is not None  # noqa: S101  (training rows have labels)
-    held_out = request.test is None
+    labels = study.test.labels
+    held_out, least = request.test is None, _least(study)
     groups = {name: study.groups(name) for name in request.groups}
     return Findings(
         task=target.task,
@@ -63,17 +68,16 @@ def findings_of(
         keeps=study.keeps(),
         model=_model(study),
         rows_in_words=_rows(study),
-        numbering="Rows are numbered from 1 below the header of their file.",
+        numbering=study.numbering,
         n_train=study.n_train,
         n_movable=study.n_movable,
         budgets=[
-            BudgetRate(budget.text, study.count(budget), study.robust(budget))
+            BudgetRate.of(budget.text, study.count(budget), study.verdicts(budget))
             for budget in request.budgets
         ],
         score=answers.score,
-        minimum_budget=answers.minimum_budget,
-        minimum_budget_proven=answers.minimum_budget_proven,
-        n_undecided=int(np.sum(answers.verdict == Verdict.UNDECIDED)),
+        minimum_budget=least.low,
+        enough=least.high,
         prediction=study.predictions,
         truth=None if labels is None else [target.as_text(label) for label in labels.tolist()],
         quality=study.quality(),
@@ -83,15 +87,16 @@ def findings_of(
         column_facts=column_facts(study),
         data=data_facts(study),
         groups=groups,
-        train_label=lambda row: target.as_text(train_labels[row]),
+        train_label=study.train_label,
         new_label=target.as_text,
-        witnesses=study.witnesses,
+        witnesses=study.witnesses if request.in_pieces is None else None,  # each takes passes
         coefficients=lambda: _effects(study, asked),
         radius=request.radius,
         log=request.log,
         decided=target.task == "classification" or request.radius is not None,
         **describe_movement(study),
-        alpha=study.alpha,
+        **request.kind.facts(study.alpha),
+        probability=_probabilities(study),
         method=request.method,
         alpha_choice=None if choice is None else choice.in_words(),
         n_validation=0 if choice is None else choice.n_rows,
@@ -100,18 +105,33 @@ def findings_of(
         notes=study.notes,
         caveats=[*study.caveats, *_caveats(study, groups)],
         command=command,
-        files=[(path.name, sha256(path)) for path in request.files] if command else (),
+        files=[(path.name, sha256(path)) for path in study.hashed_files] if command else (),
         seed=request.seed,
-        train_counts=np.bincount(train_labels.astype(np.intp), minlength=2).tolist()
-        if target.classes
-        else (),
+        train_counts=study.class_counts,
         chosen=chosen,
         balanced=request.threshold == "balanced",
         assumptions=_assumptions(study),
         tradeoff=None
         if tradeoff is None
-        else [asdict(point) | {"rates": list(point.rates)} for point in tradeoff],
+        else [point_facts(point, request.kind) for point in tradeoff],
     )
+
+
+def _least(study: Study) -> MinimumBudgets:
+    """Return bounds on minimum budgets, with what verdicts at other budgets add to them."""
+    low, high = study.answers.minimum_budget, study.answers.enough
+    for budget in study.request.budgets:
+        verdicts, labels = study.verdicts(budget), study.count(budget)
+        low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, labels + 1.0), low)
+        high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, labels), high)
+    return MinimumBudgets(low, high)
+
+
+def _probabilities(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return probabilities of the second class and their ranges; None where scores are none."""
+    if study.request.kind.linear:
+        return None
+    return probability_ranges(study.answers.score, study.answers.low, study.answers.high)
 
 
 def column_facts(study: Study) -> list[dict[str, Any]]:
@@ -150,7 +170,7 @@ def data_facts(study: Study) -> dict[str, Any]:
         "rows" of the file; columns that are "numbers" and "categories"; "features" after encoding;
         "missing" cells, "dropped" rows; and all of it as a "sentence".
     """
-    n_rows = len(study.train) if study.inspection is None else study.inspection.n_rows
+    n_rows = study.n_file_rows
     numbers, categories = len(study.columns.numbers), len(study.columns.categories)
     features = len(study.columns.feature_names())
     return {
@@ -160,7 +180,7 @@ def data_facts(study: Study) -> dict[str, Any]:
         "features": features,
         "missing": study.gaps.cells,
         "dropped": study.gaps.dropped,
-        "sentence": f"{study.request.train.name}: {n_rows:,} rows; "
+        "sentence": f"{study.source_in_words}: {n_rows:,} rows; "
         f"{counted(numbers, 'column')} of numbers and {categories:,} of categories make "
         f"{counted(features, 'feature')}; {study.gaps}",
     }
@@ -188,35 +208,41 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
 def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
     """Return what could mislead about the results."""
     request, every = study.request, "pass --folds 10 to certify every row of the file"
-    few = small_groups(groups, None if request.test or request.folds else every)
-    return [*_about_the_test_rows(request), *_about_the_threshold(study), *few]
+    split = not (request.test or request.folds or request.in_pieces)
+    few = small_groups(groups, every if split else None)
+    return [*_about_the_test_rows(study), *_about_the_threshold(study), *few]
 
 
-def _about_the_test_rows(request: Request) -> list[Caveat]:
+def _about_the_test_rows(study: Study) -> list[Caveat]:
     """Return a caveat if the rows that are certified are those that the model was trained on."""
-    path = request.test
-    if path is None or not path.samefile(request.train):
+    path = study.request.test
+    if path is None or not study.is_training_file(path):
         return []
+    ways = "" if study.request.in_pieces else ", or pass --folds 10 instead"
     return [
         Caveat(
             "test-is-training",
             f"--test {path.name} is the training file, so that the model has seen the label of "
             "every row it is asked about, and is right more often than on new rows",
-            "leave --test out to hold rows out, or pass --folds 10 instead",
+            f"leave --test out to hold rows out{ways}",
         )
     ]
 
 
 def _effects(study: Study, asked: Asked) -> Effects:
     """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
+    if study.request.in_pieces is not None:
+        return Effects(rows=[])
     if not isinstance(study, FoldedStudy):
         return effects_of(study, asked)
     whole = study.whole()
     labels = whole.labels_in_words(whole.count(whole.request.budget))
+    assert whole.alpha is not None  # noqa: S101  (one model)
+    penalty = whole.request.kind.penalty(whole.alpha)
     return replace(
         effects_of(whole, asked),
-        scope=f"Each fold has a model of its own, so these are of one more, with alpha "
-        f"{whole.alpha:g}, trained on {whole.n_train:,} rows of all folds; "
+        scope=f"Each fold has a model of its own, so these are of one more, with {penalty}, "
+        f"trained on {whole.n_train:,} rows of all folds; "
         f"{whole.request.budget.text} of its labels are {labels}",
         labels=whole.count(whole.request.budget),
     )
@@ -227,12 +253,22 @@ def _rows(study: Study) -> str:
     if study.fold is not None:
         return "rows of the same file, each by a model that did not see it"
     if study.request.test is None:
-        return "rows of the same file that were held out"
+        files = "file" if study.request.in_pieces is None else "files"
+        return f"rows of the same {files} that were held out"
     return "rows of another file"
 
 
 def _assumptions(study: Study) -> list[tuple[str, str]]:
     """Return what was assumed besides the labels and the model."""
+    if study.request.in_pieces is not None:
+        return [
+            (
+                "Rows in pieces.",
+                "The training rows were never in memory together, so this page names none of them; "
+                "unswayed witness SOURCE --row N, with the same options, names the labels that "
+                "overturn one prediction, by file and row",
+            )
+        ]
     if study.request.missing != "impute":
         return []
     return [
@@ -247,8 +283,11 @@ def _assumptions(study: Study) -> list[tuple[str, str]]:
 
 def _model(study: Study) -> str:
     """Describe the model in words."""
-    alpha = "an alpha per fold" if study.alpha is None else f"alpha {study.alpha:g}"
-    words = f"Ridge regression with {alpha} on one-hot categories and scaled numbers"
+    kind = study.request.kind
+    penalty = f"an {kind.option} per fold" if kind.linear else f"a {kind.option} per fold"
+    if study.alpha is not None:
+        penalty = kind.penalty(study.alpha)
+    words = f"{kind.words.capitalize()} with {penalty} on one-hot categories and scaled numbers"
     if study.target.log:
         words += f", trained on the logarithm of {study.target.label}"
     if study.request.weights is not None:
@@ -257,6 +296,9 @@ def _model(study: Study) -> str:
         negative, positive = study.target.class_names
         balanced = study.request.threshold == "balanced"
         each = balanced and study.fold is not None
+        if not kind.linear:
+            share = probability(study.model.threshold_)
+            return f"{words}; {positive} is said above a probability of {share:.6g}"
         threshold = "a threshold per fold" if each else f"{study.model.threshold_:g}"
         words += f", labels {negative} = 0 and {positive} = 1, deciding at {threshold}"
         words += _BALANCED * balanced

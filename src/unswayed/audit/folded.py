@@ -1,7 +1,7 @@
 """A study of every row of a file, each certified by a model that did not see it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +19,9 @@ from unswayed.decisions import Decision
 class FoldsChoice(AlphaChoice):
     """The alphas of all folds, and the rows that chose them."""
 
-    lowest: float
-    highest: float
-    folds: int
+    lowest: float = field(kw_only=True)
+    highest: float = field(kw_only=True)
+    folds: int = field(kw_only=True)
 
     def in_words(self) -> str:
         """Explain which rows chose the alphas, and why the certificates stay valid.
@@ -30,11 +30,12 @@ class FoldsChoice(AlphaChoice):
         -------
         str
         """
-        found = f"alpha was chosen in each of the {self.folds} folds"
-        if self.lowest < self.highest:
-            found += f", {self.lowest:g} to {self.highest:g},"
+        found = f"{self.kind.option} was chosen in each of the {self.folds} folds"
+        ends = sorted(self.kind.written(each) for each in (self.lowest, self.highest))
+        if ends[0] < ends[1]:
+            found += f", {ends[0]:g} to {ends[1]:g},"
         else:
-            found += f", {self.lowest:g} each time,"
+            found += f", {ends[0]:g} each time,"
         found += f" by {FOLDS}-fold cross-validation on"
         if self.file is None:
             return (

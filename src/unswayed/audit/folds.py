@@ -8,11 +8,11 @@ import pyarrow as pa
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.columns import Columns
 from unswayed.audit.folded import FoldedStudy, FoldsChoice, Parts, counted
-from unswayed.audit.opening import Loaded, Opening, take
+from unswayed.audit.opening import Opening
 from unswayed.audit.penalty import AlphaChoice, set_aside
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
-from unswayed.audit.rows import Rows
+from unswayed.audit.rows import Loaded, Rows, take
 from unswayed.audit.study import Study
 from unswayed.audit.target import Target, target_of
 from unswayed.exceptions import InputError
@@ -219,7 +219,7 @@ def _folds(request: Request, target: Target, labels: FloatArray) -> IntArray:
 def _fewest_training_rows(request: Request, of_row: IntArray, aside: pa.Table | None) -> int:
     n_train = len(of_row) - int(np.bincount(of_row).max())
     if request.alpha is None and aside is None:
-        return len(set_aside(n_train, request.seed)[0])
+        return len(set_aside(n_train, request.seed, request.kind.option)[0])
     return n_train
 
 
@@ -229,6 +229,10 @@ def _choice(choices: list[AlphaChoice | None]) -> FoldsChoice | None:
         return None
     alphas = [each.alpha for each in made]
     most = max(each.n_rows for each in made)
+    first = made[0]
     return FoldsChoice(
-        alphas[0], most, made[0].file, lowest=min(alphas), highest=max(alphas), folds=len(made)
+        *(alphas[0], most, first.file, first.kind),
+        lowest=min(alphas),
+        highest=max(alphas),
+        folds=len(made),
     )

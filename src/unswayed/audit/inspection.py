@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed.audit import column_caveats, suspicion
-from unswayed.audit.cells import codes, is_text, is_usable, plain
 from unswayed.audit.label_leak import Label
 from unswayed.audit.numerals import Decimal
+from unswayed.cells import codes, is_text, is_usable, plain
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text, shorten
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.audit.cells import is_number, is_text
+from unswayed.cells import is_number, is_text
 
 _FEWEST_ROWS = 20  # fewer can be told by chance
 _FEWEST_STEPS = 2  # fewer, and a column of yes and no may well follow a number

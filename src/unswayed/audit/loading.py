@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import IntArray
-from unswayed.audit.cells import is_text, plain
 from unswayed.audit.column_caveats import option
 from unswayed.audit.columns import is_too_many
 from unswayed.audit.files import leading_zeros, read_table
@@ -18,6 +17,7 @@ from unswayed.audit.inspection import Inspection, Roles, inspect_table
 from unswayed.audit.numerals import are_numbers, as_numbers
 from unswayed.audit.reading import Reading
 from unswayed.audit.request import Request
+from unswayed.cells import is_text, plain
 from unswayed.exceptions import InputError
 from unswayed.report.findings import Caveat
 from unswayed.words import shorten, suggest
@@ -31,14 +31,15 @@ class Gaps:
 
     Attributes
     ----------
-    cells : int
+    cells : int or None
+        None where they were not counted: all are in rows that were left out.
     dropped : int
         Rows that were left out for it.
     imputed : bool
         Whether the rest was filled in.
     """
 
-    cells: int = 0
+    cells: int | None = 0
     dropped: int = 0
     imputed: bool = False
 
@@ -54,6 +55,8 @@ class Gaps:
         >>> print(Gaps(4262, 2399))
         4,262 missing cells: 2,399 rows left out
         """
+        if self.cells is None:
+            return f"{self.dropped:,} rows that miss a value are left out"
         if not self.cells:
             return "no missing cells"
         done = [f"{self.dropped:,} rows left out"] if self.dropped else []

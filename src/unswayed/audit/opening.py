@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from unswayed._typing import BoolArray, IntArray
 from unswayed.audit import column_caveats
-from unswayed.audit.cells import codes, is_number, is_text, is_usable, plain, same_everywhere
 from unswayed.audit.columns import Columns
 from unswayed.audit.expression import select
 from unswayed.audit.loading import Loader, need
-from unswayed.audit.penalty import AlphaChoice, choose_alpha, ridge, set_aside, split_rows
+from unswayed.audit.penalty import AlphaChoice, choose_alpha, set_aside, split_rows
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
-from unswayed.audit.rows import Rows
+from unswayed.audit.rows import Loaded, Rows, take
 from unswayed.audit.study import Study
 from unswayed.audit.target import Target, target_of
 from unswayed.audit.weights import follow_labels, weights_of
+from unswayed.cells import codes, is_number, is_text, is_usable, plain, same_everywhere
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.report.findings import MOST_GROUPS, Caveat
 from unswayed.words import as_text, shorten
@@ -35,10 +35,6 @@ _UNPROVEN = (
     "undecided; pass --resolve exact to settle them in rational arithmetic, or an --alpha above 0, "
     "which makes it regular"
 )
-
-
-Loaded = tuple[pa.Table, IntArray]
-"""Rows of a file, and their numbers in it, from 1."""
 
 
 def open_study(
@@ -141,7 +137,7 @@ class Opening:
         """
         request = self.request
         if request.alpha is None and aside is None:
-            stay, out = set_aside(train[0].num_rows, request.seed)
+            stay, out = set_aside(train[0].num_rows, request.seed, request.kind.option)
             aside, train = take(train, out)[0], take(train, stay)
         table, numbers = train
         target = target_of(request, train, certified=self.need_test)
@@ -158,7 +154,7 @@ class Opening:
         choice = None if aside is None else self._choice(target, columns, training, aside)
         alpha = request.alpha if choice is None else choice.alpha
         assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
-        model = self._fit(target, columns, training, movable, alpha)
+        model = self.fit(target, columns, training, movable, alpha)
         return Study(
             request=request,
             target=target,
@@ -197,6 +193,25 @@ class Opening:
     def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
         if not self.need_test:
             return np.arange(n_rows), np.arange(0)
+        return split_rows(n_rows, self.n_held_out(n_rows), self.request.seed)
+
+    def n_held_out(self, n_rows: int) -> int:
+        """Return how many rows are held out.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many there are.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            If too few would be left.
+        """
         wanted = self.request.holdout or _HELD_OUT
         n_out = int(wanted) if wanted >= 1 else max(1, round(wanted * n_rows))
         if self.request.holdout is None:
@@ -206,7 +221,7 @@ class Opening:
                 f"holding out {n_out:,} of {n_rows:,} rows leaves too few to train on; pass a "
                 "smaller --holdout, or test rows with --test"
             )
-        return split_rows(n_rows, n_out, self.request.seed)
+        return n_out
 
     def _test_rows(
         self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
@@ -284,11 +299,20 @@ class Opening:
             return np.ones(train.num_rows, dtype=bool)
         mask = select(self.request.only, train)
         if not mask.any():
-            raise InputError(
-                f"--only {shorten(self.request.only)!r} selects no training row, so no label "
-                "could be wrong and everything would be robust; check the values it compares with"
-            )
+            raise self.nothing_selected()
         return mask
+
+    def nothing_selected(self) -> InputError:
+        """Return an error about a condition that no training row meets.
+
+        Returns
+        -------
+        InputError
+        """
+        return InputError(
+            f"--only {shorten(self.request.only or '')!r} selects no training row, so no label "
+            "could be wrong and everything would be robust; check the values it compares with"
+        )
 
     def _choice(
         self, target: Target, columns: Columns, training: Rows, aside: pa.Table
@@ -303,16 +327,31 @@ class Opening:
             progress=self.progress,
         )
 
-    def _fit(
+    def fit(
         self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
     ) -> Any:
+        """Fit the model; what is to be said about that is noted.
+
+        Parameters
+        ----------
+        target : Target
+        columns : Columns
+        training : Rows
+        movable : (n,) bool array
+            Training rows whose label may be wrong.
+        alpha : float
+
+        Returns
+        -------
+        CertifiedClassifier or CertifiedRegressor
+        """
         from unswayed.certified import METHODS, CertifiedClassifier, CertifiedRegressor
 
         if self.request.method not in METHODS:
             raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
         assert training.labels is not None  # noqa: S101
         bias = self.request.bias(training.labels, None if movable.all() else movable)
-        pipeline = columns.pipeline(ridge(alpha), self.request.missing)
+        pipeline = columns.pipeline(self.request.kind.estimator(alpha), self.request.missing)
         # Who names a column of weights vouches that it was not computed from the labels.
         trust = () if training.weights is None else ("sample_weight",)
         model: Any
@@ -337,25 +376,8 @@ class Opening:
             warnings.simplefilter("always")
             yield
         for each in caught:
-            if issubclass(each.category, UnprovenWarning):
+            if issubclass(each.category, UnprovenWarning) and self.request.kind.linear:
                 if self.request.resolve is None:
                     self.notes.append(_UNPROVEN)
             elif issubclass(each.category, SolverPrecisionWarning):
                 self.notes.append(str(each.message))
-
-
-def take(rows: Loaded, at: IntArray) -> Loaded:
-    """Return some rows of a file.
-
-    Parameters
-    ----------
-    rows : Loaded
-    at : int array
-        Positions of the rows.
-
-    Returns
-    -------
-    Loaded
-    """
-    table, numbers = rows
-    return table.take(pa.array(at)), numbers[at]

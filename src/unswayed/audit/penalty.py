@@ -10,7 +10,8 @@ number are used.
 There is one thing to translate. Ridge regression minimises a sum over rows plus alpha·‖c‖², so an
 alpha means less the more rows there are: alpha on m rows shrinks coefficients as much as
 alpha·n/m does on n rows like them, because XᵀX grows with the number of rows. The alpha that was
-found on the m rows of a fold is therefore multiplied by n/m. With equal shrinkage more rows only
+found on the m rows of a fold is therefore multiplied by n/m. (Logistic regression is the same, with
+alpha = 1/C.) With equal shrinkage more rows only
 make coefficients less noisy: the accuracy that was seen is not promised, but it is the cautious
 side to err on, and for robustness the one that was asked for.
 """
@@ -22,6 +23,7 @@ import numpy as np
 
 from unswayed._typing import FloatArray
 from unswayed.audit.columns import Columns
+from unswayed.audit.kinds import LOGISTIC, RIDGE, Kind
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
 from unswayed.audit.target import Target
@@ -45,6 +47,7 @@ class AlphaChoice:
     alpha: float
     n_rows: int
     file: str | None  # None: they were set aside from the file with the training rows
+    kind: Kind = RIDGE
 
     def in_words(self) -> str:
         """Explain which rows chose alpha, and why the certificates stay valid.
@@ -59,7 +62,7 @@ class AlphaChoice:
         alpha 56 was chosen by 5-fold cross-validation on 120 rows set aside for it; they are no
         part of the training rows, so no label that may be wrong takes part in the choice
         """
-        chosen = f"alpha {self.alpha:g} was chosen by {FOLDS}-fold cross-validation on"
+        chosen = f"{self.kind.penalty(self.alpha)} was chosen by {FOLDS}-fold cross-validation on"
         if self.file is None:
             rows = f"{self.n_rows:,} rows set aside for it; they are no part of the training rows, "
             return f"{chosen} {rows}so no label that may be wrong takes part in the choice"
@@ -67,23 +70,6 @@ class AlphaChoice:
             f"{chosen} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
             "training row, no label that may be wrong takes part in the choice"
         )
-
-
-def ridge(alpha: float) -> Any:
-    """Make the linear model of a penalty: ordinary least squares for 0, ridge regression above.
-
-    Parameters
-    ----------
-    alpha : float
-
-    Returns
-    -------
-    LinearRegression or Ridge
-        Not fitted. Ridge has a tolerance of 1e-13, for solvers that iterate.
-    """
-    from sklearn.linear_model import LinearRegression, Ridge
-
-    return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
 
 
 def says_one_class(predictions: Any) -> bool:
@@ -119,7 +105,7 @@ def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
     return np.sort(order[n_out:]), np.sort(order[:n_out])
 
 
-def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
+def set_aside(n_rows: int, seed: int, option: str = "alpha") -> tuple[Any, Any]:
     """Split row positions into those that stay for training and those that choose alpha.
 
     A fifth of the rows is taken out, but at least 10 and at most 5,000.
@@ -128,6 +114,8 @@ def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
     ----------
     n_rows : int
     seed : int
+    option : str
+        What the penalty is called, for the error.
 
     Returns
     -------
@@ -141,9 +129,9 @@ def set_aside(n_rows: int, seed: int) -> tuple[Any, Any]:
     n_out = min(_MOST, max(FEWEST, n_rows // _SHARE))
     if n_rows < 2 * n_out:
         raise InputError(
-            f"--alpha auto: alpha is chosen on rows outside the training set, at least {FEWEST}, "
-            f"and {n_rows:,} rows are too few to spare them; pass a number as --alpha, or other "
-            "rows with --validation"
+            f"--{option} auto: {option} is chosen on rows outside the training set, at least "
+            f"{FEWEST}, and {n_rows:,} rows are too few to spare them; pass a number as "
+            f"--{option}, or other rows with --validation"
         )
     return split_rows(n_rows, n_out, seed + 1)
 
@@ -180,7 +168,7 @@ def choose_alpha(
     """
     features, labels = aside
     file = None if request.validation is None else request.validation.name
-    _check_labels(labels, file)
+    _check_labels(labels, file, request.kind.option)
     rows = columns.transformer(request.missing).fit(training).transform(features)
     scores = _predicted_by_others(rows, labels, request, progress)
     classes = bool(target.classes)
@@ -191,38 +179,67 @@ def choose_alpha(
     if classes:
         telling = np.array([not says_one_class(each) for each in predicted])
         allowed = allowed & telling if (allowed & telling).any() else allowed
-    per_row = GRID[int(np.flatnonzero(allowed)[-1])] / (len(labels) * (FOLDS - 1) / FOLDS)
+    best = grid_of(request.kind)[int(np.flatnonzero(allowed)[-1])]
+    per_row = best / (len(labels) * (FOLDS - 1) / FOLDS)
     size = len(training) if weights is None else float(weights.sum())
-    return AlphaChoice(float(f"{per_row * size:.3g}"), len(labels), file)
+    return AlphaChoice(float(f"{per_row * size:.3g}"), len(labels), file, request.kind)
 
 
-def _check_labels(labels: FloatArray, file: str | None) -> None:
+def _check_labels(labels: FloatArray, file: str | None, option: str) -> None:
     where = "set aside to choose it by" if file is None else f"of {file}"
     if len(labels) < FEWEST:
         raise InputError(
-            f"--alpha auto: the {len(labels):,} rows {where} are too few to fit and compare on; "
-            f"pass at least {FEWEST}, or a number as --alpha"
+            f"--{option} auto: the {len(labels):,} rows {where} are too few to fit and compare on; "
+            f"pass at least {FEWEST}, or a number as --{option}"
         )
     if (labels == labels[0]).all():
         raise InputError(
-            f"--alpha auto: the {len(labels):,} rows {where} all have the same label, so every "
-            "alpha looks as good as any other; pass a number, or more rows"
+            f"--{option} auto: the {len(labels):,} rows {where} all have the same label, so every "
+            f"{option} looks as good as any other; pass a number, or more rows"
         )
+
+
+def grid_of(kind: Kind) -> tuple[float, ...]:
+    """Return the penalties that are tried, weakest first.
+
+    Parameters
+    ----------
+    kind : Kind
+
+    Returns
+    -------
+    tuple of float
+        Of logistic regression, which has no closed form, every second one.
+    """
+    return GRID if kind.linear else GRID[::2]
 
 
 def _predicted_by_others(
     rows: Any, labels: FloatArray, request: Request, progress: Progress
 ) -> FloatArray:
     """Predict each row by models of the other folds; one column per penalty of the grid."""
-    from sklearn.linear_model import Ridge
-
     fold = np.random.default_rng(request.seed).permutation(len(labels)) % FOLDS
-    repeated = np.repeat(labels[:, None], len(GRID), axis=1)  # one target per penalty
-    scores = np.empty(repeated.shape)
-    for each in progress.track(range(FOLDS), "choosing alpha", FOLDS):
+    scores = np.empty((len(labels), len(grid_of(request.kind))))
+    scored = _log_odds if request.kind is LOGISTIC else _numbers
+    for each in progress.track(range(FOLDS), f"choosing {request.kind.option}", FOLDS):
         out = fold == each
-        model = Ridge(alpha=np.array(GRID)).fit(rows[~out], repeated[~out])
-        scores[out] = model.predict(rows[out])
+        scores[out] = scored(rows[~out], labels[~out], rows[out])
         if request.threshold == "balanced":
             scores[out] -= labels[~out].mean()
     return scores
+
+
+def _numbers(rows: Any, labels: FloatArray, asked: Any) -> FloatArray:
+    """Return scores of ridge regression; one column per penalty."""
+    from sklearn.linear_model import Ridge
+
+    repeated = np.repeat(labels[:, None], len(GRID), axis=1)  # one target per penalty
+    return np.asarray(Ridge(alpha=np.array(GRID)).fit(rows, repeated).predict(asked))
+
+
+def _log_odds(rows: Any, labels: FloatArray, asked: Any) -> FloatArray:
+    """Return log-odds of logistic regression; one column per penalty."""
+    if (labels == labels[0]).all():  # no other class was ever seen
+        return np.full((asked.shape[0], len(grid_of(LOGISTIC))), 1.0 if labels[0] else -1.0)
+    found = [LOGISTIC.estimator(alpha).fit(rows, labels) for alpha in grid_of(LOGISTIC)]
+    return np.column_stack([each.decision_function(asked) for each in found])

@@ -2,13 +2,15 @@
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.audit.inspection import Roles
+from unswayed.audit.kinds import RIDGE, Kind
 from unswayed.audit.reading import Reading
 from unswayed.audit.shift import Shift, log_below, log_range
 from unswayed.bias import LabelBias, cut
@@ -17,6 +19,10 @@ from unswayed.decisions import AboveMean, Threshold
 from unswayed.exceptions import InputError
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
+
+
+Where: TypeAlias = Callable[[Any, Any], BoolArray]
+"""From rows and labels to which of them may be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,72 @@ def parse_alpha(text: str) -> float | None:
     return alpha
 
 
+def parse_strength(text: str) -> float | None:
+    """Read the C of a logistic regression, as the penalty that it stands for.
+
+    Parameters
+    ----------
+    text : str
+        A number above 0, ``inf`` for no penalty, or ``auto``.
+
+    Returns
+    -------
+    float or None
+        The penalty 1 / C; None for ``auto``.
+
+    Raises
+    ------
+    InputError
+        If it is none of them.
+
+    Examples
+    --------
+    >>> parse_strength("0.01"), parse_strength("inf")
+    (100.0, 0.0)
+    """
+    if text.strip().lower() == "auto":
+        return None
+    try:
+        strength = float(text)
+    except ValueError:
+        strength = math.nan
+    if not strength > 0 or not math.isfinite(1 / strength):
+        raise InputError(
+            f"--C {text!r} is not the C of a logistic regression; write a number above 0 (the "
+            "smaller, the stronger the penalty), inf for no penalty, or auto"
+        )
+    return 1 / strength
+
+
+def parse_probability(text: str) -> float:
+    """Read a threshold of a logistic regression, as the log-odds that it stands for.
+
+    Parameters
+    ----------
+    text : str
+        A probability between 0 and 1, or a share with a percent sign.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        If it is no probability, or ``balanced``.
+    """
+    try:
+        share = parse_share(text, "--threshold")
+    except InputError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise InputError(
+            f"--threshold {text!r} is not a probability; with --model logistic write one between 0 "
+            "and 1, such as 0.3, above which the second class is predicted"
+        )
+    return math.log(share / (1 - share))
+
+
 def parse_threshold(text: str) -> float | Literal["balanced"]:
     """Read where one class ends and the other begins.
 
@@ -218,6 +290,25 @@ def parse_folds(text: str) -> int:
     return folds
 
 
+@dataclass(frozen=True, slots=True)
+class InPieces:
+    """Training rows that are read in pieces and never held whole.
+
+    Attributes
+    ----------
+    source : str
+        A file, a folder, a pattern or a URL, as it was written.
+    scheduler : str, optional
+        Address of a dask scheduler; None: this machine.
+    resume : Path, optional
+        Folder that keeps what passes found.
+    """
+
+    source: str
+    scheduler: str | None = None
+    resume: Path | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What is asked: which file, which label, which of its labels may be wrong, and how."""
@@ -243,7 +334,9 @@ class Request:
     only: str | None = None
     direction: Literal["up", "down"] | None = None
     radius: float | None = None  # in the label's unit; of logarithms, a share
-    alpha: float | None = 1.0
+    kind: Kind = RIDGE
+    alpha: float | None = 1.0  # the penalty, see `kinds`; None: to be chosen
+    effort: int | None = None  # for rows that are left undecided, where verdicts are not exact
     threshold: float | Literal["balanced"] | None = None  # None: half-way between the classes
     give_up: float = 0.0
     validation: Path | None = None  # rows that choose alpha; None: some are set aside for it
@@ -252,6 +345,8 @@ class Request:
     resolve: Literal["exact"] | None = None
     ranges: bool = True  # of scores, beside verdicts
     keep: bool = False  # certificates with all that is behind them, to be written to a file
+    least: bool = True  # minimum budgets, beside verdicts
+    in_pieces: InPieces | None = None  # None: the training rows are held in memory
 
     @property
     def budget(self) -> Budget:
@@ -260,9 +355,12 @@ class Request:
 
     @property
     def rule(self) -> Threshold:
-        """Which class a score stands for, where labels are classes, coded as 0 and 1."""
+        """Which class a score stands for, where labels are classes, coded as 0 and 1.
+
+        Of logistic regression, scores and the threshold are log-odds.
+        """
         if self.threshold is None:
-            return Threshold.between(0.0, 1.0)
+            return Threshold.between(0.0, 1.0) if self.kind.linear else Threshold(0.0)
         return AboveMean(0.0) if self.threshold == "balanced" else Threshold(self.threshold)
 
     @property
@@ -279,8 +377,9 @@ class Request:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Paths of all files that are read."""
-        return tuple(path for path in (self.train, self.test, self.validation) if path is not None)
+        """Paths of all files that are read; of training rows in pieces, those of the others."""
+        train = None if self.in_pieces is not None else self.train
+        return tuple(path for path in (train, self.test, self.validation) if path is not None)
 
     def on_scale(self, radius: float) -> float:
         """Return a radius on the scale that the model is trained on.
@@ -297,15 +396,16 @@ class Request:
         """
         return log_below(1 + Fraction(radius)) if self.log else radius
 
-    def bias(self, labels: FloatArray, where: BoolArray | None) -> LabelBias:
+    def bias(self, labels: FloatArray, where: BoolArray | Where | None) -> LabelBias:
         """Return the bias model at the main budget.
 
         Parameters
         ----------
         labels : (n,) array
             Training labels as the model is trained on them.
-        where : (n,) bool array or None
-            Training rows whose labels may be wrong; None for all.
+        where : (n,) bool array, callable or None
+            Training rows whose labels may be wrong, or a function of rows and labels that tells;
+            None for all.
 
         Returns
         -------

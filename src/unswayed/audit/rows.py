@@ -7,6 +7,9 @@ import pyarrow as pa
 from unswayed._typing import FloatArray, IntArray
 from unswayed.words import as_text
 
+Loaded = tuple[pa.Table, IntArray]
+"""Rows of a file, and their numbers in it, from 1."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -43,3 +46,20 @@ class Rows:
         some = self.table.select(names).take(pa.array(at))
         columns = [[as_text(value, length) for value in each.to_pylist()] for each in some.columns]
         return [list(row) for row in zip(*columns, strict=True)]
+
+
+def take(rows: Loaded, at: IntArray) -> Loaded:
+    """Return some rows of a file.
+
+    Parameters
+    ----------
+    rows : Loaded
+    at : int array
+        Positions of the rows.
+
+    Returns
+    -------
+    Loaded
+    """
+    table, numbers = rows
+    return table.take(pa.array(at)), numbers[at]

@@ -1,27 +1,33 @@
 """Study: a file and a question, answered by a fitted model."""
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.audit.columns import Columns
 from unswayed.audit.inspection import Inspection
 from unswayed.audit.loading import Gaps
 from unswayed.audit.penalty import AlphaChoice
+from unswayed.audit.phrases import bias_in_words, kept_in_words
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Budget, Request
 from unswayed.audit.rows import Rows
 from unswayed.audit.target import Target
-from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
 from unswayed.decisions import Decision, Radius
 from unswayed.report.findings import Caveat, quality
+from unswayed.scale.pieces import Place
 from unswayed.words import distinct_texts, labels_of
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
+_SLOW_CHUNK = 100  # the same of models that are not linear in their labels
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
 _EXACT = ("auto", "exact")
 _RANGES = ("score", "low", "high", "inner_low", "inner_high")
@@ -37,8 +43,13 @@ class Answers:
     inner_low: FloatArray
     inner_high: FloatArray
     verdict: Any  # object array of Verdict, at the main budget
-    minimum_budget: FloatArray
-    minimum_budget_proven: BoolArray  # elsewhere it is proven only that fewer do not suffice
+    minimum_budget: FloatArray  # fewer labels are proven not to overturn the row
+    enough: FloatArray  # so many do; infinite where none are known to, NaN where nothing is known
+
+    @property
+    def minimum_budget_proven(self) -> BoolArray:
+        """Where the minimum budget is proven to be exactly that."""
+        return np.asarray(self.minimum_budget == self.enough)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,6 +71,8 @@ class Study:
     caveats: list[Caveat] = field(default_factory=list)  # of the file and its columns
     sizes: dict[Path, int] = field(default_factory=dict)  # rows of each file, all of them
     progress: Progress = field(default_factory=Silent)
+    _verdicts: dict[Budget, NDArray[np.object_]] = field(default_factory=dict, init=False)
+    _kept: dict[tuple[int, ...], CertificateSet] = field(default_factory=dict, init=False)
 
     # --- what was asked ------------------------------------------------------------------
 
@@ -87,6 +100,87 @@ class Study:
         return budget.count(self.n_train)
 
     @property
+    def n_file_rows(self) -> int:
+        """Number of rows of the training file, with those that are left out or certified."""
+        return len(self.train) if self.inspection is None else self.inspection.n_rows
+
+    @property
+    def numbering(self) -> str:
+        """How rows are numbered."""
+        return "Rows are numbered from 1 below the header of their file."
+
+    @property
+    def source_in_words(self) -> str:
+        """What the training rows are read from."""
+        return self.request.train.name
+
+    @property
+    def hashed_files(self) -> tuple[Path, ...]:
+        """Files that a page names with their hashes."""
+        return self.request.files
+
+    def is_training_file(self, path: Path) -> bool:
+        """Return whether training rows are read from a file.
+
+        Parameters
+        ----------
+        path : Path
+
+        Returns
+        -------
+        bool
+        """
+        return path.samefile(self.request.train)
+
+    @property
+    def class_counts(self) -> list[int]:
+        """Number of training labels of each class; empty for numbers."""
+        if not self.target.classes:
+            return []
+        labels = np.asarray(self.train.labels).astype(np.intp)
+        return [int(count) for count in np.bincount(labels, minlength=2)]
+
+    def train_label(self, row: int) -> str:
+        """Return the label of a training row as a text.
+
+        Parameters
+        ----------
+        row : int
+            Position among the training rows.
+
+        Returns
+        -------
+        str
+        """
+        return self.target.as_text(np.asarray(self.train.labels)[row])
+
+    @property
+    def places(self) -> Sequence[Place] | None:
+        """File and row of every test row, where these are of several files."""
+        return None
+
+    def pass_facts(self) -> dict[str, Any]:
+        """Return how often the training rows were passed over; nothing if they are in memory.
+
+        Returns
+        -------
+        dict
+        """
+        return {}
+
+    def last_notes(self) -> list[str]:
+        """Return what is only known once everything was asked.
+
+        Returns
+        -------
+        list of str
+        """
+        return []
+
+    def close(self) -> None:
+        """Let go of what is held outside this process: nothing, where rows are in memory."""
+
+    @property
     def n_movable(self) -> int:
         """Number of training labels that may be wrong, where --only and --direction let them."""
         bias = self.model.fitted_.engine.bias
@@ -111,6 +205,12 @@ class Study:
         used = {column.name for column in self.columns}
         return [name for name in self.train.table.column_names if name in used]
 
+    @cached_property
+    def encoded(self) -> Matrix:
+        """Features of the training rows, as the final estimator sees them."""
+        found: Matrix = self.model.fitted_.features(self.train.features)
+        return found
+
     def bias_in_words(self) -> str:
         """Describe which labels may be wrong and how.
 
@@ -118,38 +218,10 @@ class Study:
         -------
         str
         """
-        request = self.request
-        if request.shift is None:
-            what = self._flips_in_words()
-        else:
-            what = request.shift.in_words(request.direction, log=request.log) + self._clip()
-        if request.only is None:
-            return what
-        count = int(self.movable.sum())
-        return (
-            f"{what}, in the {count:,} training rows where {request.only}; "
-            "every other label is taken to be right"
-        )
+        return bias_in_words(self.request, self.target, self._selected_rows())
 
-    def _flips_in_words(self) -> str:
-        negative, positive = self.target.class_names
-        match self.request.direction:
-            case "up":
-                return f"a label {negative!r} may really be {positive!r}"
-            case "down":
-                return f"a label {positive!r} may really be {negative!r}"
-        return "any label may really be the other class"
-
-    def _clip(self) -> str:
-        """Describe the range that labels cannot leave, if there is one."""
-        if self.request.clip is None:
-            return ""
-        low, high = self.request.clip
-        if not np.isfinite(high):
-            return f", but never below {low:g}"
-        if not np.isfinite(low):
-            return f", but never above {high:g}"
-        return f", but never outside {low:g} to {high:g}"
+    def _selected_rows(self) -> str:
+        return f"the {int(self.movable.sum()):,} training rows"
 
     def keeps(self) -> str:
         """Describe what robust rows keep.
@@ -159,13 +231,7 @@ class Study:
         str
             A phrase that follows "rows that".
         """
-        if self.target.task == "classification":
-            return "keep their prediction"
-        if self.request.radius is None:
-            return "stay within a radius of their prediction"
-        if self.request.log:
-            return f"stay within a factor of {1 + self.request.radius:.6g} of their prediction"
-        return f"stay within {self.request.radius:g} of their prediction"
+        return kept_in_words(self.request, self.target)
 
     # --- what was found ------------------------------------------------------------------
 
@@ -181,9 +247,10 @@ class Study:
                 f"exact ranges over {self.n_train:,} training rows take their time; --method auto "
                 "gives the same verdicts faster, with ranges that are wider than need be"
             )
-        starts, columns, kept = range(0, len(self.test), _CHUNK), [], []
+        chunk = _CHUNK if self.request.kind.linear else _SLOW_CHUNK
+        starts, columns, kept = range(0, len(self.test), chunk), [], []
         for start in self.progress.track(starts, "certifying", len(starts)):
-            rows = self.test.features[start : start + _CHUNK]
+            rows = self._rows(np.arange(start, min(start + chunk, len(self.test))))
             certificates = self._answer(rows)
             columns.append(self._facts(certificates))
             kept += [certificates] if self.request.keep else []
@@ -191,12 +258,15 @@ class Study:
 
     def _facts(self, certificates: CertificateSet) -> list[Any]:
         """Return the columns of `Answers`; without a radius, ranges only."""
-        if self.target.task == "classification" or self.request.radius is not None:
-            return [getattr(certificates, each.name) for each in fields(Answers)]
         ranges = [getattr(certificates, name) for name in _RANGES]
-        size = len(certificates)
-        verdict = np.full(size, Verdict.UNDECIDED, dtype=object)
-        return [*ranges, verdict, np.full(size, np.nan), np.zeros(size, dtype=bool)]
+        unknown = np.full(len(certificates), np.nan)
+        if self.target.task == "regression" and self.request.radius is None:
+            verdict = np.full(len(certificates), Verdict.UNDECIDED, dtype=object)
+            return [*ranges, verdict, unknown, unknown]
+        if not (self.request.kind.linear or self.request.least):  # they take their time
+            return [*ranges, certificates.verdict, unknown, unknown]
+        least = certificates.minimum_budgets
+        return [*ranges, certificates.verdict, least.low, least.high]
 
     @property
     def answers(self) -> Answers:
@@ -213,9 +283,13 @@ class Study:
         """Whether nobody wants to see ranges: minimum budgets then give every verdict."""
         request = self.request
         exact = request.method in _EXACT and self.target.task == "classification"
-        return exact and not (request.ranges or request.keep)
+        return exact and request.kind.linear and not (request.ranges or request.keep)
 
-    def _answer(self, features: FloatArray) -> Any:
+    def _rows(self, at: IntArray) -> Any:
+        """Return some test rows as the model takes them."""
+        return self.test.features[at]
+
+    def _answer(self, features: Any) -> Any:
         """Certify rows at the main budget."""
         request = self.request
         if not self._verdicts_only:
@@ -224,7 +298,7 @@ class Study:
             features, budget=self.count(request.budget), resolve=request.resolve, ranges=False
         )
 
-    def _certify(self, features: FloatArray, budget: Budget) -> Any:
+    def _certify(self, features: Any, budget: Budget) -> Any:
         """Certify rows by the method that was asked for."""
         request = self.request
         # Ranges do not depend on the radius, so that any will do where there is none.
@@ -235,6 +309,7 @@ class Study:
             method=request.method,
             resolve=request.resolve,
             decision=Radius(0.0) if bare else None,
+            effort=request.effort,
         )
 
     def certify_rows(
@@ -255,10 +330,11 @@ class Study:
         CertificateSet
         """
         certs: CertificateSet = self.model.certify(
-            self.test.features[at],
+            self._rows(at),
             budget=self.count(budget),
             decision=decision,
             resolve=self.request.resolve,
+            effort=self.request.effort,
         )
         return certs
 
@@ -273,7 +349,7 @@ class Study:
         -------
         CertificateSet
         """
-        certs: CertificateSet = self._certify(self.test.features, budget)
+        certs: CertificateSet = self._certify(self._rows(np.arange(len(self.test))), budget)
         return certs
 
     def robust(self, budget: Budget) -> BoolArray:
@@ -287,11 +363,49 @@ class Study:
         -------
         (n,) bool array
         """
+        return np.asarray(self.verdicts(budget) == Verdict.ROBUST, dtype=bool)
+
+    def verdicts(self, budget: Budget) -> NDArray[np.object_]:
+        """Return verdicts of the test rows at a budget, by the method asked for.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        (n,) array of Verdict
+        """
         if budget == self.request.budget:
-            return np.asarray(self.answers.verdict == Verdict.ROBUST, dtype=bool)
-        if self.request.method in _EXACT:
-            return self.answers.minimum_budget > self.count(budget)
-        return np.asarray(self._certify(self.test.features, budget).robust)
+            return np.asarray(self.answers.verdict)
+        if budget not in self._verdicts:
+            self._verdicts[budget] = self._other_verdicts(budget)
+        return self._verdicts[budget]
+
+    def _other_verdicts(self, budget: Budget) -> NDArray[np.object_]:
+        """Return verdicts at another budget than the main one."""
+        if self._least_decides:
+            return by_budgets(self.answers.minimum_budget, self.answers.enough, self.count(budget))
+        return np.asarray(self.ranges(budget).verdict)
+
+    @property
+    def _least_decides(self) -> bool:
+        """Whether minimum budgets tell the verdict at every budget."""
+        return self.request.kind.linear and self.request.method in _EXACT
+
+    def score(self, at: int) -> float:
+        """Return the score of a test row.
+
+        Parameters
+        ----------
+        at : int
+            Position among the test rows.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.model.certify(self._rows(np.array([at])), budget=0).score[0])
 
     def quality(self) -> float | None:
         """Return the accuracy on the test rows, or R² for regression.
@@ -374,11 +488,58 @@ class Study:
         """
         if not len(at):
             return []
-        certs = self.model.certify(
-            self.test.features[at], budget=self.n_train, resolve=self.request.resolve, ranges=False
-        )
         tracked = self.progress.track(range(len(at)), "finding witnesses", len(at))
+        if not self.request.kind.linear:
+            certs = self._searched(at)
+            enough, source = certs.minimum_budgets.high, certs.source
+            assert source is not None  # noqa: S101  (they were not pickled)
+            return [
+                source.witness(row, enough[row]) if np.isfinite(enough[row]) else None
+                for row in tracked
+            ]
+        certs = self.model.certify(
+            self._rows(at), budget=self.n_train, resolve=self.request.resolve, ranges=False
+        )
         return [certs.witness(row) for row in tracked]
+
+    def minimum_budgets(self, at: IntArray) -> MinimumBudgets:
+        """Return bounds on the least number of labels that overturns each of some test rows.
+
+        Parameters
+        ----------
+        at : int array
+            Positions among the test rows.
+
+        Returns
+        -------
+        MinimumBudgets
+        """
+        return self._searched(at).minimum_budgets
+
+    def _searched(self, at: IntArray) -> CertificateSet:
+        """Certify some test rows, and keep what a search for their minimum budgets finds."""
+        key = tuple(at.tolist())
+        if key not in self._kept:
+            self._kept.clear()
+            self._kept[key] = self._certify(self._rows(at), self.request.budget)
+        return self._kept[key]
+
+    def training_rows(self, places: Iterable[Place]) -> Rows:
+        """Return some training rows.
+
+        Parameters
+        ----------
+        places : iterable of Place
+            Where they are; one file's alone, where rows are in memory.
+
+        Returns
+        -------
+        Rows
+        """
+        numbers = np.array([place.row for place in places])
+        at = np.searchsorted(self.train.numbers, numbers)
+        labels = np.asarray(self.train.labels)[at]
+        return Rows(self.train.table.take(pa.array(at)), numbers, self.train.features[at], labels)
 
     def ever_overturned(self, at: int) -> Verdict:
         """Return whether any number of label changes overturns a test row.
@@ -393,6 +554,26 @@ class Study:
         Verdict
             UNDECIDED if rounding hides the answer.
         """
-        one = self.test.features[at : at + 1]
+        one = self._rows(np.array([at]))
+        if not self.request.kind.linear:
+            least = self.minimum_budgets(np.array([at]))
+            return Verdict(by_budgets(least.low, least.high, self.n_train)[0])
         certs = self.model.certify(one, budget=self.n_train, resolve=self.request.resolve)
         return Verdict(certs.verdict[0])
+
+
+def by_budgets(low: FloatArray, high: FloatArray, labels: int) -> NDArray[np.object_]:
+    """Return the verdicts at so many labels that bounds on minimum budgets tell.
+
+    Parameters
+    ----------
+    low, high : (n,) arrays
+        Fewer than `low` are proven not to overturn a row, `high` to do so; NaN: nothing is known.
+    labels : int
+
+    Returns
+    -------
+    (n,) array of Verdict
+    """
+    broken = high <= labels
+    return verdicts(broken, ~broken & ~(low > labels))

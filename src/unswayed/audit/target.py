@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.audit.cells import codes, is_number, is_text, plain
 from unswayed.audit.request import Request
+from unswayed.cells import codes, is_number, is_text, plain
 from unswayed.exceptions import InputError
 from unswayed.words import as_text, distinct_texts, shorten
 
@@ -60,7 +61,41 @@ class Target:
                 f"the label {name!r} holds {values.type} values, neither numbers nor texts; turn "
                 "it into one of them"
             )
-        distinct = sorted(pc.unique(values.combine_chunks()).to_pylist())
+        distinct = pc.unique(values.combine_chunks()).to_pylist()
+        return cls.among(label, distinct, task, number=number, log=log)
+
+    @classmethod
+    def among(
+        cls,
+        label: str,
+        values: Iterable[Any],
+        task: Task | None,
+        *,
+        number: bool,
+        log: bool = False,
+    ) -> "Target":
+        """Recognise classes or numbers from the different labels of the training rows.
+
+        Parameters
+        ----------
+        label : str
+        values : iterable
+            Each label once.
+        task : {"classification", "regression"} or None
+        number : bool
+            Whether they are numbers.
+        log : bool
+
+        Returns
+        -------
+        Target
+
+        Raises
+        ------
+        InputError
+            As for `of`.
+        """
+        name, distinct = shorten(label), sorted(values)
         if not distinct:
             raise InputError("no training row is left; pass more rows, or a number as --alpha")
         if len(distinct) < 2:
@@ -125,6 +160,21 @@ class Target:
             strange = pc.unique(values.filter(pc.is_null(position)).combine_chunks()).to_pylist()
             raise InputError(self._strange(strange))
         return np.asarray(position, dtype=np.float64)
+
+    def numbers(self, labels: NDArray[Any]) -> FloatArray:
+        """Return labels as a model in pieces writes them, as numbers: classes as 0 and 1.
+
+        Parameters
+        ----------
+        labels : (n,) array
+
+        Returns
+        -------
+        (n,) array
+        """
+        if not self.classes:
+            return np.asarray(labels, dtype=np.float64)
+        return np.asarray(labels == self.classes[1], dtype=np.float64)
 
     def _logarithms(self, numbers: FloatArray) -> FloatArray:
         if not (numbers > 0).all():
@@ -238,13 +288,32 @@ def target_of(request: Request, train: tuple[pa.Table, IntArray], *, certified: 
     """
     column = train[0].column(request.label)
     target = Target.of(request.label, column, request.task, log=request.log)
-    _check_bias(request, target, certified)
+    check_bias(request, target, certified=certified)
     _check_labels(request, target, train)
     return target
 
 
-def _check_bias(request: Request, target: Target, certified: bool) -> None:
+def check_bias(request: Request, target: Target, *, certified: bool) -> None:
+    """Raise if what may be wrong does not suit the labels.
+
+    Parameters
+    ----------
+    request : Request
+    target : Target
+    certified : bool
+        Whether predictions are certified, and not coefficients alone.
+
+    Raises
+    ------
+    InputError
+    """
     if target.task == "regression":
+        if not request.kind.linear:
+            raise InputError(
+                f"--model {request.kind.name} is for two classes, but the label "
+                f"{shorten(target.label)!r} is a number; leave --model out, or name a column with "
+                "two different values"
+            )
         if request.shift is None:
             raise InputError(
                 f"the label {shorten(target.label)!r} is a number, so say how far it may be "

@@ -1,22 +1,23 @@
-"""Accuracy against robustness over alpha (the paper's first figure)."""
+"""Accuracy against robustness over the penalty (the paper's first figure)."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, Matrix
+from unswayed.audit.kinds import Kind
 from unswayed.audit.movement import need_radius
 from unswayed.audit.opening import open_study
-from unswayed.audit.penalty import ridge, says_one_class
+from unswayed.audit.penalty import says_one_class
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
-from unswayed.audit.study import Study
+from unswayed.audit.study import Study, by_budgets
+from unswayed.certificates import Verdict
 from unswayed.exceptions import SolverPrecisionWarning
 from unswayed.report.findings import quality
-
-ALPHAS: tuple[float, ...] = (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,13 @@ class Point:
 
     alpha: float
     quality: float | None
-    rates: tuple[float, ...]  # one per budget
+    rates: tuple[float, ...]  # of rows that are proven robust, one per budget
+    undecided: tuple[float, ...]  # of rows that are neither proven nor overturned
     always: str | None = None  # the class that (almost) everyone is told, if there is one
 
 
 def tradeoff(
-    request: Request, progress: Progress, alphas: tuple[float, ...] = ALPHAS
+    request: Request, progress: Progress, alphas: tuple[float, ...] | None = None
 ) -> tuple[Study, list[Point]]:
     """Fit and certify once per penalty.
 
@@ -39,8 +41,8 @@ def tradeoff(
     request : Request
         Its alpha is replaced by each of the penalties.
     progress : Progress
-    alphas : tuple of float
-        Penalties; they are tried in ascending order, each once.
+    alphas : tuple of float, optional
+        Penalties, each tried once, ascending; by default those of the kind of model.
 
     Returns
     -------
@@ -49,48 +51,81 @@ def tradeoff(
     points : list of Point
         One per penalty, ascending.
     """
-    wanted = sorted(set(alphas))
-    study = open_study(replace(request, alpha=wanted[0], ranges=False))
+    kind = request.kind
+    wanted = sorted(set(alphas or kind.alphas))
+    study = open_study(replace(request, alpha=wanted[0], ranges=False, least=kind.linear))
     need_radius(study, "the trade-off")
     fitted = study.model.fitted_
     # Features do not depend on the penalty, so that they are made once.
-    train, test = fitted.learner.specification.matrix, fitted.features(study.test.features)
+    train, test = study.encoded, fitted.features(study.test.features)
     points = []
-    for alpha in progress.track(wanted, "over alpha", len(wanted)):
+    for alpha in progress.track(wanted, f"over {kind.option}", len(wanted)):
         if alpha == wanted[0]:
-            least = study.answers.minimum_budget
+            found = [study.verdicts(budget) for budget in request.budgets]
             said = study.model.predict(study.test.features)
         else:
             model = _refitted(study, train, alpha)
-            # One number per row gives the rate at every budget; its range is not needed here.
-            least = model.minimum_budgets(test, resolve=request.resolve).low
+            found = _verdicts(study, model, test)
             said = model.predict(test)
-        points.append(_point(study, alpha, least, np.asarray(said, dtype=np.float64)))
+        points.append(_point(study, alpha, found, np.asarray(said, dtype=np.float64)))
     return study, points
+
+
+def _verdicts(study: Study, model: Any, rows: Matrix) -> list[NDArray[np.object_]]:
+    """Return verdicts of rows, one array per budget."""
+    request = study.request
+    counts = [study.count(budget) for budget in request.budgets]
+    if not request.kind.linear:
+        certified = [model.certify(rows, budget=each, effort=request.effort) for each in counts]
+        return [each.verdict for each in certified]
+    # One number per row gives the verdict at every budget; its range is not needed here.
+    least = model.minimum_budgets(rows, resolve=request.resolve)
+    return [by_budgets(least.low, least.high, each) for each in counts]
+
+
+def point_facts(point: Point, kind: Kind) -> dict[str, Any]:
+    """Return a point as plain values.
+
+    Parameters
+    ----------
+    point : Point
+    kind : Kind
+        Of the model.
+
+    Returns
+    -------
+    dict
+        "penalty" as people write it, "quality", "rates" and "undecided", "always".
+    """
+    found = asdict(point) | {"rates": list(point.rates), "undecided": list(point.undecided)}
+    return found | {"penalty": kind.written(point.alpha)}
 
 
 def _refitted(study: Study, features: Matrix, alpha: float) -> Any:
     """Return the model of another penalty, fitted on the same features."""
     from sklearn.base import clone
 
-    model = clone(study.model).set_params(estimator=ridge(alpha))
+    model = clone(study.model).set_params(estimator=study.request.kind.estimator(alpha))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(features, study.train.labels, study.train.weights)
     for each in caught:
-        note = f"alpha {alpha:g}: {each.message}"
+        note = f"{study.request.kind.penalty(alpha)}: {each.message}"
         if issubclass(each.category, SolverPrecisionWarning):
             study.notes.append(note)
     return model
 
 
-def _point(study: Study, alpha: float, least: FloatArray, said: FloatArray) -> Point:
-    request, test, target = study.request, study.test, study.target
-    rates = tuple(float((least > study.count(budget)).mean()) for budget in request.budgets)
+def _point(study: Study, alpha: float, found: list[NDArray[np.object_]], said: FloatArray) -> Point:
+    test, target = study.test, study.target
+    robust, undecided = (
+        tuple(float(np.mean(verdicts == verdict)) for verdicts in found)
+        for verdict in (Verdict.ROBUST, Verdict.UNDECIDED)
+    )
     always = None
     if target.classes and says_one_class(said):
         always = target.as_text(float(np.median(said)))
-    found = None
+    accuracy = None
     if test.labels is not None:
-        found = quality(said, test.labels, classes=bool(target.classes))
-    return Point(alpha, found, rates, always)
+        accuracy = quality(said, test.labels, classes=bool(target.classes))
+    return Point(alpha, accuracy, robust, undecided, always)

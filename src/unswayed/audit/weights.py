@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.audit.cells import is_number, plain
+from unswayed.cells import is_number, plain
 from unswayed.exceptions import InputError
 from unswayed.report.findings import Caveat
 from unswayed.words import counted, shorten

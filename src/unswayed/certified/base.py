@@ -16,6 +16,7 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, MinimumBudgets
 from unswayed.certified.coefficients import as_contrasts, coefficients_of
 from unswayed.certified.fitted import CHECKED, Fitted, Trained, count_rows, validated
+from unswayed.certified.gradient import FittedGradient
 from unswayed.certified.label_code import Reading
 from unswayed.certified.methods import (
     Method,
@@ -25,6 +26,7 @@ from unswayed.certified.methods import (
     sandwich,
 )
 from unswayed.certified.question import Question
+from unswayed.certified.review import Reviewable
 from unswayed.certifiers.parameter_box import ParameterBox
 from unswayed.certifiers.rows import FeatureRows
 from unswayed.certifiers.sandwich import MAX_ANCHORS, Sandwich
@@ -33,6 +35,7 @@ from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.frames import rows_of_kind
 from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
+from unswayed.models.gradient.learner import GradientLearner
 from unswayed.models.label_peeking import check_features
 from unswayed.models.refusals import check_weights
 from unswayed.models.steps import (
@@ -43,10 +46,11 @@ from unswayed.models.steps import (
     final_estimator,
     fit_steps,
 )
+from unswayed.scale.partitions import is_lazy
 from unswayed.validation import Schema, as_labels, as_sample_weight
 
 
-class Certified(MetaEstimatorMixin, BaseEstimator):
+class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
     """What classification and regression share: fitting, checking and the engine."""
 
     estimator: Any
@@ -78,7 +82,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, scipy-sparse matrix, or pandas, polars or pyarrow frame
+            Or a dask dataframe or array, which is never held whole: its partitions are passed over
+            a few times, where they are. Categories need no encoder then.
         y : labels, one per row
+            Of the same partitions as X, if that is a dask collection.
         sample_weight : weights, one per row, optional
 
         Returns
@@ -87,7 +94,10 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         """
         check_certifiable(self.estimator)
         self._check_settings()
-        fitted = self._fitted(X, y, sample_weight)
+        if is_lazy(X):
+            fitted = self._fitted_in_pieces(X, y, sample_weight)
+        else:
+            fitted = self._fitted(X, y, sample_weight)
         self._show(fitted)
         self.fitted_ = fitted  # by one assignment: calls under way keep the one they have
         return self
@@ -122,23 +132,34 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         fit_final(final, seen, labels.to_fit, weight)
         check_features(estimator, rows, labels.to_fit, features)
         learner = family_of(final).learner(final, features, weight)
+        made = {
+            "door": door,
+            "schema": Schema.of(X),
+            "like": rows_of_kind(X),
+            "estimator": estimator,
+            "labels": labels,
+            "trusted": trusted,
+        }
+        if isinstance(learner, GradientLearner):
+            fitted: Fitted = FittedGradient.of(learner, self.bias, resolved, made)
+            fitted.check_precision(
+                seen, learner.directions(features[:CHECKED]) @ fitted.model.solution.values
+            )
+            return fitted
         model = Trained.of(learner, labels.targets, resolved)
         scored = model
         if isinstance(labels.decision, AboveMean):
             scored = Trained.of(Balanced(learner), labels.targets, resolved)
-        fitted = Fitted(
-            door=door,
-            schema=Schema.of(X),
-            like=rows_of_kind(X),
-            estimator=estimator,
-            model=model,
-            scored=scored,
-            labels=labels,
-            trusted=trusted,
-        )
+        fitted = Fitted(**made, model=model, scored=scored)
         checked = FeatureRows.of(scored.learner, features[:CHECKED])
         fitted.check_precision(seen, checked.scores(scored.solution).value)
         return fitted
+
+    def _fitted_in_pieces(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
+        # It needs pyarrow, and dask is imported already.
+        from unswayed.certified.fit_in_pieces import fit_lazily  # noqa: PLC0415
+
+        return fit_lazily(self, X, y, sample_weight)
 
     def _show(self, fitted: Fitted) -> None:
         """Set what scikit-learn and users read; certificates are made from `fitted_` alone."""
@@ -172,7 +193,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         scores = weights.scores(asked.solution)
         if decision is None:
             fitted.check_precision(seen, scores.value[group])
-        return Question(
+        return fitted.question(
             engine=asked.engine,
             targets=fitted.targets,
             code=fitted.labels.code,
@@ -205,7 +226,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         if budget is None:
             return own
         if not isinstance(budget, Budget):
-            return own.read(budget, len(fitted.targets))
+            return own.read(budget, fitted.n_rows)
         if type(budget) is not type(own):
             raise InputError(
                 f"the bias was fitted with a budget of kind {type(own).__name__}, so it cannot be "
@@ -223,6 +244,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         resolve: str | None = None,
         decision: Decision | None = None,
         ranges: bool = True,
+        effort: int | None = None,
     ) -> CertificateSet:
         """Prove, for every row, that its prediction stays or that it can be overturned.
 
@@ -245,6 +267,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             False for verdicts alone, in less time: minimum budgets tell them, for every budget at
             once. `low` and `high` are then infinite, but for close calls. With the method "exact"
             only.
+        effort : {0, 1, 2}, optional
+            Of models that are not linear in their labels, how much to do for rows that are left
+            undecided; by default 1.
 
         Returns
         -------
@@ -258,7 +283,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 f"{method!r}; leave one of them out"
             )
         asked = self._budget(fitted, budget)
+        if method not in ("exact", "auto"):
+            fitted.need_linear(f"method={method!r}")
         question = self._question(fitted, X, resolve, decision)
+        if effort is not None:
+            question = question.with_effort(effort)
         if ranges:
             trained = fitted.scored if decision is None else fitted.model
             certifier = certifier_of(fitted, trained, question.decision, asked, method)
@@ -286,6 +315,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         ParameterBox
         """
         fitted = self._current()
+        fitted.need_linear("parameter_box")
         return parameter_box(fitted, self._budget(fitted, budget))
 
     @ordinary_arithmetic()
@@ -309,6 +339,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         Sandwich
         """
         fitted = self._current()
+        fitted.need_linear("sandwich")
         if operator.index(max_anchors) < 0:
             raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
         decision = self._decision(fitted)
@@ -360,6 +391,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         contrasts: Any = None,
         budget: float | Budget | None = None,
         resolve: str | None = None,
+        effort: int | None = None,
     ) -> CertificateSet:
         """Prove, for every coefficient or contrast, that its sign stays or that it can be lost.
 
@@ -378,6 +410,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             Instead of the bias's own.
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
+        effort : {0, 1, 2}, optional
+            As for `certify`.
 
         Returns
         -------
@@ -389,7 +423,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         learner = fitted.linear_learner  # raises where there are no coefficients
         asked = None if contrasts is None else as_contrasts(contrasts, learner, fitted.names)
         found = coefficients_of(
-            fitted, self._budget(fitted, budget), resolve=resolve is not None, contrasts=asked
+            fitted,
+            self._budget(fitted, budget),
+            resolve=resolve is not None,
+            effort=effort,
+            contrasts=asked,
         )
         assert found is not None  # noqa: S101  (tells mypy)
         return found[0]

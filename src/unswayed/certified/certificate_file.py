@@ -1,4 +1,4 @@
-"""Certificate files: a question, hashes of the data, and one claim per row.
+"""Certificate files: a question, hashes of the data, and one claim per row or one about all.
 
 `unswayed.verify` checks them. It shares no code with this module, so that what both compute (the
 hashes, the packing) is written twice on purpose. docs/certificates.md describes the format.
@@ -59,13 +59,41 @@ def write_certificates(
     track : callable
         Takes steps, what they do and how many they are; yields them and can tell how far it is.
     """
-    head = _head(certificates, classes) | ({} if recipe is None else {"recipe": recipe})
+    questions = [_question(each) for each in certificates]
+    budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
+    head = _head(questions, budget, recipe, classes) | questions[0].proof(budget)
     claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
         for at, claim in enumerate(track(claims, "writing certificates", _count(certificates))):
             file.write((",\n" if at else "\n") + _json(claim))
         file.write("\n]}\n")
+
+
+def write_collective(
+    question: Question,
+    budget: Budget,
+    section: dict[str, Any],
+    path: Path,
+    *,
+    recipe: dict[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
+) -> None:
+    """Write a certificate file with a claim about all rows together, whole or not at all.
+
+    Parameters
+    ----------
+    question : Question
+    budget : Budget
+    section : dict
+        The claim, as `certified.collective_file` makes it.
+    path : Path
+    recipe, classes
+        As for `write_certificates`.
+    """
+    document = _head([question], budget, recipe, classes) | {"claims": [], "collective": section}
+    with atomic_write(path) as beside:
+        beside.write_text(_json(document) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_data(question: Question, path: Path) -> None:
@@ -122,31 +150,37 @@ def pack_doubles(values: FloatArray) -> float | str:
 # --- the question ---------------------------------------------------------------------------
 
 
-def _head(parts: Sequence[CertificateSet], classes: Sequence[Any] | None) -> dict[str, Any]:
-    question = _question(parts[0])
+def _head(
+    questions: Sequence[Question],
+    budget: Budget,
+    recipe: dict[str, Any] | None,
+    classes: Sequence[Any] | None,
+) -> dict[str, Any]:
+    question = questions[0]
     specification, bias = question.engine.learner.specification, question.engine.bias
     model = specification.document()
     if specification.sample_weight is not None:
         model["weights"] = pack_doubles(specification.sample_weight)
+    optional: dict[str, Any] = {"trusted": list(question.trusted)} if question.trusted else {}
+    optional |= {} if recipe is None else {"recipe": recipe}
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
-        "question": question.decision.document() | _contrasts(parts),
+        "question": question.decision.document() | _contrasts(questions),
         "model": model,
         "bias": {
             "lower": pack_doubles(bias.lower),
             "upper": pack_doubles(bias.upper),
-            "budget": bias.budget.sized(parts[0].budget).document(len(bias.lower)),
+            "budget": budget.document(len(bias.lower)),
         },
-        "data": _data(parts) | _classes(question, classes),
-    } | ({"trusted": list(question.trusted)} if question.trusted else {})
+        "data": _data(questions) | _classes(question, classes),
+    } | optional
 
 
-def _contrasts(parts: Sequence[CertificateSet]) -> dict[str, Any]:
+def _contrasts(questions: Sequence[Question]) -> dict[str, Any]:
     """Return the sums of coefficients that were asked about, if they were."""
     made = []
-    for part in parts:
-        question = _question(part)
+    for question in questions:
         if isinstance(question.weights, CombinationRows):
             made += _sums(question.weights.weights, {})
         elif _is_of_parameters(question) and isinstance(question.weights, FeatureRows):
@@ -186,15 +220,19 @@ def _count(parts: Sequence[CertificateSet]) -> int:
     return sum(map(len, parts))
 
 
-def _data(parts: Sequence[CertificateSet]) -> dict[str, Any]:
-    question = _question(parts[0])
+def _data(questions: Sequence[Question]) -> dict[str, Any]:
+    question = questions[0]
     train, n_train = question.engine.learner.specification.matrix, len(question.targets)
-    tests = [matrix for part in parts if (matrix := _represented(_question(part))) is not None]
+    tests = [matrix for each in questions if (matrix := _represented(each)) is not None]
     width = n_train if train is None else int(train.shape[1])
     hashes = {"labels": _sha256([question.targets[:, None]])}
     hashes |= {} if train is None else {"train": _sha256([train])}
     hashes |= {"test": _sha256(tests)} if tests else {}
-    sizes = {"train_rows": n_train, "features": width, "test_rows": _count(parts)}
+    sizes = {
+        "train_rows": n_train,
+        "features": width,
+        "test_rows": sum(len(each.group) for each in questions),
+    }
     return {**sizes, "sha256": hashes}
 
 
@@ -246,14 +284,16 @@ def _starts(parts: Sequence[CertificateSet]) -> Iterator[int]:
 
 
 def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]]:
-    question, least = _question(certificates), certificates.minimum_budgets
+    question = _question(certificates)
+    stated = question.stated(certificates)
+    least = stated.least
     witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
     for row in range(len(certificates)):
         verdict = Verdict(certificates.verdict[row])
         claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and (decision := question.claim(row)) is not None:
             claim["decision"] = decision
-        ends = (("low", certificates.low[row]), ("high", certificates.high[row]))
+        ends = (("low", stated.low[row]), ("high", stated.high[row]))
         claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
         if not np.isnan(least.low[row]):
             claim["minimum_budget"] = _bounds(least.low[row], least.high[row])
@@ -276,7 +316,7 @@ def _bounds(low: float, high: float) -> Any:
 
 
 def _witness(question: Question, row: int, budget: Budget) -> dict[str, Any]:
-    rows, added, _ = question.changes(row, budget)
+    rows, added = question.stated_changes(row, budget)
     return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
 
 

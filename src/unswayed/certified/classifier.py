@@ -24,10 +24,10 @@ class CertifiedClassifier(ClassifierMixin, Certified):
 
     Parameters
     ----------
-    estimator : LinearRegression, Ridge, RidgeClassifier, KernelRidge, LinearSmoother, or a \
-Pipeline that ends in one
+    estimator : LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, \
+LinearSmoother, or a Pipeline that ends in one
         Regressors are trained on labels 0 and 1 and decide at 0.5, as in the paper;
-        RidgeClassifier on -1 and 1, deciding at 0.
+        RidgeClassifier on -1 and 1, deciding at 0. Scores of LogisticRegression are log-odds.
     bias : LabelBias
         Which labels may be wrong. Offsets of `shifts` and `intervals` are in the numbers above.
     threshold : float or "balanced", optional
@@ -79,6 +79,17 @@ Pipeline that ends in one
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        family = family_of(self.estimator)
+        if family.counts:
+            raise InputError(
+                f"{type(final_estimator(self.estimator)).__name__} predicts counts, not classes; "
+                "wrap it in CertifiedRegressor"
+            )
+        if self.threshold == "balanced" and family.threshold is not None:
+            raise InputError(
+                "threshold='balanced' compares scores with the mean of the labels, and those of a "
+                "LogisticRegression are log-odds; pass a number of log-odds, or None for 0"
+            )
         if isinstance(self.threshold, str) and self.threshold != "balanced":
             raise InputError(
                 f"threshold must be a number, 'balanced' or None, got {self.threshold!r}; "
@@ -114,7 +125,10 @@ Pipeline that ends in one
         )
 
     def _rule(self, negative: float, positive: float, classes: NDArray[Any]) -> Threshold:
+        own = family_of(self.estimator).threshold
         if self.threshold is None:
+            if own is not None:
+                return Threshold(own, classes)
             return Threshold.between(negative, positive, classes)
         if isinstance(self.threshold, str):
             return AboveMean(0.0, classes)

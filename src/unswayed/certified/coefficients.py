@@ -10,7 +10,6 @@ from unswayed._typing import Matrix
 from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet
 from unswayed.certified.fitted import Fitted
-from unswayed.certified.question import Question
 from unswayed.certifiers.rows import CombinationRows, UnitRows
 from unswayed.decisions import Sign
 from unswayed.doubles import dense, refuse_masked
@@ -30,6 +29,7 @@ def coefficients_of(
     budget: Budget,
     *,
     resolve: bool,
+    effort: int | None = None,
     contrasts: tuple[CombinationRows, tuple[str, ...]] | None = None,
 ) -> tuple[CertificateSet, tuple[str, ...]] | None:
     """Return certificates of the coefficients, or of contrasts of them, and their names.
@@ -40,6 +40,8 @@ def coefficients_of(
     budget : Budget
     resolve : bool
         Whether to settle in rational arithmetic what rounding leaves open.
+    effort : {0, 1, 2}, optional
+        Of models that are not linear in their labels.
     contrasts : pair, optional
         As `as_contrasts` returns them; by default every coefficient is asked about.
 
@@ -51,7 +53,7 @@ def coefficients_of(
     if not isinstance(learner, LinearLearner):
         return None
     rows, names = contrasts or (UnitRows(learner, learner.n_features), fitted.names)
-    question = Question(
+    question = fitted.question(
         engine=fitted.engine,
         targets=fitted.targets,
         code=fitted.labels.code,
@@ -64,6 +66,8 @@ def coefficients_of(
         resolve=resolve,
         trusted=fitted.trusted,
     )
+    if effort is not None:
+        question = question.with_effort(effort)
     return question.certificates(question.exact(budget), budget, names), names
 
 

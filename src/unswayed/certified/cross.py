@@ -21,6 +21,7 @@ from unswayed.certified.subset import bias_of_rows
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError, UnswayedError
 from unswayed.frames import frame_like, take_rows
+from unswayed.scale.partitions import is_lazy
 from unswayed.validation import as_labels, as_sample_weight
 
 Track = Callable[[Iterable[Any], str, int], Iterator[Any]]
@@ -42,6 +43,18 @@ class CrossCertificates(CertificateSet):
     ----------
     fold : array of int
         The fold of each row, from 0.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... )
+    >>> certs = cross_certify(model, X, ["yes", "yes", "yes", "no", "no", "no"], cv=3)
+    >>> len(certs), sorted(set(certs.fold.tolist()))
+    (6, [0, 1, 2])
     """
 
     fold: IntArray
@@ -248,6 +261,11 @@ def cross_certify(
             f"method must be a name, got {method!r}; bounds that were built before are about one "
             "model, and every fold has its own"
         )
+    if is_lazy(X):
+        raise InputError(
+            "cross_certify takes rows that are in memory, and X is a dask collection; hold rows "
+            "out and fit once, or pass a sample of the rows, computed"
+        )
     model._check_settings()  # here, or the first fold would be named as the culprit
     n_rows = count_rows(X)
     labels, weight = as_labels(y, n_rows), as_sample_weight(sample_weight, n_rows)
@@ -376,6 +394,7 @@ def join(folds: Folds, trusted: tuple[str, ...] = ()) -> CrossCertificates:
         budget=least.budget,
         question=question,
         trusted=tuple(dict.fromkeys((*vouched, *trusted))),
+        link=least.link,
         source=folds,
         fold=at,
     )

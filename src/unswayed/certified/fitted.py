@@ -16,8 +16,10 @@ from sklearn.utils.validation import validate_data
 from unswayed._typing import FloatArray
 from unswayed.bias import ResolvedBias
 from unswayed.certified.label_code import Reading
+from unswayed.certified.question import Question
 from unswayed.certifiers.cascade import Cascade
 from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.rows import UnitRows
 from unswayed.decisions import Decision
 from unswayed.doubles import refuse_masked
@@ -91,7 +93,7 @@ class Trained:
     learner: Learner
     solution: Solution
     engine: ExactEngine
-    cascade: Cascade  # the certifier "auto"
+    cascade: Certifier  # the certifier "auto"
 
     @classmethod
     def of(cls, learner: Learner, labels: FloatArray, bias: ResolvedBias) -> "Trained":
@@ -162,6 +164,50 @@ class Fitted:
     def reference(self) -> float:
         """What scores are measured from: 0, or the mean of the labels if that is the threshold."""
         return self.scored.learner.reference(self.targets)
+
+    _way_out = " unless it is resolved in rational arithmetic (resolve='exact')"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return self.learner.n_rows
+
+    @property
+    def largest_label(self) -> float:
+        """Largest absolute label, as a number."""
+        return float(np.abs(self.targets).max())
+
+    def need_rows(self, what: str) -> None:
+        """Raise if the training rows are not in memory.
+
+        Parameters
+        ----------
+        what : str
+            What needs them.
+        """
+
+    def need_linear(self, what: str) -> None:
+        """Raise if the model is not linear in its labels.
+
+        Parameters
+        ----------
+        what : str
+            What needs that.
+        """
+
+    def question(self, **asked: Any) -> Question:
+        """Put rows to the model.
+
+        Parameters
+        ----------
+        **asked
+            What `Question` takes beside what the fit knows.
+
+        Returns
+        -------
+        Question
+        """
+        return Question(**asked)
 
     @property
     def targets(self) -> FloatArray:
@@ -265,7 +311,7 @@ class Fitted:
         score = score[:CHECKED]
         raw = self.raw(features[: len(score)])
         # Against the labels too: a score that is 0 in theory has no size of its own.
-        scale = max(float(np.abs(raw).max()), float(np.abs(self.targets).max())) or 1.0
+        scale = max(float(np.abs(raw).max()), self.largest_label) or 1.0
         gap = float(np.abs(score - raw).max()) / scale
         proven = self.engine.precision.proven
         if gap <= _PRECISION and proven:
@@ -279,9 +325,8 @@ class Fitted:
         if not proven:
             message = (
                 f"this {kind} problem is too close to singular for proofs in double precision "
-                "(or its sample weights are too far apart): every verdict is UNDECIDED unless it "
-                "is resolved in rational arithmetic (resolve='exact'); alpha > 0 would make it "
-                "regular"
+                f"(or its sample weights are too far apart): every verdict is UNDECIDED"
+                f"{self._way_out}; alpha > 0 would make it regular"
             )
         self._told.add(message)
         category = SolverPrecisionWarning if proven else UnprovenWarning

@@ -14,7 +14,7 @@ from unswayed._core.influence import MadeRows, WeightRows
 from unswayed._core.parallel import one_blas_thread
 from unswayed._core.rounding import above, below, ordinary_arithmetic
 from unswayed._core.sandwich import Bounds
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.budgets import Budget, Count
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.label_code import LabelCode
@@ -24,10 +24,28 @@ from unswayed.certifiers.rational import ExactRow, RationalEngine
 from unswayed.certifiers.rows import CombinationRows, FeatureRows, UnitRows
 from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer, close_calls
 from unswayed.decisions import Decision, Margins
+from unswayed.exceptions import InputError
 from unswayed.frames import frame_like
 from unswayed.models.learner import Scores, Solution
 
 _FEW = 2**20  # numbers: 8 MB, kept as long as the certificates are
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stated:
+    """What a certificate file states of each row, beside its verdict.
+
+    Attributes
+    ----------
+    low, high : (n,) arrays
+        No score beyond these is reached.
+    least : MinimumBudgets
+        NaN where nothing is said.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    least: MinimumBudgets
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +94,27 @@ class Question:
         return ((row, self._settled[row]) for row in rows.tolist())
 
     # --- answers --------------------------------------------------------------------------
+
+    def with_effort(self, effort: int) -> "Question":
+        """Return the same question, to be answered with more or less effort.
+
+        Parameters
+        ----------
+        effort : int
+
+        Returns
+        -------
+        Question
+
+        Raises
+        ------
+        InputError
+            If its answers are exact anyway.
+        """
+        raise InputError(
+            f"effort={effort!r} is for models that are not linear in their labels, such as "
+            "LogisticRegression: these certificates are exact; leave it out"
+        )
 
     def exact(self, budget: Budget) -> Answer:
         """Return the answer by selection alone.
@@ -127,14 +166,18 @@ class Question:
         near = (least.low - 1 <= amount) & (amount <= least.high)
         near |= np.isposinf(least.low) & (amount >= self.engine.precision.n_movable)
         near |= not isinstance(budget, Count)
+        answer = self._sharpened(self._decided(least, amount, near), budget)
+        return self._whatever_the_batch(answer, self.engine, budget)
+
+    def _decided(self, least: MinimumBudgets, amount: float, near: BoolArray) -> Answer:
+        """Return verdicts that follow from minimum budgets, but for rows that are `near`."""
         endless = np.full(len(self.weights), np.inf)
         bounds = Bounds.outside(endless, endless.copy(), np.zeros(len(endless))).decided_as(
             within=np.asarray((least.low > amount) & ~near),
-            beyond=np.asarray((least.high < amount) & ~near),
+            beyond=np.asarray((least.high <= amount) & ~near),
             close=np.zeros(len(endless), dtype=bool),
         )
-        answer = self._sharpened(Answer.of(bounds, self.margins), budget)
-        return self._whatever_the_batch(answer, self.engine, budget)
+        return Answer.of(bounds, self.margins)
 
     def _whatever_the_batch(self, answer: Answer, certifier: Certifier, budget: Budget) -> Answer:
         """Ask again about each row that is a close call, by itself: its batch then plays no part.
@@ -207,7 +250,12 @@ class Question:
         for at, row in self._settled.items():
             prediction[at] = self.decision.predict_exactly(row.score)
         return CertificateSet(
-            **{name: column[self.group] for name, column in columns.items()},
+            score=columns["score"][self.group],
+            low=columns["low"][self.group],
+            high=columns["high"][self.group],
+            inner_low=columns["inner_low"][self.group],
+            inner_high=columns["inner_high"][self.group],
+            error=columns["error"][self.group],
             verdict=answer.verdict[self.group],
             budget=budget.amount,
             question=f"{self.decision} if {budget}",
@@ -331,6 +379,52 @@ class Question:
         """
         rows, added, score = self.changes(row, self.engine.bias.budget.sized(amount))
         return Witness(rows, self.code.decode(self.targets[rows] + added), score)
+
+    def stated(self, certificates: CertificateSet) -> "Stated":
+        """Return the numbers that a certificate file states.
+
+        Parameters
+        ----------
+        certificates : CertificateSet
+            Answers to this question.
+
+        Returns
+        -------
+        Stated
+        """
+        return Stated(certificates.low, certificates.high, certificates.minimum_budgets)
+
+    def stated_changes(self, row: int, budget: Budget) -> tuple[IntArray, FloatArray]:
+        """Return the label changes that a certificate file states for a row that is overturned.
+
+        Parameters
+        ----------
+        row : int
+        budget : Budget
+            It must be enough to overturn the row.
+
+        Returns
+        -------
+        rows : (k,) array of int
+            Training rows, ascending.
+        added : (k,) array
+            What is added to their labels.
+        """
+        return self.changes(row, budget)[:2]
+
+    def proof(self, budget: Budget) -> dict[str, Any]:
+        """Return what a certificate file needs beside the question, so that claims can be proven.
+
+        Parameters
+        ----------
+        budget : Budget
+
+        Returns
+        -------
+        dict
+            Fields of the file; none for models that are linear in their labels.
+        """
+        return {}
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
         """Write a certificate file, and beside it, if wanted, the data that it is about.

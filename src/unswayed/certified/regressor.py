@@ -4,6 +4,7 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
 
@@ -13,9 +14,10 @@ from unswayed.bias import LabelBias
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import Fitted
 from unswayed.certified.label_code import LabelCode, Reading
-from unswayed.decisions import Radius
+from unswayed.decisions import MeanRadius, Radius
 from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
+from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
 
@@ -24,12 +26,14 @@ class CertifiedRegressor(RegressorMixin, Certified):
 
     Parameters
     ----------
-    estimator : LinearRegression, Ridge, KernelRidge, LinearSmoother, or a Pipeline that ends \
-in one
+    estimator : LinearRegression, Ridge, KernelRidge, PoissonRegressor, LinearSmoother, or a \
+Pipeline that ends in one
     bias : LabelBias
         Which labels may be wrong.
     radius : float
-        How far a prediction may move, either way, and still count as the same.
+        How far a prediction may move, either way, and still count as the same. For a
+        PoissonRegressor, whose scores are logarithms, that of the expected count; pass
+        ``certify(X, decision=Radius(0.1))`` for one on the logarithm.
     trust : str or sequence of str
         What you vouch for, by name, because it cannot be seen here that no label had a part in
         it: "sample_weight", or steps that were fitted elsewhere. Certificates say so.
@@ -83,13 +87,14 @@ in one
         targets = as_doubles(labels, "y")
         return Reading(targets, targets, LabelCode())
 
-    def _decision(self, fitted: Fitted) -> Radius:
+    def _decision(self, fitted: Fitted) -> Radius | MeanRadius:
         if self.radius is None:
             raise InputError(
                 "radius is not set: say how far a prediction may move and still count as the "
                 "same, for example CertifiedRegressor(..., radius=2000)"
             )
-        return Radius(self.radius)
+        counts = family_of(self.estimator).counts
+        return MeanRadius(self.radius) if counts else Radius(self.radius)
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> FloatArray:
@@ -104,4 +109,5 @@ in one
         (n,) array
         """
         fitted = self._current()
-        return fitted.raw(fitted.features(X))
+        score = fitted.raw(fitted.features(X))
+        return np.asarray(np.exp(score)) if family_of(self.estimator).counts else score

@@ -10,8 +10,8 @@ import numpy as np
 
 from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
-from unswayed.certificates import CertificateSet, Verdict, Witness
-from unswayed.decisions import AboveMean, Radius, Threshold
+from unswayed.certificates import CertificateSet, Witness, probability_ranges
+from unswayed.decisions import AboveMean, MeanRadius, Radius, Threshold
 from unswayed.doubles import as_doubles, as_values, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
@@ -175,10 +175,10 @@ def findings_of(
     decision, budget, bias = question.decision, certificates.budget, question.engine.bias
     classes = decision.classes.tolist() if isinstance(decision, Threshold) else []
     class_names = dict(zip(classes, distinct_texts(classes), strict=True))
-    radius = decision.value if isinstance(decision, Radius) else None
+    radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     lower, upper = float(bias.lower.min()), float(bias.upper.max())
-    compared = _groups(frame, groups)
+    compared, logistic = _groups(frame, groups), certificates.link == "logistic"
     prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
     truth, right = _truth(certificates, class_names, y_true)
     return Findings(
@@ -193,11 +193,14 @@ def findings_of(
         numbering="Rows are numbered from 0, as in Python.",
         n_train=len(bias.lower),
         n_movable=movable,
-        budgets=[BudgetRate(f"{budget:g}", int(budget), certificates.robust)],
+        budgets=[BudgetRate.of(f"{budget:g}", int(budget), certificates.verdict)],
         score=certificates.score,
-        minimum_budget=certificates.minimum_budget,
-        minimum_budget_proven=certificates.minimum_budget_proven,
-        n_undecided=int(np.sum(certificates.verdict == Verdict.UNDECIDED)),
+        minimum_budget=certificates.minimum_budgets.low,
+        enough=certificates.minimum_budgets.high,
+        kind="logistic" if logistic else "ridge",
+        probability=probability_ranges(certificates.score, certificates.low, certificates.high)
+        if logistic
+        else None,
         prediction=prediction,
         truth=truth,
         quality=right,

@@ -36,20 +36,47 @@ class _Rounded(NamedTuple):
     exact: BoolArray
 
 
+class Effects(NamedTuple):
+    """Influence rows over the entries, and how far what is computed of them may be wrong.
+
+    Attributes
+    ----------
+    influence : (rows, entries) array
+    error : (rows,) array
+        However labels move within the budget: of the sum of their effects on a row's score, if it
+        is rounded once. 0 where nothing rounds, infinite where nothing is proven.
+    up, down : (rows,) arrays
+        How far scores can rise and fall, rounded up.
+    """
+
+    influence: FloatArray
+    error: FloatArray
+    up: FloatArray
+    down: FloatArray
+
+
 class ExactEngine:
     """Ranges, minimum budgets and witnesses of one learner under one bias.
 
     Everything about the training rows is prepared once; questions come as weight rows.
     """
 
+    rounds = 8
+    """Anchors of a sandwich come in so many lots, each where the ones before left rows open."""
+
     def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
         self.bias = bias
         self.learner = learner
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Merge equal training rows, and bound errors."""
+        learner, bias = self.learner, self.bias
         apart = bias.budget.apart(bias.lower, bias.upper)
         self.influence = InfluenceMap(
             learner.design, bias.lower, bias.upper, learner.row_scale, apart
         )
-        self.precision = Precision(learner, bias)
+        self.precision = Precision.of(learner, bias)
 
     def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> _Rounded:
         """Call ``work(influence rows, their place)`` for all rows, block by block.
@@ -124,6 +151,31 @@ class ExactEngine:
         errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
         return Bounds.around(up, down, errors)
 
+    def effects(self, weights: WeightRows, budget: Budget) -> "Effects":
+        """Return influence rows, for questions about many of them at once.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        budget : Budget
+
+        Returns
+        -------
+        Effects
+        """
+        n_rows = len(weights)
+        z = np.empty((n_rows, len(self.influence.entries)))
+        up, down = np.empty((2, n_rows))
+
+        def work(block: FloatArray, here: slice) -> None:
+            z[here] = block
+            up[here], down[here] = budget.reach(block, self.influence.entries)
+
+        rounded = self._run(weights, work)
+        # Effects that raise a score and effects that lower it are each within a reach.
+        errors = self._errors(rounded, budget.most_labels, up + down, RELATIVE)
+        return Effects(z, errors, wider(up, errors), wider(down, errors))
+
     def extremes(
         self, weights: WeightRows, budget: Budget
     ) -> tuple[Bounds, FloatArray, FloatArray]:
@@ -154,6 +206,34 @@ class ExactEngine:
         rounded = self._run(weights, work)
         errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
         return Bounds.around(up, down, errors), moved_up, moved_down
+
+    def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return the same as `reach`: where all rows are at hand, nothing is gained by less.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        budget : Budget
+
+        Returns
+        -------
+        Bounds
+        """
+        return self.reach(weights, budget)
+
+    def offset_gram(self) -> tuple[FloatArray, int]:
+        """Return the Gram matrix of the design, each label's row times the square of its offset.
+
+        Returns
+        -------
+        gram : (m, m) array
+        terms : int
+            Roundings that follow one another in its sums.
+        """
+        entries = self.influence.entries
+        up, down = entries.n_upper * entries.upper**2, entries.n_lower * entries.lower**2
+        # In one direction an entry moves on one side only: the larger bounds both.
+        return self.influence.gram(np.maximum(up, down)), self.influence.gram_terms
 
     @cached_property
     def fingerprint(self) -> str:

@@ -33,6 +33,20 @@ class ParameterBox:
         Parameters as trained, and their ranges, rounding included.
     budget : Budget
         What may be wrong at once.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> box = model.parameter_box()
+    >>> box.high.round(3).tolist()
+    [1.0, 0.667]
+    >>> model.certify([[1, 0]], method=box)
+    <CertificateSet: 1 row, same class if up to 1 label is wrong: 1 robust>
     """
 
     names: tuple[str, ...]

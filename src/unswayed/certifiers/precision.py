@@ -1,6 +1,7 @@
 """Precision: how far computed reaches may be from the true ones, budget by budget."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,10 +9,81 @@ from unswayed._core.compression import Entries
 from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, SQUARES_UNDERFLOW, UNIT, exact_dots
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.bias import ResolvedBias
-from unswayed.models.learner import Learner
+from unswayed.models.learner import ErrorScale, Learner
 
 RELATIVE = 4.0 * UNIT
 """Of a reach: its offsets are scaled, multiplied and summed, one rounding each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OffsetSums:
+    """Sums over labels of how far each may move; those of several sets of labels add up.
+
+    With o the larger end of a label's interval, `weight` and `entry` as in `ErrorScale`, and all
+    in units of `unit`:
+
+    Attributes
+    ----------
+    n_movable : int
+        Labels with o > 0.
+    largest : float
+        Largest o itself.
+    squares : pair of float
+        Largest o² weight, and the sum of them.
+    terms : pair of float
+        Largest o entry, and the sum of them.
+    """
+
+    n_movable: int = 0
+    largest: float = 0.0
+    squares: tuple[float, float] = (0.0, 0.0)
+    terms: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def of(
+        cls,
+        offset: FloatArray,
+        weight: FloatArray | float,
+        entry: FloatArray,
+        count: FloatArray | float = 1.0,
+    ) -> "OffsetSums":
+        """Sum over labels.
+
+        Parameters
+        ----------
+        offset : (n,) array
+            Of each label, the larger end of its interval.
+        weight, entry : (n,) arrays
+            As in `ErrorScale`.
+        count : (n,) array or float
+            How many labels each stands for.
+
+        Returns
+        -------
+        OffsetSums
+        """
+        counted = np.broadcast_to(count, offset.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares, terms = offset * offset * weight, offset * entry
+            n_movable = int(counted[offset > 0].sum())
+            return cls(
+                n_movable,
+                float(offset.max(initial=0.0)),
+                # Of small offsets, or weights, the squares underflow.
+                (
+                    float(squares.max(initial=0.0)) + SQUARES_UNDERFLOW,
+                    float(squares @ counted) + SQUARES_UNDERFLOW * n_movable,
+                ),
+                (float(terms.max(initial=0.0)), float(terms @ counted)),
+            )
+
+    def __add__(self, other: "OffsetSums") -> "OffsetSums":
+        return OffsetSums(
+            self.n_movable + other.n_movable,
+            max(self.largest, other.largest),
+            (max(self.squares[0], other.squares[0]), self.squares[1] + other.squares[1]),
+            (max(self.terms[0], other.terms[0]), self.terms[1] + other.terms[1]),
+        )
 
 
 class Precision:
@@ -21,23 +93,45 @@ class Precision:
     end of label i's interval and an influence error e + f as in `Weights`, Cauchy-Schwarz gives
     Σ o_i|e_i| <= error·√(Σ o_i² weight_i) and Σ o_i|f_i| <= size·Σ o_i entry_i, both over any k
     labels: at most k times the largest term, and at most the sum of all.
+
+    Parameters
+    ----------
+    scale : ErrorScale
+        Of the learner.
+    offsets : OffsetSums
+        In units of `unit`.
+    unit : float
+    given : bool
+        Whether influence is given, and has no error at all.
     """
 
-    def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
-        self._scale = scale = learner.error_scale
+    def __init__(
+        self, scale: ErrorScale, offsets: OffsetSums, unit: float = 1.0, *, given: bool = False
+    ) -> None:
+        self._scale, self._unit, self._given = scale, unit, given
+        self.n_movable = offsets.n_movable
+        self._squares, self._terms = offsets.squares, offsets.terms
+
+    @classmethod
+    def of(cls, learner: Learner, bias: ResolvedBias) -> "Precision":
+        """Return the precision of reaches of labels that are all known.
+
+        Parameters
+        ----------
+        learner : Learner
+        bias : ResolvedBias
+
+        Returns
+        -------
+        Precision
+        """
+        scale = learner.error_scale
         offset = np.maximum(-bias.lower, bias.upper)
-        self.n_movable = int(np.count_nonzero(offset))
-        self._unit = float(offset.max(initial=0.0)) or 1.0
-        offset = offset / self._unit  # at most 1: squares neither over- nor underflow
-        squares = offset * offset * scale.weight
-        terms = offset * scale.entry
-        # Of small offsets, or weights, the squares underflow.
-        self._squares = (
-            float(squares.max(initial=0.0)) + SQUARES_UNDERFLOW,
-            float(squares.sum()) + SQUARES_UNDERFLOW * self.n_movable,
-        )
-        self._terms = float(terms.max(initial=0.0)), float(terms.sum())
-        self._given = scale.most_error == 0.0 and not scale.entry.any()
+        unit = float(offset.max(initial=0.0)) or 1.0
+        # At most 1: squares neither over- nor underflow.
+        sums = OffsetSums.of(offset / unit, scale.weight, scale.entry)
+        given = scale.most_error == 0.0 and not scale.entry.any()
+        return cls(scale, sums, unit, given=given)
 
     @property
     def proven(self) -> bool:

@@ -1,11 +1,15 @@
-"""Certifier: whoever bounds how far a budget can move the scores of rows."""
+"""Certifier: whoever bounds how far a budget can move scores, and Engine: whoever evaluates it."""
 
 from typing import Protocol
 
+from unswayed._core.influence import WeightRows
 from unswayed._core.sandwich import Bounds
+from unswayed._typing import FloatArray
 from unswayed.budgets import Budget
+from unswayed.certifiers.precision import Precision
 from unswayed.certifiers.rows import FeatureRows
 from unswayed.decisions import Margins
+from unswayed.models.learner import Learner
 
 
 class Certifier(Protocol):
@@ -35,5 +39,74 @@ class Certifier(Protocol):
         Returns
         -------
         Bounds
+        """
+        ...
+
+
+class Engine(Protocol):
+    """Evaluates how far a budget can move scores, for one learner under one bias.
+
+    Attributes
+    ----------
+    precision : Precision
+    rounds : int
+        Anchors of a sandwich are evaluated in so many lots.
+    """
+
+    precision: Precision
+    rounds: int
+
+    @property
+    def learner(self) -> Learner:
+        """The learner that is asked about."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of learner and bias: bounds that were built from others are refused."""
+        ...
+
+    def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return bounds on how far a budget can raise and lower the score of each row.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        budget : Budget
+
+        Returns
+        -------
+        Bounds
+            As tight as they are cheap.
+        """
+        ...
+
+    def extremes(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[Bounds, FloatArray, FloatArray]:
+        """Return bounds of each row, and what label changes within the budget do to any score.
+
+        Parameters
+        ----------
+        weights : WeightRows
+        budget : Budget
+
+        Returns
+        -------
+        reach : Bounds
+        moved_up, moved_down : (rows, m) arrays
+            A vector per row: its product with another row's weights is how far label changes that
+            attain the bounds, or nearly so, move that row's score.
+        """
+        ...
+
+    def offset_gram(self) -> tuple[FloatArray, int]:
+        """Return the Gram matrix of the design, each label's row times the square of its offset.
+
+        Returns
+        -------
+        gram : (m, m) array
+        terms : int
+            Roundings that follow one another in its sums.
         """
         ...

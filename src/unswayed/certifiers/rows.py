@@ -135,8 +135,17 @@ class _ParameterRows(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def _directions(self, start: int, stop: int) -> FloatArray:
-        """Return directions start to stop."""
+    def directions(self, start: int, stop: int) -> FloatArray:
+        """Return parameters start to stop as directions in parameter space.
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        (k, q) array
+        """
 
     def scores(self, solution: Solution) -> Scores:
         """Return the values of the parameters, in the user's units.
@@ -150,7 +159,7 @@ class _ParameterRows(ABC):
         -------
         Scores
         """
-        blocks = [self._directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
+        blocks = [self.directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
         parts = [self.learner.direction_scores(block, solution) for block in blocks]
         return Scores.concatenate(parts)
 
@@ -165,7 +174,7 @@ class _ParameterRows(ABC):
         -------
         Weights
         """
-        return self.learner.direction_weights(self._directions(start, stop))
+        return self.learner.direction_weights(self.directions(start, stop))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +187,8 @@ class UnitRows(_ParameterRows):
     def __len__(self) -> int:
         return self.count
 
-    def _directions(self, start: int, stop: int) -> FloatArray:
+    def directions(self, start: int, stop: int) -> FloatArray:
+        """Return parameters start to stop as directions in parameter space."""
         units = np.zeros((stop - start, self.learner.n_parameters))
         units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[
             start:stop
@@ -216,7 +226,7 @@ class CombinationRows(_ParameterRows):
     def __len__(self) -> int:
         return int(self.weights.shape[0])
 
-    def _directions(self, start: int, stop: int) -> FloatArray:
+    def directions(self, start: int, stop: int) -> FloatArray:
         """Return combinations start to stop as directions in parameter space."""
         found = np.zeros((stop - start, self.learner.n_parameters))
         width = self.learner.n_features

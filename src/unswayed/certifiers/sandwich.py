@@ -12,7 +12,7 @@ from unswayed._core.rounding import SAFETY, SQUARES_UNDERFLOW, gamma, ordinary_a
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import Budget
-from unswayed.certifiers.exact import ExactEngine
+from unswayed.certifiers.protocol import Engine
 from unswayed.certifiers.rows import DirectionRows, FeatureRows
 from unswayed.certifiers.verdicts import judge
 from unswayed.decisions import Decision, Margins
@@ -22,7 +22,6 @@ from unswayed.models.learner import Solution, with_coefficients
 MAX_ANCHORS = 512
 _TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
 _CANDIDATES = 8192  # training rows looked at when anchors are chosen
-_ROUNDS = 8  # anchors come in so many lots, each where the ones before left rows open
 
 
 class Sandwich:
@@ -30,7 +29,7 @@ class Sandwich:
 
     Parameters
     ----------
-    engine : ExactEngine
+    engine : Engine
     budget : Budget
         What may be wrong at once; it answers for no other budget.
     max_anchors : int
@@ -39,9 +38,21 @@ class Sandwich:
     Notes
     -----
     Safe under threads: anchors are replaced as a whole, readers keep the set they started with.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> sandwich = model.sandwich()
+    >>> model.certify([[1, 0]], method=sandwich)
+    <CertificateSet: 1 row, same class if up to 1 label is wrong: 1 robust>
     """
 
-    def __init__(self, engine: ExactEngine, budget: Budget, max_anchors: int = MAX_ANCHORS) -> None:
+    def __init__(self, engine: Engine, budget: Budget, max_anchors: int = MAX_ANCHORS) -> None:
         self.budget = budget
         self.max_anchors = max_anchors
         self.fingerprint = engine.fingerprint
@@ -76,26 +87,24 @@ class Sandwich:
 
     def _reach(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         self.evaluations += len(directions)
-        found = self._engine.reach(DirectionRows(self._learner, directions), self.budget)
+        found = self._engine.roughly(DirectionRows(self._learner, directions), self.budget)
         return found.outer_up, found.outer_down
 
     def _boxes(self, basis: FloatArray) -> tuple[Box, ...]:
         # Single coefficients of correlated features can move far while predictions stay:
         # principal directions of the training rows do not have that problem.
-        units = Box(*self._reach(np.eye(len(basis))))
-        return units, Box.of_basis(*self._reach(basis.T.copy()), basis, units.longest)
+        up, down = self._reach(np.vstack((np.eye(len(basis)), basis.T)))
+        units = Box(up[: len(basis)], down[: len(basis)])
+        return units, Box.of_basis(up[len(basis) :], down[len(basis) :], basis, units.longest)
 
     def _ellipsoid(self) -> Ellipsoid:
-        influence, shifts = self._engine.influence, self._to_parameters
-        entries = influence.entries
-        up, down = entries.n_upper * entries.upper**2, entries.n_lower * entries.lower**2
-        # In one direction an entry moves on one side only: the larger bounds both.
-        inner = influence.gram(np.maximum(up, down))
+        shifts = self._to_parameters
+        inner, terms = self._engine.offset_gram()
         gram = shifts.T @ inner @ shifts
         if not np.isfinite(gram).all():
             return Ellipsoid(np.zeros_like(gram), 0.0, math.inf)
         size, norm = float(np.linalg.norm(shifts)), float(np.trace(inner))
-        rounding = gamma(influence.gram_terms + 2 * len(gram) + 16) * norm + SQUARES_UNDERFLOW
+        rounding = gamma(terms + 2 * len(gram) + 16) * norm + SQUARES_UNDERFLOW
         error = SAFETY * size * size * rounding
         # A direction is a sum of single parameters, and every parameter's weights are off.
         off = (1.0 + math.sqrt(len(gram))) * self._engine.precision.most_of_norm
@@ -161,15 +170,14 @@ class Sandwich:
         """
         if not self.max_anchors:
             return self
-        step = max(1, self._learner.n_rows // _TRAINING_SAMPLE)
-        training = self._learner.training_directions(slice(None, None, step))
+        training = self._learner.example_directions(_TRAINING_SAMPLE)
         first, group = distinct_rows(training)
         frequency = np.bincount(group)
         best = np.argsort(-frequency, kind="stable")[:_CANDIDATES]
         candidates = training[first[best]]
         margins = decision.margins(self._learner.direction_scores(candidates, solution))
         open_rows = np.arange(len(candidates))
-        lot = -(-self.max_anchors // _ROUNDS)
+        lot = -(-self.max_anchors // self._engine.rounds)
         while len(open_rows) and self.n_anchors < self.max_anchors:
             room = min(lot, self.max_anchors - self.n_anchors)
             self.add(candidates[open_rows[:room]])

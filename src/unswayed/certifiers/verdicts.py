@@ -1,6 +1,6 @@
 """Verdicts: what follows from bounds and margins, in one place."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,6 @@ class Answer:
         other : Answer
             Of these rows alone.
         """
-        for each in fields(Bounds):
-            getattr(self.bounds, each.name)[rows] = getattr(other.bounds, each.name)
+        self.bounds.put(rows, other.bounds)
         self.verdict[rows] = other.verdict
         self.method[rows] = other.method

@@ -16,9 +16,12 @@ COMMANDS = {
     "certify": "Prove which predictions survive wrong labels, and which do not.",
     "witness": "Show which labels overturn one prediction.",
     "coefficients": "Prove which coefficients keep their sign.",
+    "together": "Prove how many predictions one set of wrong labels can overturn.",
+    "fairness": "Prove how far wrong labels can move rates and gaps between groups.",
+    "review": "Plan which labels to check, and apply what reviewers found.",
     "verify": "Check a certificate file without trusting the program that wrote it.",
     "compare": "Compare two files, or two settings of one, on the same test rows.",
-    "tradeoff": "Weigh accuracy against robustness over alpha.",
+    "tradeoff": "Weigh accuracy against robustness over the penalty.",
     "reproduce": "Compute every table and figure of the paper again.",
     "demo": "Run an embedded story end to end and write its report.",
 }
@@ -39,8 +42,9 @@ Options:
 Example:
   unswayed certify people.csv --label hired --budget 1% --groups gender --report report.html
 
-Exit codes: 0 fine, 1 a rate below --fail-under or a false certificate, 2 bad input,
-3 a certificate file that proves nothing, 70 out of memory or a bug in the program.
+Exit codes: 0 fine, 1 a rate below --fail-under, a --limit that is not proven to hold or a false
+certificate, 2 bad input, 3 a certificate file that proves nothing, 70 out of memory or a bug in
+the program.
 """
 
 

@@ -9,32 +9,37 @@ from typing import Annotated, Any
 from unswayed.audit.effects import Asked
 from unswayed.audit.findings import findings_of
 from unswayed.audit.folded import FoldedStudy
-from unswayed.audit.folds import open_folds
 from unswayed.audit.movement import need_radius
-from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study
 from unswayed.audit.tradeoff import tradeoff
+from unswayed.certificates import probability_ranges
 from unswayed.cli.checking import checking_time
 from unswayed.cli.command import command_line
+from unswayed.cli.model_options import ModelOptions
+from unswayed.cli.opened import check_beside, opened_study
 from unswayed.cli.options import (
     DATA,
+    LARGE,
     OUTPUT,
     BiasOptions,
     DataOptions,
     Distance,
     Escape,
     Flag,
-    ModelOptions,
+    LargeOptions,
     Names,
     Numbers,
     OutputOptions,
     RowOptions,
-    Train,
+    Source,
+    by_size,
+    in_pieces,
     make_request,
     split_names,
 )
+from unswayed.cli.plan import show_plan
 from unswayed.cli.rates import (
     show_budgets,
     show_confidence,
@@ -52,14 +57,16 @@ from unswayed.words import percent
 
 
 def certify(
-    train: Train,
+    train: Source,
     /,
     *,
     data: DataOptions,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
+    large: LargeOptions | None = None,
     output: OutputOptions | None = None,
+    plan: Annotated[Flag, LARGE] = False,
     folds: Annotated[str | None, DATA] = None,
     radius: Distance = None,
     groups: Annotated[Names, OUTPUT] = (),
@@ -79,12 +86,16 @@ def certify(
 
     Parameters
     ----------
-    train : Path
+    train : str
     data : DataOptions
     test : RowOptions, optional
     bias : BiasOptions, optional
     model : ModelOptions, optional
+    large : LargeOptions, optional
     output : OutputOptions, optional
+    plan
+        Say how many rows, bytes, passes, how much memory and how much time it would take, from a
+        first look at the files, and do nothing.
     folds
         Certify every row, by a model of the other folds: 10 is a good number. Instead of --test
         and --holdout.
@@ -115,13 +126,26 @@ def certify(
         Exit code.
     """
     terminal = Terminal(output)
+    pieces = in_pieces(train, large, plan=plan)
     request = make_request(
-        train, data, bias, model, test, radius=radius, groups=groups, folds=folds
+        train, data, bias, model, test, radius=radius, groups=groups, folds=folds, pieces=pieces
     )
+    needing_memory = {
+        "--certificates": certificates,
+        "--with-tradeoff": with_tradeoff,
+        "--base": base,
+        "--row": row,
+    }
+    if not any(needing_memory.values()):
+        request = by_size(request, terminal.note)
+    elif pieces is not None:
+        _refuse_in_pieces(needing_memory)
+    if plan:
+        return show_plan(request, terminal)
     if folds is not None and with_tradeoff:
         raise InputError(
-            "--with-tradeoff: the trade-off is of one model per alpha; leave --folds out, or ask "
-            "for it with unswayed tradeoff"
+            f"--with-tradeoff: the trade-off is of one model per {request.kind.option}; leave "
+            "--folds out, or ask for it with unswayed tradeoff"
         )
     _check_report(report, row, base, with_tradeoff)
     proofs = _certificate_files(certificates, request.folds)
@@ -131,46 +155,78 @@ def certify(
     for path in proofs:
         check_output(path, "--certificates", (".json",), *request.files, out)
         check_recipe(request)
-    opened = open_study if folds is None else open_folds
-    asked_for = replace(request, keep=bool(proofs), ranges=out is not None)
-    study: Study = opened(asked_for, terminal)
-    needing = {"--fail-under": fail_under, "--certificates": certificates}
-    for option in (name for name, value in needing.items() if value is not None):
-        need_radius(study, option)
-    points = None
-    if with_tradeoff:
-        points = tradeoff(replace(request, alpha=1.0), terminal)[1]
-    findings = findings_of(
-        study,
-        command=None if report is None else command_line(),
-        tradeoff=points,
-        chosen=_chosen(study, row),
-        asked=Asked(bases=split_names(base)),
+    check_beside(out, "--out", request)
+    check_beside(report, "--report", request)
+    asked_for = replace(
+        request,
+        keep=bool(proofs),
+        ranges=out is not None,
+        least=out is not None or report is not None,
     )
-    facts = headline(findings)
-    page = None if report is None else _page(findings, facts)
-    if out is not None:
-        write_table(out, answer_table(study), escape=escape_formulas)
-    parts = study.parts if isinstance(study, FoldedStudy) else [study]
-    remarks = []
-    for path, part in zip(proofs, parts, strict=False):  # none, or one per model
-        remarks.append(checking_time(save_certificates(part, part.certificates, path)))
-    if report is not None and page is not None:
-        write_text(report, page)
-    for note in filter(None, (*study.notes, *empty_budgets(study), *remarks)):
+    with opened_study(asked_for, terminal) as study:
+        needing = {"--fail-under": fail_under, "--certificates": certificates}
+        for option in (name for name, value in needing.items() if value is not None):
+            need_radius(study, option)
+        points = None
+        if with_tradeoff:
+            points = tradeoff(request, terminal)[1]
+        findings = findings_of(
+            study,
+            command=None if report is None else command_line(),
+            tradeoff=points,
+            chosen=_chosen(study, row),
+            asked=Asked(bases=split_names(base)),
+        )
+        facts = headline(findings)
+        page = None if report is None else _page(findings, facts)
+        if out is not None:
+            write_table(out, answer_table(study), escape=escape_formulas)
+        parts = study.parts if isinstance(study, FoldedStudy) else [study]
+        remarks = []
+        for path, part in zip(proofs, parts, strict=False):  # none, or one per model
+            remarks.append(checking_time(save_certificates(part, part.certificates, path)))
+        if report is not None and page is not None:
+            write_text(report, page)
+        for note in filter(None, (*study.notes, *empty_budgets(study), *remarks)):
+            terminal.note(note)
+        _tell(terminal, study, facts, (out, *proofs, report))
+        rate = facts["budgets"][0]["rate"]
+        passed = least is None or rate is None or rate >= least
+        if not passed:
+            terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
+        terminal.answer(facts | study.pass_facts() | {"passed": passed})
+        return 0 if passed else 1
+
+
+def _tell(
+    terminal: Terminal, study: Study, facts: dict[str, Any], written: Sequence[Path | None]
+) -> None:
+    """Print what was found, and which files were written."""
+    for note in study.last_notes():
         terminal.note(note)
     for caveat in facts["caveats"]:
         terminal.warn(caveat["sentence"])
     _show(terminal, study, facts)
-    for each in (out, *proofs, report):
-        if each is not None:
-            terminal.say(f"wrote {each}")
-    rate = facts["budgets"][0]["rate"]
-    passed = least is None or rate is None or rate >= least
-    if not passed:
-        terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
-    terminal.answer(facts | {"passed": passed})
-    return 0 if passed else 1
+    for each in filter(None, written):
+        terminal.say(f"wrote {each}")
+
+
+def _refuse_in_pieces(given: dict[str, Any]) -> None:
+    """Raise, because an option of this command needs all training rows in memory."""
+    from unswayed.audit.source import refusal
+
+    whole = "leave it out, or pass one file that fits into memory"
+    reasons = {
+        "--certificates": ("a certificate file is checked with all training rows", whole),
+        "--with-tradeoff": ("it fits a model for every alpha", whole),
+        "--base": ("the page has no coefficients then", "leave it out"),
+        "--row": (
+            "the page then shows no training rows",
+            "ask unswayed witness about the row, with the same options",
+        ),
+    }
+    first = next(option for option, value in given.items() if value)
+    raise refusal(first, *reasons[first])
 
 
 def _certificate_files(path: Path | None, folds: int | None) -> list[Path]:
@@ -259,6 +315,7 @@ def answer_table(study: Study) -> dict[str, Any]:
     answers, numbers = study.answers, study.test.numbers
     columns: dict[str, Any] = {
         "row": numbers,
+        **_where(study),
         **({} if study.fold is None else {"fold": study.fold}),
         "prediction": [study.prediction(at) for at in range(len(numbers))],
     }
@@ -269,13 +326,29 @@ def answer_table(study: Study) -> dict[str, Any]:
         "low": study.target.natural(answers.low, -math.inf),
         "high": study.target.natural(answers.high, math.inf),
     }
+    if not study.request.kind.linear:
+        names = ("probability", "probability_low", "probability_high")
+        ranges = probability_ranges(answers.score, answers.low, answers.high)
+        columns |= dict(zip(names, ranges, strict=True))
     if study.target.task == "classification" or study.request.radius is not None:
         columns |= {
             "verdict": [str(verdict) for verdict in answers.verdict],
             "minimum_budget": answers.minimum_budget,
             "minimum_budget_proven": answers.minimum_budget_proven,
         }
+        if not study.request.kind.linear:
+            columns["enough"] = answers.enough
     return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
+
+
+def _where(study: Study) -> dict[str, Any]:
+    """Return file and row of test rows that are of several files."""
+    if study.places is None:
+        return {}
+    return {
+        "file": [place.file for place in study.places],
+        "row_in_file": [place.row for place in study.places],
+    }
 
 
 def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
@@ -286,7 +359,7 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     terminal : Terminal
     study : Study
     facts : dict
-        Its headline; an alpha of None is not printed.
+        Its headline; a penalty of None is not printed.
     """
     what = facts["task"]
     if facts["classes"]:
@@ -294,8 +367,8 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if facts["log"]:
         what += " of its logarithm"
     held = " (held out)" if facts["held_out"] else ""
-    alpha = "" if facts["alpha"] is None else f"; ridge with alpha {facts['alpha']:g}"
-    terminal.say(f"{facts['label']}: {what}{alpha}")
+    model = model_in_words(facts)
+    terminal.say(f"{facts['label']}: {what}{'; ' if model else ''}{model}")
     rows = f"{facts['train_rows']:,} training rows"
     if facts["folds"]:
         rows = (
@@ -314,6 +387,43 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
             terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
 
 
+def model_in_words(facts: dict[str, Any]) -> str:
+    """Return kind and penalty of a model in words.
+
+    Parameters
+    ----------
+    facts : dict
+        Its headline.
+
+    Returns
+    -------
+    str
+        Empty where it has no single penalty.
+
+    Examples
+    --------
+    >>> model_in_words({"kind": "logistic", "alpha": None, "C": 0.01})
+    'logistic with C 0.01'
+    """
+    penalties = [f"{name} {facts[name]:g}" for name in ("alpha", "C") if facts[name] is not None]
+    return f"{facts['kind']} with {penalties[0]}" if penalties else ""
+
+
+def more_decided(study: Study) -> str:
+    """Say what leaves fewer rows undecided, where models are not linear in their labels.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    str
+    """
+    effort = "" if study.request.effort == 2 else "--effort 2, "
+    return f"{effort}a smaller --C, or rare categories joined to others, leave fewer"
+
+
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     describe(terminal, study, facts)
     show_quality(terminal, facts)
@@ -324,6 +434,8 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     show_budgets(terminal, facts)
     if facts["undecided"]:
         hint = "" if study.request.resolve else "; --resolve exact settles them"
+        if not study.request.kind.linear:
+            hint = "; " + more_decided(study)
         budget = facts["budgets"][0]["budget"]
         terminal.say(f"undecided at {budget}: {facts['undecided']:,} rows{hint}")
     show_predicted(terminal, facts)

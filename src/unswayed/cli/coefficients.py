@@ -11,14 +11,13 @@ from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
 from unswayed.cli.certify import empty_budgets
 from unswayed.cli.checking import checking_time
+from unswayed.cli.model_options import MODEL, ModelOptions
 from unswayed.cli.options import (
-    MODEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
     Escape,
     Flag,
-    ModelOptions,
     Names,
     OutputOptions,
     Train,
@@ -30,13 +29,14 @@ from unswayed.cli.writing import TABLES, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import caveat_dicts
-from unswayed.words import labels, shorten
+from unswayed.words import labels, labels_between, shorten
 
 _LINES = 40
 _TABLE = (
     "name", "column", "level", "base", "per", "value", "low", "high", "verdict", "keeps_sign",
-    "minimum_budget",
+    "minimum_budget", "enough",
 )  # fmt: skip
+_ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 
 
 def coefficients(
@@ -97,7 +97,8 @@ def coefficients(
     found = effects_of(study, asked)
     if out is not None:
         rows = [*found.rows, *_intercept(found)]
-        table = {head: [each.get(head) for each in rows] for head in _TABLE}
+        heads = _TABLE if request.kind.linear else (*_TABLE, *_ODDS)
+        table = {head: [each.get(head) for each in rows] for head in heads}
         write_table(out, table, escape=escape_formulas)
     remark = None
     if certificates is not None:
@@ -132,13 +133,14 @@ def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
         "labels_in_words": study.labels_in_words(count),
         "movable_labels": study.n_movable,
         "train_rows": study.n_train,
-        "alpha": study.alpha,
+        **study.request.kind.facts(study.alpha),
         "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
         "meaning": found.meaning,
         "standardised": asked.standardised,
         "bases": found.bases,
         "total": len(found.rows),
         "kept": found.kept,
+        "undecided": found.undecided,
         "not_identified": found.unidentified,
         "coefficients": found.rows,
         "intercept": found.intercept,
@@ -153,7 +155,9 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     what = f"{facts['task']}{' of its logarithm' if study.target.log else ''}"
     if facts["classes"]:
         what += f", positive: {facts['classes'][1]}"
-    terminal.say(f"{study.target.label}: {what}; ridge with alpha {study.alpha:g}")
+    assert study.alpha is not None  # noqa: S101  (no folds here)
+    kind = study.request.kind
+    terminal.say(f"{study.target.label}: {what}; {kind.name} with {kind.penalty(study.alpha)}")
     terminal.say(f"{study.n_train:,} training rows; assumed: {facts['bias']}")
     terminal.say(facts["data"]["sentence"])
     if facts["alpha_choice"] is not None:
@@ -171,11 +175,18 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     intercept = []
     if facts["intercept"] is not None:
         known = facts["intercept"]["verdict"] != NOT_IDENTIFIED
-        intercept = [[*_numbers(facts["intercept"]), "" if known else NOT_IDENTIFIED, ""]]
+        odds = [] if kind.linear else [""]
+        sign = "" if known else NOT_IDENTIFIED
+        intercept = [[*_numbers(facts["intercept"]), *odds, sign, ""]]
+    ratios = [] if kind.linear else ["odds ratio"]
     terminal.table(
-        ["coefficient", "value", "low", "high", "sign", "flipped by"],
-        [[*_numbers(each), each["sign"], _budget(each)] for each in found[:_LINES]] + intercept,
-        left=(0, 4),
+        ["coefficient", "value", "low", "high", *ratios, "sign", "flipped by"],
+        [
+            [*_numbers(each), *(_odds(each) for _ in ratios), each["sign"], _budget(each)]
+            for each in found[:_LINES]
+        ]
+        + intercept,
+        left=(0, 4 + len(ratios)),
     )
     if len(found) > _LINES:
         terminal.say(f"… and {len(found) - _LINES:,} more: --out FILE.csv has them all")
@@ -192,6 +203,8 @@ def _count(study: Study, facts: dict[str, Any]) -> str:
     said = facts["labels_in_words"].removeprefix(labels(facts["labels"]))
     text = f"{facts['kept']:,} of {total:,} {one} if up to {labels(facts['labels'])} ({budget}"
     text += f"{' of all' if said and '%' in budget else ''}{said}) {are} wrong"
+    if facts["undecided"]:
+        text += f"; {facts['undecided']:,} undecided"
     if facts["not_identified"]:
         text += f"; {len(facts['not_identified']):,} not identified"
     return text
@@ -216,4 +229,11 @@ def _numbers(coefficient: dict[str, Any]) -> list[str]:
 def _budget(coefficient: dict[str, Any]) -> str:
     if coefficient["verdict"] == NOT_IDENTIFIED:
         return "–"
-    return labels(coefficient["minimum_budget"])
+    return labels_between(coefficient["minimum_budget"], coefficient["enough"])
+
+
+def _odds(coefficient: dict[str, Any]) -> str:
+    """Return the range of an odds ratio as a text."""
+    if coefficient["verdict"] == NOT_IDENTIFIED:
+        return "–"
+    return f"{coefficient['odds_ratio_low']:.4g} to {coefficient['odds_ratio_high']:.4g}"

@@ -12,14 +12,15 @@ from unswayed.audit.files import sha256
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
+from unswayed.cli.certify import model_in_words
 from unswayed.cli.command import command_line
+from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
     OUTPUT,
     BiasOptions,
     DataOptions,
     Distance,
     Escape,
-    ModelOptions,
     Names,
     OutputOptions,
     RowOptions,
@@ -222,6 +223,18 @@ def _change(rates: list[float]) -> str:
     return f"{signed(rates[1] - rates[0])} pt"
 
 
+def _show_undecided(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Say how many rows are neither robust nor overturned: a rate is what is proven."""
+    for name, side in zip(facts["names"], (facts["first"], facts["second"]), strict=True):
+        left = [
+            f"{each['undecided']:,} rows at {each['budget']}"
+            for each in side["budgets"]
+            if each["undecided"]
+        ]
+        if left:
+            terminal.say(f"undecided, {name}: {', '.join(left)}; at least what is proven is robust")
+
+
 def _between(sides: list[list[float]], change: list[float]) -> list[str]:
     """Return the intervals of two rates and of their change, which stand below them."""
     return [*map(between, sides), " to ".join(map(signed, change))]
@@ -231,8 +244,8 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     one, other = facts["first"], facts["second"]
     sides = list(zip(facts["names"], (one, other), strict=True))
     for (name, side), what in zip(sides, ("", facts["difference"]), strict=True):
-        alpha = f"ridge with alpha {side['alpha']:g}, {side['train_rows']:,} training rows"
-        terminal.say(f"{name}: {what}{'; ' if what else ''}{alpha}")
+        model = f"{model_in_words(side)}, {side['train_rows']:,} training rows"
+        terminal.say(f"{name}: {what}{'; ' if what else ''}{model}")
         if side["alpha_choice"] is not None:
             terminal.say(side["alpha_choice"])
     for sentence in dict.fromkeys(side["data"]["sentence"] for _, side in sides):
@@ -246,6 +259,7 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}")
     terminal.say()
     _show_rates(terminal, facts)
+    _show_undecided(terminal, facts)
     for grouping in facts["groups"]:
         _show_groups(terminal, facts, grouping)
     terminal.say()

@@ -6,7 +6,14 @@ from typing import Annotated, Any
 from unswayed.audit.inspection import Inspection, Roles
 from unswayed.audit.loading import inspect_file
 from unswayed.audit.other_file import OtherFile, look_at
-from unswayed.cli.options import DATA, FileOptions, OutputOptions, Train, split_names
+from unswayed.cli.options import (
+    DATA,
+    FileOptions,
+    OutputOptions,
+    Train,
+    refuse_many,
+    split_names,
+)
 from unswayed.cli.terminal import Terminal
 from unswayed.report.findings import caveat_dicts
 from unswayed.words import counted
@@ -49,6 +56,7 @@ def inspect(
         Exit code.
     """
     terminal, options = Terminal(output), options or FileOptions()
+    refuse_many(file)
     reading = options.reading()
     roles = Roles(
         label=label,

@@ -1,7 +1,10 @@
 """Options that commands share, and the request they make together."""
 
 import csv
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,24 +12,24 @@ from cyclopts import Group, Parameter
 
 from unswayed.audit.reading import Reading
 from unswayed.audit.request import (
+    InPieces,
     Request,
-    parse_alpha,
     parse_budget,
     parse_folds,
     parse_holdout,
-    parse_threshold,
 )
 from unswayed.audit.shift import parse_clip, parse_radius, parse_shift
+from unswayed.cli.model_options import MODEL_GROUP, ModelOptions
 from unswayed.exceptions import InputError
 from unswayed.words import shorten
 
 _DATA = Group("Data", sort_key=1)
 _BIAS = Group("Which labels may be wrong", sort_key=2)
-_MODEL = Group("Model", sort_key=3)
-_OUTPUT = Group("Output", sort_key=4)
+_LARGE = Group("Large data", sort_key=4)
+_OUTPUT = Group("Output", sort_key=5)
 
 DATA = Parameter(group=_DATA)
-MODEL = Parameter(group=_MODEL)
+LARGE = Parameter(group=_LARGE)
 OUTPUT = Parameter(group=_OUTPUT)
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Names = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
@@ -44,12 +47,23 @@ Range = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 Distance = Annotated[
     str | None,
     Parameter(
-        group=_MODEL,
+        group=MODEL_GROUP,
         help="How far a predicted number may move and still count as the same: 2000 in the label's "
         "unit, or with --log a share such as 10%.",
     ),
 ]
 Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a Parquet file.")]
+# A text: a path would take one of the slashes of s3://bucket away.
+Source = Annotated[
+    str,
+    Parameter(
+        help="Training rows: a CSV file (UTF-8) or a Parquet file; or, read in pieces, a folder, a "
+        "pattern such as 'data/*.parquet' or a URL such as s3://bucket/data."
+    ),
+]
+LARGE_FILE = 10**9
+"""Bytes of a file from which on it is read in pieces, unless an option needs it in memory."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @Parameter(name="*", group=_DATA)
@@ -145,29 +159,6 @@ class BiasOptions:
     """Only labels that should be higher (the second class in sorted order), or lower."""
 
 
-@Parameter(name="*", group=_MODEL)
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions:
-    """Options about the model and how it is certified."""
-
-    alpha: str | None = None
-    """Ridge penalty: a number (by default 1), or auto to choose it on rows that are no training
-    rows: a fifth of them is set aside (at most 5,000), or those of --validation."""
-    threshold: str | None = None
-    """Score above which the second class is predicted: a number (by default 0.5, half-way), or
-    balanced for the share of positive labels, which moves with the labels and is certified so."""
-    give_up: float | None = None
-    """Points of accuracy to trade for robustness; takes the largest alpha within that loss."""
-    validation: Path | None = None
-    """Rows to choose alpha on, with the same columns and labels that are right. They must be other
-    rows than the training rows, which nobody can check for you."""
-    method: str = "exact"
-    """How to prove it: exact; auto for the same verdicts with wider ranges, faster on very many
-    training rows; sandwich or box for bounds that leave rows undecided."""
-    resolve: Literal["exact"] | None = None
-    """Settle what rounding leaves undecided in rational arithmetic: slow, and never in doubt."""
-
-
 @Parameter(name="*", group=_OUTPUT)
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
@@ -179,7 +170,24 @@ class OutputOptions:
     """Print one JSON object instead of tables."""
 
 
+@Parameter(name="*", group=_LARGE)
+@dataclass(frozen=True, kw_only=True)
+class LargeOptions:
+    """Options about training rows that are never held whole."""
+
+    in_pieces: Flag = False
+    """Read one file in pieces too, as folders and patterns are: it need not fit into memory, and
+    a file of more than 1 GB is read so by itself."""
+    scheduler: str | None = None
+    """Address of a dask scheduler, such as tcp://host:8786, whose workers read the pieces; by
+    default this machine does."""
+    resume: Path | None = None
+    """Folder that keeps what passes over the files found: the same command, interrupted and given
+    again, goes on from there."""
+
+
 _ANY_ROWS = RowOptions()
+_NOT_LARGE = LargeOptions()
 _NO_MODEL = ModelOptions()
 
 
@@ -210,8 +218,91 @@ def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def refuse_many(path: Path) -> None:
+    """Raise if a folder, a pattern or a URL is given to a command that takes one file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    InputError
+    """
+    kind = _many(str(path))
+    if kind is not None:
+        raise InputError(
+            f"{path} is {kind}, and this command reads one file into memory; unswayed certify and "
+            "unswayed witness take folders, patterns and URLs"
+        )
+
+
+def _many(source: str) -> str | None:
+    """Say what is not the name of one file on this machine."""
+    if _URL.match(source):
+        return "a URL"
+    if os.path.isdir(source):
+        return "a folder"
+    if any(sign in source for sign in "*?[") and not os.path.exists(source):
+        return "a pattern"
+    return None
+
+
+def in_pieces(source: str, large: LargeOptions | None, *, plan: bool = False) -> InPieces | None:
+    """Return how training rows are read if it is in pieces.
+
+    Parameters
+    ----------
+    source : str
+        As typed.
+    large : LargeOptions or None
+    plan : bool
+        Whether passes are to be planned.
+
+    Returns
+    -------
+    InPieces or None
+        None: one file is read into memory.
+    """
+    large = large or _NOT_LARGE
+    asked = large.in_pieces or plan or large.scheduler is not None or large.resume is not None
+    if not asked and _many(source) is None:
+        return None
+    return InPieces(source, large.scheduler, large.resume)
+
+
+def by_size(request: Request, say: Callable[[str], None]) -> Request:
+    """Have a large file read in pieces, if nothing that is asked forbids it.
+
+    Parameters
+    ----------
+    request : Request
+    say : callable
+        Takes a note about it.
+
+    Returns
+    -------
+    Request
+    """
+    path = request.train
+    if request.in_pieces or not path.is_file() or path.stat().st_size < LARGE_FILE:
+        return request
+    from unswayed.audit.source import check_options
+
+    found = replace(request, in_pieces=InPieces(str(path)))
+    try:
+        check_options(found)
+    except InputError:
+        return request
+    say(
+        f"{path} has more than {LARGE_FILE / 10**9:g} GB, so it is read in pieces, as --in-pieces "
+        "does"
+    )
+    return found
+
+
 def make_request(
-    train: Path,
+    train: Path | str,
     data: DataOptions,
     bias: BiasOptions | None,
     model: ModelOptions | None,
@@ -220,12 +311,13 @@ def make_request(
     radius: str | None = None,
     groups: tuple[str, ...] = (),
     folds: str | None = None,
+    pieces: InPieces | None = None,
 ) -> Request:
     """Make a request of the options of a command.
 
     Parameters
     ----------
-    train : Path
+    train : Path or str
     data : DataOptions
     bias : BiasOptions or None
     model : ModelOptions or None
@@ -235,6 +327,8 @@ def make_request(
     groups : tuple of str
         As typed; names may be joined by commas.
     folds : str, optional
+    pieces : InPieces, optional
+        How training rows are read that are not held in memory.
 
     Returns
     -------
@@ -246,13 +340,10 @@ def make_request(
         If a value cannot be read, or two options contradict each other.
     """
     bias, model, test = bias or BiasOptions(), model or _NO_MODEL, test or _ANY_ROWS
-    alpha = parse_alpha(model.alpha or ("1" if model.give_up is None else "auto"))
-    if model.give_up is not None and not model.give_up >= 0:
-        raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")
-    if model.give_up is not None and alpha is not None:
-        raise InputError("--give-up chooses alpha, so pass either --alpha or --give-up")
-    if model.validation is not None:
-        _check_validation(model.validation, train, alpha)
+    train = Path(train)
+    if pieces is None:
+        refuse_many(train)
+    asked = model.asked(train)
     if test.seed < 0:
         raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
     if folds is not None:
@@ -281,13 +372,9 @@ def make_request(
         only=bias.only,
         direction=bias.direction,
         radius=None if radius is None else parse_radius(radius, log=data.log),
-        alpha=alpha,
-        threshold=None if model.threshold is None else parse_threshold(model.threshold),
-        give_up=model.give_up or 0.0,
-        validation=model.validation,
         groups=split_names(groups),
-        method=model.method,
-        resolve=model.resolve,
+        in_pieces=pieces,
+        **asked,
     )
 
 
@@ -312,18 +399,4 @@ def _check_columns(
         raise InputError(
             f"--weights and --label both name {shorten(data.label)!r}; a label that says how much "
             "its row counts would change the weights when it changes, so name another column"
-        )
-
-
-def _check_validation(validation: Path, train: Path, alpha: float | None) -> None:
-    if alpha is not None:
-        raise InputError(
-            "--validation is for rows that choose alpha, but a number was given; pass --alpha auto "
-            "or --give-up, or leave --validation out"
-        )
-    if validation.exists() and train.exists() and validation.samefile(train):
-        raise InputError(
-            f"--validation {validation} is the training file; labels that may be wrong would "
-            "choose alpha and the certificate would be false, so pass other rows, or none: then "
-            "some are set aside"
         )

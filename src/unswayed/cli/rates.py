@@ -48,6 +48,9 @@ def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal : Terminal
     facts : dict
     """
+    if facts["kind"] == "logistic" or any(each["undecided"] for each in facts["budgets"]):
+        _show_three(terminal, facts)
+        return
     head = f"rows that {facts['keeps']}"
     if len(head) > _HEAD:
         terminal.say(f"{head}:")
@@ -65,6 +68,32 @@ def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
             for each in facts["budgets"]
         ],
     )
+
+
+def _show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print how many rows are proven robust, overturned and neither, at every budget."""
+    terminal.say(
+        f"of {facts['test_rows']:,} test rows, robust ones are proven to {facts['keeps']}, "
+        "overturned ones have labels that were found to change it, undecided ones neither"
+    )
+    terminal.table(
+        ["wrong labels", "", "robust", "between", "overturned", "undecided"],
+        [
+            [
+                each["budget"],
+                labels(each["labels"]) if "%" in each["budget"] else "",
+                _share(each["robust"], facts),
+                between(each["interval"]),
+                _share(each["overturned"], facts),
+                _share(each["undecided"], facts),
+            ]
+            for each in facts["budgets"]
+        ],
+    )
+
+
+def _share(count: int, facts: dict[str, Any]) -> str:
+    return f"{count:,}  {percent(count / facts['test_rows'])}"
 
 
 def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
@@ -111,7 +140,11 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
     chosen = [f"{points(grouping['selection_gap'])} pt" for _ in selection]
     gaps = [
         (f"{points(gap)} pt", between(ends))
-        for gap, ends in zip(grouping["gaps"], grouping["gap_intervals"], strict=True)
+        if low == high
+        else (f"{points(low)} to {points(high)} pt", "")
+        for gap, ends, (low, high) in zip(
+            *(grouping[name] for name in ("gaps", "gap_intervals", "gap_ranges")), strict=True
+        )
     ]
     rows.append((["gap", "", *chosen], gaps, ""))
     if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
@@ -120,7 +153,14 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
     budgets = [each["budget"] for each in facts["budgets"]]
     _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
     chance = zip(budgets, grouping["within_chance"], strict=True)
-    within = [budget for budget, is_chance in chance if is_chance]
+    ranges = zip(budgets, grouping["gap_ranges"], strict=True)
+    left = [budget for budget, (low, high) in ranges if low < high]
+    within = [budget for budget, is_chance in chance if is_chance and budget not in left]
+    if left and len(grouping["groups"]) > 1:
+        terminal.say(
+            f"at {', '.join(left)} rates are at least (≥) what is proven, and the gap is what "
+            "undecided rows leave open"
+        )
     if within and len(grouping["groups"]) > 1:
         terminal.say(f"at {', '.join(within)} a gap this size is within chance")
 
@@ -225,6 +265,8 @@ def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list
 def _rates(group: dict[str, Any]) -> list[tuple[str, str]]:
     """Return a group's rates, each with its interval; empty texts where there are none."""
     return [
-        ("", "") if rate is None else (percent(rate), between(ends))
-        for rate, ends in zip(group["rates"], group["intervals"], strict=True)
+        ("", "") if rate is None else (f"{'≥ ' if left else ''}{percent(rate)}", between(ends))
+        for rate, ends, left in zip(
+            *(group[name] for name in ("rates", "intervals", "undecided")), strict=True
+        )
     ]

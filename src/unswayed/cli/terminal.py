@@ -14,6 +14,7 @@ from unswayed.cli.writing import to_json
 
 T = TypeVar("T")
 _PATIENCE = 1.0  # seconds before a progress bar appears
+_PASSING = 5.0  # seconds between two lines about a pass
 
 
 class Terminal:
@@ -27,6 +28,7 @@ class Terminal:
             highlight=False, soft_wrap=False, emoji=False, quiet=options.quiet or options.json
         )
         self.error = Console(stderr=True, highlight=False)
+        self._said = time.monotonic()  # the last line about a pass
 
     @property
     def width(self) -> int:
@@ -130,6 +132,21 @@ class Terminal:
                     bar.start()
         finally:
             bar.stop()
+
+    def passing(self, line: str, *, finished: bool) -> None:
+        """Say how far a pass over files is: now and then, and at its end.
+
+        Parameters
+        ----------
+        line : str
+        finished : bool
+            Whether it is at its end.
+        """
+        now = time.monotonic()
+        if self.quiet or (not finished and now - self._said < _PASSING):
+            return
+        self._said = now
+        self.error.print(f"[dim]{escape(_printable(line))}[/dim]", soft_wrap=True)
 
 
 def _printable(text: str, kept: str = "") -> str:

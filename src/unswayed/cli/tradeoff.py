@@ -1,20 +1,23 @@
-"""``unswayed tradeoff``: accuracy against robustness over alpha."""
+"""``unswayed tradeoff``: accuracy against robustness over alpha, or over C."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
+from cyclopts import Parameter
+
 from unswayed.atomic import atomic_write
 from unswayed.audit import tradeoff as over_alpha
 from unswayed.audit.findings import findings_of
+from unswayed.audit.kinds import RIDGE, Kind
+from unswayed.audit.request import parse_alpha, parse_strength
 from unswayed.cli.certify import describe
+from unswayed.cli.model_options import MODEL, MODEL_GROUP, KindName, ModelOptions
 from unswayed.cli.options import (
-    MODEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
     Distance,
     Escape,
-    ModelOptions,
     OutputOptions,
     RowOptions,
     Train,
@@ -39,13 +42,18 @@ def tradeoff(
     bias: BiasOptions | None = None,
     output: OutputOptions | None = None,
     radius: Distance = None,
+    model: Annotated[KindName, MODEL] = "ridge",
     alphas: Annotated[str | None, MODEL] = None,
+    Cs: Annotated[str | None, Parameter(name="--Cs", group=MODEL_GROUP)] = None,
+    effort: Annotated[int | None, MODEL] = None,
     threshold: Annotated[str | None, MODEL] = None,
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     chart: Annotated[Path | None, OUTPUT] = None,
 ) -> int:
-    """Weigh accuracy against robustness over alpha.
+    """Weigh accuracy against robustness over the penalty.
+
+    It is alpha, or with --model logistic C, where smaller means stronger.
 
     Example: unswayed tradeoff people.csv --label hired --budget 1% --chart tradeoff.svg
 
@@ -57,8 +65,14 @@ def tradeoff(
     bias : BiasOptions, optional
     output : OutputOptions, optional
     radius : str, optional
+    model
+        The model: ridge, or logistic for two classes.
     alphas
         Penalties to try, such as 1,10,100; by default ten from 0.1 to 30,000.
+    Cs
+        Of --model logistic, such as 0.001,0.01,0.1; by default seven from 1 to 0.001.
+    effort
+        Of --model logistic, what to do for rows that are left undecided: 0, 1 or 2.
     threshold
         Score above which the second class is predicted: a number, or balanced, as for certify.
     out
@@ -73,25 +87,30 @@ def tradeoff(
         Exit code.
     """
     terminal = Terminal(output)
-    model = ModelOptions(threshold=threshold)
-    request = make_request(train, data, bias, model, test, radius=radius)
+    options = ModelOptions(model=model, effort=effort, threshold=threshold)
+    request = make_request(train, data, bias, options, test, radius=radius)
+    kind = request.kind
+    penalties = _penalties(kind, alphas, Cs)
     check_output(out, "--out", TABLES, *request.files)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
-    study, points = over_alpha.tradeoff(request, terminal, _alphas(alphas))
+    study, points = over_alpha.tradeoff(request, terminal, penalties)
     facts = headline(findings_of(study))
     heads = [budget.text for budget in request.budgets]
     name = "accuracy" if facts["classes"] else "r2"
     columns: dict[str, Any] = {
-        "alpha": [point.alpha for point in points],
+        kind.option: [kind.written(point.alpha) for point in points],
         name: [point.quality for point in points],
         **{f"robust at {head}": [p.rates[at] for p in points] for at, head in enumerate(heads)},
     }
+    if not kind.linear or any(sum(point.undecided) for point in points):
+        for at, head in enumerate(heads):
+            columns[f"undecided at {head}"] = [point.undecided[at] for point in points]
     if facts["classes"]:
         columns["always says"] = [point.always for point in points]
     if out is not None:
         write_table(out, columns, escape=escape_formulas)
     if chart is not None:
-        _draw(chart, points, heads, name)
+        _draw(chart, points, heads, name, kind)
     for note in study.notes:
         terminal.note(note)
     for caveat in facts["caveats"]:
@@ -100,52 +119,72 @@ def tradeoff(
     for path in (out, chart):
         if path is not None:
             terminal.say(f"wrote {path}")
-    keys = ("task", "label", "bias", "train_rows", "test_rows", "data", "columns", "caveats")
+    keys = (
+        "task",
+        "label",
+        "kind",
+        "bias",
+        "train_rows",
+        "test_rows",
+        "data",
+        "columns",
+        "caveats",
+    )
     asked = {key: facts[key] for key in keys}
     terminal.answer(asked | {"points": as_rows(columns)})
     return 0
 
 
-def _alphas(text: str | None) -> tuple[float, ...]:
+def _penalties(kind: Kind, alphas: str | None, strengths: str | None) -> tuple[float, ...] | None:
+    """Return the penalties that were asked for; None for those of the kind."""
+    given = {"alphas": alphas, "Cs": strengths}
+    other = "Cs" if kind is RIDGE else "alphas"
+    if given[other] is not None:
+        raise InputError(
+            f"--{other} are not the penalties of --model {kind.name}; pass --{kind.option}s"
+        )
+    text = given[f"{kind.option}s"]
     if text is None:
-        return over_alpha.ALPHAS
+        return None
     try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        found = ()
-    if not found or not all(0 <= alpha < float("inf") for alpha in found):
-        raise InputError(f"--alphas {text!r} is not a list of penalties; write 1,10,100")
-    return found
+        read = parse_alpha if kind is RIDGE else parse_strength
+        found = [read(part) for part in text.split(",")]
+    except InputError:
+        found = [None]
+    known = tuple(each for each in found if each is not None)
+    if len(known) < len(found):
+        some = "1,10,100" if kind is RIDGE else "0.001,0.01,0.1"
+        raise InputError(f"--{kind.option}s {text!r} is not a list of penalties; write {some}")
+    return known
 
 
-def _draw(path: Path, points: list[over_alpha.Point], heads: list[str], name: str) -> None:
+def _draw(
+    path: Path, points: list[over_alpha.Point], heads: list[str], name: str, kind: Kind
+) -> None:
     from unswayed.report.charts import save, tradeoff_chart
 
     spec = tradeoff_chart(
-        [{"alpha": p.alpha, "quality": p.quality, "rates": list(p.rates)} for p in points],
-        heads,
-        name,
+        [over_alpha.point_facts(point, kind) for point in points], heads, name, kind.option
     )
     with atomic_write(path) as beside:
         save(spec, beside, path.suffix.lower())
 
 
 def _show(terminal: Terminal, study: Any, facts: dict[str, Any], columns: dict[str, Any]) -> None:
-    describe(terminal, study, facts | {"alpha": None})
+    option = study.request.kind.option
+    describe(terminal, study, facts | {option: None})
     terminal.say()
     rates = [columns[head] for head in columns if head.startswith("robust")]
     name = "accuracy" if facts["classes"] else "R²"
     rows = []
-    for at, alpha in enumerate(columns["alpha"]):
+    left = [columns[head] for head in columns if head.startswith("undecided")]
+    for at, penalty in enumerate(columns[option]):
         found = columns["accuracy" if facts["classes"] else "r2"][at]
-        bar = "█" * round(_BAR * rates[0][at])
-        cells = [percent(rate[at]) for rate in rates]
+        bar = "" if left else "█" * round(_BAR * rates[0][at])
+        cells = [percent(rate[at]) for rate in (*rates, *left)]
         always = columns.get("always says", {at: None})[at]
         bar = bar if always is None else f"says {always} to (almost) everyone"
-        rows.append([f"{alpha:g}", "" if found is None else percent(found), *cells, bar])
-    terminal.table(
-        ["alpha", name, *(f"robust at {each['budget']}" for each in facts["budgets"]), ""],
-        rows,
-        left=(2 + len(rates),),
-    )
+        rows.append([f"{penalty:.4g}", "" if found is None else percent(found), *cells, bar])
+    heads = [head for head in columns if head.startswith(("robust", "undecided"))]
+    terminal.table([option, name, *heads, ""], rows, left=(2 + len(heads),))
     terminal.say()

@@ -35,7 +35,8 @@ def verify(
     floating point with error bounds, and in exact arithmetic where these leave it open. The
     question that was proven is printed in full: read it. Exit codes: 0 every verdict is proven, 1
     some claim is false, 2 the file is damaged or belongs to other data, 3 nothing is proven because
-    no claim has a verdict.
+    no claim has a verdict, a claim about all rows together rests on a solver's word, or claims
+    about a model that is not linear in its labels could not be re-proven.
 
     Example: unswayed verify c.json --train people.csv
 
@@ -75,6 +76,10 @@ def verify(
     terminal.answer(asdict(report))
     if report.rejected:
         return _FALSE
+    if report.not_reproven:
+        return _NOTHING
+    if report.collective:  # it is one claim: a part of it that rests on somebody's word is enough
+        return _NOTHING if report.undecided else _PROVEN
     return _PROVEN if report.proven else _NOTHING
 
 
@@ -88,9 +93,13 @@ def _track(terminal: Terminal) -> Track:
 def _show(terminal: Terminal, report: Report) -> None:
     for line in report.question.splitlines():
         terminal.say(line)
+    if report.collective:
+        _show_collective(terminal, report)
+        return
     terminal.say(
         f"{report.proven:,} claims proven, {len(report.rejected):,} rejected, "
-        f"{report.undecided:,} without a verdict",
+        f"{report.undecided:,} without a verdict"
+        + (f", {len(report.not_reproven):,} not re-proven" if report.not_reproven else ""),
         style="bold",
     )
     if report.proven:
@@ -99,9 +108,39 @@ def _show(terminal: Terminal, report: Report) -> None:
             f"proven in floating point with error bounds: {report.by_bounds:,}, "
             f"in exact arithmetic: {report.by_exact_arithmetic:,}"
         )
-    elif not report.rejected:
+    elif not report.rejected and not report.not_reproven:
         terminal.say("nothing is proven: no claim has a verdict", style="bold")
-    for row, reason in list(report.rejected.items())[:_LINES]:
-        terminal.say(f"claim {row}: {reason}")
-    if len(report.rejected) > _LINES:
-        terminal.say(f"… and {len(report.rejected) - _LINES:,} more: --json has them all")
+    if report.stages:
+        told = (f"{_STAGES[stage]}: {count:,}" for stage, count in report.stages.items())
+        terminal.say(f"verdicts by what proves them: {', '.join(told)}")
+    _show_reasons(terminal, report.rejected, "")
+    _show_reasons(terminal, report.not_reproven, " not re-proven")
+
+
+def _show_reasons(terminal: Terminal, reasons: dict[int, str], what: str) -> None:
+    for row, reason in list(reasons.items())[:_LINES]:
+        terminal.say(f"claim {row}{what}: {reason}")
+    if len(reasons) > _LINES:
+        terminal.say(f"… and {len(reasons) - _LINES:,} more: --json has them all")
+
+
+def _show_collective(terminal: Terminal, report: Report) -> None:
+    for part in report.collective:
+        terminal.say(
+            f"{part.part} {part.claimed!r}: {_STATUS[part.status]}{part.text}", style="bold"
+        )
+    arithmetic = "floating point with error bounds"
+    if report.exact_rows:
+        arithmetic += f", and exact arithmetic for {len(report.exact_rows):,} rows"
+    terminal.say(
+        f"{report.proven:,} parts of the claim proven, {len(report.rejected):,} rejected, "
+        f"{report.undecided:,} not re-proven; in {arithmetic}"
+    )
+
+
+_STAGES = {
+    "region": "robust by the region",
+    "remainder": "robust by the region and a closer look inside it",
+    "witness": "not robust by a witness",
+}
+_STATUS = {"proven": "proven, ", "rejected": "REJECTED, ", "not re-proven": ""}

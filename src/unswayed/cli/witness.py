@@ -1,17 +1,25 @@
 """``unswayed witness``: which labels overturn one prediction."""
 
-from collections.abc import Iterator
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 from unswayed.audit.findings import data_facts
-from unswayed.audit.folds import open_fold
 from unswayed.audit.movement import need_radius
-from unswayed.audit.opening import open_study
+from unswayed.audit.refit import refitted_scores
 from unswayed.audit.study import Study
 from unswayed.certificates import Verdict, Witness
+from unswayed.cli.label_changes import (
+    beside,
+    change_columns,
+    show_changes,
+    show_wide,
+    shown_columns,
+)
+from unswayed.cli.model_options import ModelOptions
+from unswayed.cli.opened import check_beside, opened_study
 from unswayed.cli.options import (
     DATA,
     OUTPUT,
@@ -19,32 +27,31 @@ from unswayed.cli.options import (
     DataOptions,
     Distance,
     Escape,
-    ModelOptions,
+    LargeOptions,
     Names,
     OutputOptions,
     RowOptions,
-    Train,
+    Source,
+    by_size,
+    in_pieces,
     make_request,
 )
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
-from unswayed.report.findings import caveat_dicts
-from unswayed.words import outside
-
-_OWN = ("row", "label", "new label")
-_LINES = 40
-_GAP = 2  # spaces between columns
+from unswayed.report.findings import caveat_dicts, probability
+from unswayed.words import labels, outside
 
 
 def witness(
-    train: Train,
+    train: Source,
     /,
     *,
     data: DataOptions,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
+    large: LargeOptions | None = None,
     output: OutputOptions | None = None,
     row: int,
     folds: Annotated[str | None, DATA] = None,
@@ -59,11 +66,12 @@ def witness(
 
     Parameters
     ----------
-    train : Path
+    train : str
     data : DataOptions
     test : RowOptions, optional
     bias : BiasOptions, optional
     model : ModelOptions, optional
+    large : LargeOptions, optional
     output : OutputOptions, optional
     row
         Number of the test row in its file, counted from 1 below the header, as certify --out
@@ -84,30 +92,42 @@ def witness(
     """
     terminal = Terminal(output)
     request = make_request(
-        train, data, bias, model, test, radius=radius, groups=groups, folds=folds
+        train,
+        data,
+        bias,
+        model,
+        test,
+        radius=radius,
+        groups=groups,
+        folds=folds,
+        pieces=in_pieces(train, large),
     )
     check_output(out, "--out", TABLES, *request.files)
-    study = open_study(request, terminal) if folds is None else open_fold(request, row, terminal)
-    need_radius(study, "witness")
-    at = _position(study, row)
-    found = study.witnesses(np.array([at]))[0]
-    if found is None and study.ever_overturned(at) == Verdict.UNDECIDED:
-        raise InputError(
-            f"whether any label changes overturn row {row} is hidden by rounding; pass "
-            "--resolve exact to settle it in rational arithmetic"
-        )
-    for note in study.notes:
-        terminal.note(note)
-    for caveat in study.caveats:
-        terminal.warn(str(caveat))
-    facts = _facts(study, at, found)
-    if found is not None:
-        columns = _columns(study, found)
-        if out is not None:
-            write_table(out, columns, escape=escape_formulas)
-        facts["changes"] = as_rows(columns)
-    _show(terminal, facts, request.groups)
-    terminal.answer(facts)
+    check_beside(out, "--out", request)
+    with opened_study(by_size(request, terminal.note), terminal, row) as study:
+        need_radius(study, "witness")
+        at = _position(study, row)
+        found = study.witnesses(np.array([at]))[0]
+        ever = None if found is not None else study.ever_overturned(at)
+        if ever == Verdict.UNDECIDED and request.kind.linear:
+            raise InputError(
+                f"whether any label changes overturn row {row} is hidden by rounding; pass "
+                "--resolve exact to settle it in rational arithmetic"
+            )
+        facts = _facts(study, at, found) | {"undecided": ever == Verdict.UNDECIDED}
+        if not request.kind.linear:
+            facts |= _known(study, at, facts["score"], facts["new_score"])
+        if found is not None:
+            columns = _columns(study, found)
+            if out is not None:
+                write_table(out, columns, escape=escape_formulas)
+            facts["changes"] = as_rows(columns)
+        for note in (*study.notes, *study.last_notes()):
+            terminal.note(note)
+        for caveat in study.caveats:
+            terminal.warn(str(caveat))
+        _show(terminal, facts, request.groups)
+        terminal.answer(facts | study.pass_facts())
     return 0
 
 
@@ -123,7 +143,7 @@ def _position(study: Study, row: int) -> int:
         raise InputError(outside(row, path, n_rows))
     if request.test is not None:
         raise InputError(f"--row {row} of {path} misses a value and is left out (--missing drop)")
-    if row not in study.train.numbers:
+    if request.in_pieces is None and row not in study.train.numbers:
         raise InputError(
             f"--row {row} of {path} is no test row: it misses a value (--missing drop) or is set "
             "aside to choose alpha; pass the row with --test"
@@ -136,53 +156,25 @@ def _position(study: Study, row: int) -> int:
 
 
 def _refitted(study: Study, at: int, found: Witness) -> float:
-    """Return the score of a test row by a model that is trained anew on the changed labels.
-
-    Where the threshold is balanced, it is measured from the mean of these labels.
-    """
-    from sklearn.base import clone
-
-    changed = np.array(study.train.labels)
-    changed[found.indices] = found.labels
-    weights = study.train.weights
-    weighted = {} if weights is None else {"model__sample_weight": weights}
-    fitted = clone(study.model.estimator).fit(study.train.features, changed, **weighted)
-    score = float(fitted.predict(study.test.features[at : at + 1])[0])
-    if study.request.threshold == "balanced":
-        score -= float(np.average(changed, weights=weights))
-    return score
-
-
-def _shown_columns(study: Study) -> list[str]:
-    """Return groups, whether they are features or not, then the other features."""
-    groups = list(study.request.groups)
-    known = set(study.train.table.column_names)
-    return [
-        *(name for name in groups if name in known),
-        *(name for name in study.feature_columns if name not in groups),
-    ]
-
-
-def _key(name: str) -> str:
-    """Return the name of a column beside a witness's own columns."""
-    return f"{name} (column)" if name in _OWN else name
+    """Return the score of a test row by a model that is trained anew on the changed labels."""
+    return float(refitted_scores(study, found.indices, found.labels, np.array([at]))[0])
 
 
 def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
-    score = float(study.model.certify(study.test.features[at : at + 1], budget=0).score[0])
-    after = None if found is None else _refitted(study, at, found)
-    names = _shown_columns(study)
+    score, places = study.score(at), None if found is None else found.places
+    after = None if found is None else found.score if places else _refitted(study, at, found)
+    names = shown_columns(study)
     known = study.test.labels
     return {
         "row": int(study.test.numbers[at]),
         "label": None if known is None else study.target.as_text(known[at]),
         "features": dict(
-            zip(map(_key, names), study.test.cells(np.array([at]), names)[0], strict=True)
+            zip(map(beside, names), study.test.cells(np.array([at]), names)[0], strict=True)
         ),
         "bias": study.bias_in_words(),
         "data": data_facts(study),
         "caveats": caveat_dicts(study.caveats),
-        "alpha": study.alpha,
+        **study.request.kind.facts(study.alpha),
         "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
         "prediction": study.decided(score),
         "score": score,
@@ -192,92 +184,92 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
         "movable_labels": study.n_movable,
         "new_prediction": None if after is None else study.decided(after),
         "new_score": after,
+        "refitted": found is not None and not places,
+    }
+
+
+def _known(study: Study, at: int, score: float, after: float | None) -> dict[str, Any]:
+    """Return what else is known where sets of labels are searched for."""
+    least = study.minimum_budgets(np.array([at])).low[0]
+    return {
+        "proven_not_to": None if math.isnan(least) else least - 1,
+        "probability": probability(score),
+        "new_probability": None if after is None else probability(after),
     }
 
 
 def _columns(study: Study, found: Witness) -> dict[str, Any]:
     """Return the training rows of a witness as columns: number, label, new label, features."""
-    names = _shown_columns(study)
-    cells = study.train.cells(found.indices, names)
-    old = np.asarray(study.train.labels)[found.indices]
-    return {
-        "row": study.train.numbers[found.indices].tolist(),
-        "label": [study.target.as_text(label) for label in old.tolist()],
-        "new label": [study.target.as_text(label) for label in found.labels.tolist()],
-        **{_key(name): [row[at] for row in cells] for at, name in enumerate(names)},
-    }
+    if found.places is None:
+        return change_columns(study, study.train, found.indices, found.labels)
+    rows = study.training_rows(found.places)
+    new = study.target.numbers(found.labels)
+    where = {"file": [place.file for place in found.places]}
+    return where | change_columns(study, rows, np.arange(len(found)), new)
 
 
 # --- for people -----------------------------------------------------------------------------
 
 
 def _show(terminal: Terminal, facts: dict[str, Any], groups: tuple[str, ...]) -> None:
-    terminal.say(
-        f"row {facts['row']}: predicted {facts['prediction']} (score {facts['score']:.6g})"
-    )
+    said = _scored(facts["score"], facts.get("probability"))
+    terminal.say(f"row {facts['row']}: predicted {facts['prediction']} ({said})")
     terminal.say(facts["data"]["sentence"])
     if facts["alpha_choice"] is not None:
         terminal.say(facts["alpha_choice"])
     terminal.say(f"assumed: {facts['bias']}")
     features = facts["features"]
     if not facts["overturned"]:
-        terminal.say("No label changes of that kind overturn it, however many.", style="bold")
+        terminal.say(_not_overturned(facts), style="bold")
         terminal.say()
-        _tables(terminal, [{"row": str(facts["row"]), **features}], list(features), ["row"])
+        show_wide(terminal, [{"row": str(facts["row"]), **features}], list(features), ["row"])
         return
     changes = facts["changes"]
     verb = "overturns" if len(changes) == 1 else "overturn"
-    comma = "," if "," in facts["labels_in_words"] else ""
+    comma = "," if ", " in facts["labels_in_words"] else ""
     terminal.say(f"{facts['labels_in_words']}{comma} {verb} it:", style="bold")
+    if "proven_not_to" in facts:
+        terminal.say(_smallest(facts))
     terminal.say()
     # Columns whose cells are those of the row throughout say nothing about the labels.
-    first = {_key(name) for name in groups}
+    first = {beside(name) for name in groups}
     differ = [
         name
         for name in features
         if name in first or any(each[name] != features[name] for each in changes)
     ]
-    own = {"row": f"this: {facts['row']}", "label": facts["label"] or "", "new label": ""}
-    _tables(terminal, [own | features, *changes[:_LINES]], differ, list(_OWN))
-    if len(changes) > _LINES:
-        terminal.say(f"… and {len(changes) - _LINES} more: --out FILE.csv has them all")
+    this = f"this: {facts['row']}"
+    own = {"file": "", "row": this, "label": facts["label"] or "", "new label": ""}
+    show_changes(terminal, changes, differ, own | features)
     same = [f"{name} {text}" for name, text in features.items() if name not in differ]
     if same:
         terminal.say()
         terminal.say(f"the same in all of these rows: {', '.join(same)}")
     terminal.say()
-    terminal.say(
-        f"refitted on these labels, the model says {facts['new_prediction']} "
-        f"(score {facts['new_score']:.6g})"
-    )
+    how = "refitted on" if facts["refitted"] else "by the engine's sums (without a refit), with"
+    said = _scored(facts["new_score"], facts.get("new_probability"))
+    terminal.say(f"{how} these labels, the model says {facts['new_prediction']} ({said})")
 
 
-def _tables(
-    terminal: Terminal, rows: list[dict[str, Any]], names: list[str], first: list[str]
-) -> None:
-    """Print rows as a table, or as several below one another if they are too wide for one."""
-    for number, heads in enumerate(_fitting(rows, names, first, terminal.out.width)):
-        if number:
-            terminal.say()
-        terminal.table(
-            heads,
-            [[str(row[head]) for head in heads] for row in rows],
-            left=range(1, len(heads)),
-        )
+def _scored(score: float, probability: float | None) -> str:
+    if probability is None:
+        return f"score {score:.6g}"
+    return f"probability {probability:.4g}, log-odds {score:.6g}"
 
 
-def _fitting(
-    rows: list[dict[str, Any]], names: list[str], first: list[str], width: int
-) -> Iterator[list[str]]:
-    """Yield columns that fit side by side; those of tables after the first begin with the row."""
+def _not_overturned(facts: dict[str, Any]) -> str:
+    """Say that no labels overturn a row, or how much is known of that."""
+    if not facts["undecided"]:
+        return "No label changes of that kind overturn it, however many."
+    safe = facts["proven_not_to"]
+    proven = "nothing is proven" if not safe else f"{labels(safe)} are proven not to"
+    return f"Not known: {proven}, and no label changes were found that overturn it."
 
-    def size(head: str) -> int:
-        return _GAP + max(len(head), *(len(str(row[head])) for row in rows))
 
-    heads = list(first)
-    for name in names:
-        if len(heads) > 1 and sum(map(size, heads)) + size(name) > width:
-            yield heads
-            heads = [first[0]]
-        heads.append(name)
-    yield heads
+def _smallest(facts: dict[str, Any]) -> str:
+    """Say how far a set of labels is from the smallest one."""
+    safe = facts["proven_not_to"]
+    if safe is not None and safe + 1 == facts["labels"]:
+        return "fewer are proven not to"
+    proven = f"{labels(safe)} are proven not to" if safe else "it is not known whether fewer do"
+    return f"the smallest set that was found; {proven}"

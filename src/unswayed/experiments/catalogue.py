@@ -1,4 +1,4 @@
-"""The experiments, in the paper's order."""
+"""The experiments: the paper's, in its order, and those beyond it."""
 
 from unswayed.exceptions import InputError
 from unswayed.experiments import (
@@ -7,6 +7,7 @@ from unswayed.experiments import (
     attacks,
     compas_race,
     dataset_size,
+    logistic,
     minority,
     regression,
     running_times,
@@ -38,13 +39,17 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
+BEYOND: dict[str, Experiment] = {logistic.EXPERIMENT.name: logistic.EXPERIMENT}
+"""Experiments that the paper does not have, each with a page of its own."""
+
+
 def chosen(names: list[str] | None) -> list[Experiment]:
-    """Return experiments by name, in the paper's order.
+    """Return experiments by name, in the paper's order, then those beyond it.
 
     Parameters
     ----------
     names : list of str or None
-        None, or an empty list, for all of them.
+        None, or an empty list, for all of the paper's.
 
     Returns
     -------
@@ -55,10 +60,8 @@ def chosen(names: list[str] | None) -> list[Experiment]:
     InputError
         If there is no experiment of that name.
     """
-    wanted = list(names or EXPERIMENTS)
+    wanted, known = list(names or EXPERIMENTS), EXPERIMENTS | BEYOND
     for name in wanted:
-        if name not in EXPERIMENTS:
-            raise InputError(
-                f"there is no experiment {name!r}; there are: {', '.join(EXPERIMENTS)}"
-            )
-    return [experiment for name, experiment in EXPERIMENTS.items() if name in wanted]
+        if name not in known:
+            raise InputError(f"there is no experiment {name!r}; there are: {', '.join(known)}")
+    return [experiment for name, experiment in known.items() if name in wanted]

@@ -5,24 +5,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# Okabe and Ito's colours: told apart by colour-blind readers and in grey print.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKERS = ("o", "s", "^", "D", "v", "P")
+import numpy as np
 
-Series: TypeAlias = Mapping[str, Sequence[float]]
+from unswayed.plots.curve import RobustnessCurveDisplay
+from unswayed.plots.style import plain, pyplot
+
+Series: TypeAlias = Mapping[str, Sequence[float]]  # percentages by label
 Panel: TypeAlias = tuple[str, Series]  # the title and what is drawn
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib  # noqa: PLC0415
-    except ImportError:
-        raise ImportError(
-            "drawing the figures needs matplotlib: pip install 'unswayed[experiments]'"
-        ) from None
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
+    """Import matplotlib for files, which need no screen."""
+    plt = pyplot()
+    plt.switch_backend("agg")
     return plt
 
 
@@ -55,33 +50,22 @@ def panels(
         layout="constrained",
     )
     for axis in axes.flat:
-        axis.grid(color="0.9", linewidth=0.6)
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
+        plain(axis)
     return figure, axes
 
 
-def lines(axis: Any, xs: Sequence[float], series: Series) -> None:
-    """Draw one line per entry.
+def shares(series: Series) -> dict[str, Any]:
+    """Return percentages as the shares that displays take.
 
     Parameters
     ----------
-    axis : Axes
-    xs : sequence of float
     series : dict of str to sequence of float
-        Values by label, as long as `xs`.
+
+    Returns
+    -------
+    dict of str to array
     """
-    for number, (label, ys) in enumerate(series.items()):
-        axis.plot(
-            xs,
-            ys,
-            "-",
-            label=label,
-            color=COLOURS[number % len(COLOURS)],
-            marker=MARKERS[number % len(MARKERS)],
-            markersize=3.5,
-            linewidth=1.3,
-        )
+    return {label: np.asarray(values) / 100 for label, values in series.items()}
 
 
 def rate_panels(
@@ -108,12 +92,9 @@ def rate_panels(
     """
     figure, axes = panels(len(rows[0]), len(rows), height=2.6)
     for axis, (title, series) in zip(axes.flat, chain(*rows), strict=True):
-        lines(axis, xs, series)
-        axis.set(title=title, ylim=(0, 101))
-    for axis in axes[:, 0]:
-        axis.set_ylabel("rows proven robust (%)")
-    for axis in axes[-1]:
-        axis.set_xlabel(below)
+        curves = RobustnessCurveDisplay(xs, shares(series), steps=False, unit=below)
+        curves.plot(axis, legend=False).ax_.set_title(title)
+        axis.label_outer()
     axes[0][0].legend(frameon=False, fontsize="small")
     save(figure, folder, stem)
 

@@ -17,6 +17,7 @@ from unswayed.experiments.problems import (
     with_constant,
 )
 from unswayed.experiments.record import Claim, Record, Table
+from unswayed.plots.style import ROBUST_ROWS, lines
 
 SHARES = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)  # per cent
 GROUPS = ("majority", "minority")
@@ -114,9 +115,9 @@ def _report(results: Results) -> Record:
 def _draw(results: Results, folder: Path) -> None:
     figure, axes = figures.panels(2, alike=False)
     left, right = axes[0]
-    figures.lines(left, SHARES, {group: _series(results, "rates", group) for group in GROUPS})
-    figures.lines(right, SHARES, {group: _series(results, "spread", group) for group in GROUPS})
-    left.set(ylabel="rows proven robust (%)", ylim=(0, 101))
+    lines(left, SHARES, {group: _series(results, "rates", group) for group in GROUPS})
+    lines(right, SHARES, {group: _series(results, "spread", group) for group in GROUPS})
+    left.set(ylabel=ROBUST_ROWS, ylim=(0, 101))
     right.set(ylabel="spread over folds (points)", ylim=(0, None))
     for axis in (left, right):
         axis.set_xlabel("minority's share (%)")

@@ -55,6 +55,33 @@ def page(records: list[Record], *, images: str, command: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def own_page(record: Record, *, images: str, command: str) -> str:
+    """Return the page of an experiment that the paper does not have, as Markdown.
+
+    Parameters
+    ----------
+    record : Record
+    images : str
+        Folder of the figures, relative to the page.
+    command : str
+        The command that writes the page again.
+
+    Returns
+    -------
+    str
+    """
+    said = f"""\
+This page is written by a command and not edited by hand; it took {record.seconds:.0f} seconds:
+
+```
+{command}
+```
+
+`DIR` is a folder with the data sets; without `--data` they are downloaded."""
+    heading, rest = section(record, images).split("\n\n", 1)
+    return "\n\n".join((heading.removeprefix("#"), said, rest)) + "\n"
+
+
 def _summary(records: Iterable[Record]) -> str:
     rows: list[list[Value]] = []
     for record in records:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unswayed.datasets import DatasetError
-from unswayed.experiments.catalogue import EXPERIMENTS, chosen
+from unswayed.experiments.catalogue import BEYOND, EXPERIMENTS, chosen
 from unswayed.experiments.experiment import Experiment, Results
 from unswayed.experiments.markdown import section
+from unswayed.experiments.page import own_page
 from unswayed.experiments.page import page as whole_page
 from unswayed.experiments.problems import Data
 from unswayed.experiments.record import Record
@@ -49,7 +50,8 @@ def reproduce(
         Each experiment leaves NAME.json, NAME.md and its figures here, and all of them
         together reproduction.md. Pieces that an earlier run finished are not computed again.
     page : path, optional
-        Write the page here as well, its figures into images/reproduction beside it.
+        Write the page here as well, its figures into images/reproduction beside it. Of one
+        experiment that the paper does not have, a page of its own.
 
     Returns
     -------
@@ -70,7 +72,11 @@ def reproduce(
             store.save_record(record)
             (folder / f"{record.name}.md").write_text(section(record, ".") + "\n")
             found.records.append(record)
-    _write_pages(store, None if page is None else Path(page))
+    beyond = [record for record in found.records if record.name in BEYOND]
+    if page is not None and beyond and len(beyond) == len(experiments) == 1:
+        _write_own_page(store, beyond[0], Path(page))
+    else:
+        _write_pages(store, None if page is None else Path(page))
     return found
 
 
@@ -102,13 +108,23 @@ def _write_pages(store: Store, page: Path | None) -> None:
     (store.folder / "reproduction.md").write_text(own)
     if page is None:
         return
+    _copy_figures(store, records, page)
+    page.write_text(whole_page(records, images=_IMAGES, command=COMMAND))
+
+
+def _write_own_page(store: Store, record: Record, page: Path) -> None:
+    _copy_figures(store, [record], page)
+    command = f"unswayed reproduce {record.name} --data DIR --page docs/{page.name}"
+    page.write_text(own_page(record, images=_IMAGES, command=command))
+
+
+def _copy_figures(store: Store, records: list[Record], page: Path) -> None:
     images = page.parent / _IMAGES
     images.mkdir(parents=True, exist_ok=True)
     for record in records:
         for stem in record.figures:
             for ending in (".svg", ".png"):
                 shutil.copyfile(store.folder / f"{stem}{ending}", images / f"{stem}{ending}")
-    page.write_text(whole_page(records, images=_IMAGES, command=COMMAND))
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from unswayed.experiments import figures
 from unswayed.experiments.experiment import Experiment, Result, Results
 from unswayed.experiments.problems import (
@@ -14,6 +16,7 @@ from unswayed.experiments.problems import (
     mean_rates,
 )
 from unswayed.experiments.record import Claim, Record, Table
+from unswayed.plots.tradeoff import TradeoffDisplay
 
 _PERCENTS = (0.5, 1.0, 2.0)
 
@@ -73,15 +76,11 @@ def _report(results: Results) -> Record:
 def _draw(results: Results, folder: Path) -> None:
     figure, axes = figures.panels(len(CLASSIFICATION))
     for axis, name in zip(axes[0], CLASSIFICATION, strict=True):
-        rates = results[name]["rates"]
-        figures.lines(
-            axis,
-            LOSSES,
-            {f"{p:g} %": [row[place] for row in rates] for place, p in enumerate(_PERCENTS)},
-        )
-        axis.set(title=name, xlabel="accuracy given up (points)", ylim=(0, 101))
-    axes[0][0].set_ylabel("rows proven robust (%)")
-    axes[0][0].legend(title="labels wrong", frameon=False, fontsize="small")
+        rates = np.array(results[name]["rates"]) / 100
+        budgets = [f"{percent:g} %" for percent in _PERCENTS]
+        display = TradeoffDisplay(np.array(LOSSES) / 100, dict(zip(budgets, rates.T, strict=True)))
+        display.plot(axis, legend=axis is axes[0][0]).ax_.set_title(name)
+        axis.label_outer()
     figures.save(figure, folder, "tradeoff")
 
 

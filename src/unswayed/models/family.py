@@ -43,6 +43,12 @@ class Family:
         Numbers that stand for two classes; the decision is halfway between them.
     score : str
         Name of the estimator's method that returns scores.
+    threshold : float, optional
+        Where scores decide, if that is not halfway between the codes.
+    weighs_classes : bool
+        Whether its `class_weight`, as numbers, is accounted for.
+    counts : bool
+        Whether its labels are counts, and its scores their logarithms: a regressor only.
     """
 
     estimators: tuple[type, ...]
@@ -51,6 +57,9 @@ class Family:
     keeps_rows: Callable[[Any], bool] = lambda estimator: False
     codes: tuple[float, float] = (0.0, 1.0)
     score: str = "predict"
+    threshold: float | None = None
+    weighs_classes: bool = False
+    counts: bool = False
 
 
 _FAMILIES: dict[type, Family] = {}
@@ -117,7 +126,7 @@ def check_certifiable(estimator: Any) -> None:
     final = final_estimator(estimator)
     check_final(final)
     family = family_of(final)
-    check_parameters(final)
+    check_parameters(final, weighs_classes=family.weighs_classes)
     family.check(final)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY
-from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.models.specification import Specification
 
@@ -298,13 +298,13 @@ class LinearLearner(Learner):
             One vector per direction.
         """
 
-    def training_directions(self, which: IntArray | slice) -> FloatArray:
+    def example_directions(self, most: int) -> FloatArray:
         """Return training rows as directions, for learners with the capability "anchors".
 
         Parameters
         ----------
-        which : array of int, or slice
-            Numbers of training rows.
+        most : int
+            About as many, evenly spread, or all of them.
 
         Returns
         -------

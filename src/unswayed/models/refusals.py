@@ -12,7 +12,8 @@ from unswayed.exceptions import LabelPeekError, NotLinearError
 from unswayed.models.steps import is_from_sklearn, is_known_blind
 
 CERTIFIABLE = (
-    "LinearRegression, Ridge, RidgeClassifier, KernelRidge, unswayed.LinearSmoother, and "
+    "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
+    "PoissonRegressor, unswayed.LinearSmoother, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
@@ -88,17 +89,19 @@ def refuse_nonlinear(estimator: Any) -> NotLinearError:
     )
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: Any, *, weighs_classes: bool = False) -> None:
     """Raise for parameters with which a linear estimator is no longer linear in its labels.
 
     Parameters
     ----------
     estimator : estimator
+    weighs_classes : bool
+        Whether its family accounts for a class_weight.
 
     Raises
     ------
     NotLinearError
-        If it has positive=True or a class_weight.
+        If it has positive=True, or a class_weight that is not accounted for.
     """
     kind = type(estimator).__name__
     if getattr(estimator, "positive", False):
@@ -107,7 +110,7 @@ def check_parameters(estimator: Any) -> None:
             "depends on them; pass positive=False"
         )
     weight = getattr(estimator, "class_weight", None)
-    if weight is not None:
+    if weight is not None and not weighs_classes:
         raise NotLinearError(
             f"{kind}(class_weight={weight!r}) weighs each row by its label, so changing a label "
             "changes the weights too and the score is not linear in the labels; "

@@ -42,7 +42,7 @@ def _constant(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
         "constant-classifier",
         f"{whom} is told {most['class']!r} ({most['rows']:,} of {findings.n_test:,} test rows), "
         f'and a model that always says {most["class"]!r} would be "robust" too',
-        None if findings.balanced else f"consider {option}",
+        None if findings.balanced or findings.kind == "logistic" else f"consider {option}",
     )
 
 

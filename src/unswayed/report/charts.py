@@ -5,85 +5,22 @@ page's script says what each style looks like.
 """
 
 import json
-from collections.abc import Sequence
-from itertools import takewhile
+import math
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import altair as alt
 import vl_convert
-from altair.utils.schemapi import debug_mode
 
-from unswayed.words import distinct_texts
+from unswayed.report.drawing import drawable, points_of, short_names, spec_of, told_apart, unchecked
 
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
-
-_unchecked = debug_mode(False)
-"""Decorates what draws a chart: altair would look up every part of it in its schema."""
-
-
-def _spec(chart: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.to_dict(validate=False)  # ours: tests draw every one
-    return spec
-
-
-def _drawable(text: str) -> str:
-    """Return a text with unprintable signs, which Vega's expressions cannot hold, as U+ codes."""
-    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
-
-
-_DASHES = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3], [14, 3, 2, 3, 2, 3]]
-"""As many as colours: lines are told apart without colour too."""
-_NAME = 26  # characters of a name in a legend or on an axis, which would cut its end
 _TITLE = 50  # characters that fit along an axis
-_COMMON = 8  # characters: a shorter beginning in common is not worth leaving out
 
 
-class _Records:
-    """Points of a chart, in a form that altair takes as it is: it would copy them many times."""
-
-    _schema: ClassVar[dict[str, str]] = {"type": "array"}
-
-    def __init__(self, values: list[dict[str, Any]]) -> None:
-        self._values = values
-
-    def to_dict(self, *_: Any, **__: Any) -> list[dict[str, Any]]:
-        return self._values
-
-
-def _data(values: list[dict[str, Any]]) -> Any:
-    return alt.Data(values=_Records(values))  # type: ignore[no-untyped-call]
-
-
-def _names(names: Sequence[str]) -> list[str]:
-    """Return names as a chart shows them: short and drawable, and different.
-
-    Words that long names have in common at their beginning are left out.
-    """
-    drawn = [_drawable(name) for name in names]
-    words = [name.split(" ") for name in drawn]
-    same = takewhile(
-        lambda each: len(set(each)) == 1, zip(*(each[:-1] for each in words), strict=False)
-    )
-    common = [each[0] for each in same]
-    if len(drawn) > 1 and len(" ".join(common)) >= _COMMON and max(map(len, drawn)) > _NAME:
-        drawn = ["…" + " ".join(each[len(common) :]) for each in words]
-    return distinct_texts(drawn, _NAME)
-
-
-def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
-    """Return colour and dashes of lines, in one legend."""
-    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=420)
-    dashes = alt.Scale(domain=names, range=_DASHES)
-    return {
-        "color": alt.Color(field, sort=names, scale=alt.Scale(domain=names), legend=legend),
-        "strokeDash": alt.StrokeDash(field, sort=names, scale=dashes, legend=legend),
-    }
-
-
-@_unchecked
+@unchecked
 def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     """Draw the robustness rate over budgets, of all rows and of the groups of one column.
 
@@ -119,47 +56,69 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
         scale=alt.Scale(domain=[0, 1]),
     )
     tip = [
-        alt.Tooltip("group:N", title=_drawable(curve["column"] or "rows")),
+        alt.Tooltip("group:N", title=drawable(curve["column"] or "rows")),
         alt.Tooltip("rows:Q", title="number of rows", format=",d"),
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
         alt.Tooltip("rate:Q", title="robust", format=".1%"),
     ]
     named = [each for each in curve["groups"] if each["named"]]
     others = [each for each in curve["groups"] if not each["named"]]
-    names = _names([each["group"] for each in named])
+    names = short_names([each["group"] for each in named])
     layers = []
     if others:
-        lines = alt.Chart(_data(_records(curve["budget"], others)))
+        lines = alt.Chart(points_of(_records(curve["budget"], others)))
         encoded = lines.mark_line(interpolate="step-after", style="faint").encode(
             x=x, y=y, detail="group:N", tooltip=tip
         )
         layers.append(encoded)
     if named:
         short = [{**each, "short": name} for each, name in zip(named, names, strict=True)]
-        lines = alt.Chart(_data(_records(curve["budget"], short)))
+        lines = alt.Chart(points_of(_records(curve["budget"], short)))
         layers.append(
             lines.mark_line(interpolate="step-after", style="group").encode(
                 x=x,
                 y=y,
                 opacity=alt.condition("datum.small", alt.value(0.4), alt.value(1)),
                 tooltip=tip,
-                **_told_apart("short:N", names),
+                **told_apart("short:N", names),
             )
         )
     everyone = [{"group": "all rows", "rate": curve["all"]}]
+    if curve["standing"] != curve["all"]:
+        layers.insert(0, _band(curve, x, y))
     layers.append(
-        alt.Chart(_data(_records(curve["budget"], everyone)))
+        alt.Chart(points_of(_records(curve["budget"], everyone)))
         .mark_line(interpolate="step-after", style="overall")
         .encode(x=x, y=y, tooltip=[tip[0], *tip[2:]])
     )
     layers.append(
-        alt.Chart(_data([{}]))
+        alt.Chart(points_of([{}]))
         .transform_calculate(budget="budget")
         .mark_rule(style="now", clip=True)
         .encode(x=x)
     )
     chart = alt.layer(*layers).add_params(budget).properties(width="container", height=260)
-    return _spec(chart)
+    return spec_of(chart)
+
+
+def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
+    """Draw what lies between the rows that are proven robust and those that were not overturned."""
+    ends = zip(curve["budget"], curve["all"], curve["standing"], strict=True)
+    values = [{"budget": budget, "rate": low, "high": high} for budget, low, high in ends]
+    return (
+        alt.Chart(points_of(values))
+        .mark_area(interpolate="step-after", style="band")
+        .encode(
+            x=x,
+            y=y,
+            y2="high:Q",
+            tooltip=[
+                alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
+                alt.Tooltip("rate:Q", title="proven robust", format=".1%"),
+                alt.Tooltip("high:Q", title="not overturned", format=".1%"),
+            ],
+        )
+    )
 
 
 def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -168,7 +127,7 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
     for each in groups:
         rates, last = each["rate"], len(budgets) - 1
         told = {key: each[key] for key in ("rows", "small", "short") if key in each}
-        group = _drawable(each["group"])
+        group = drawable(each["group"])
         found += [
             {"budget": budget, "rate": rates[at], "group": group, **told}
             for at, budget in enumerate(budgets)
@@ -177,7 +136,7 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
     return found
 
 
-@_unchecked
+@unchecked
 def radius_chart(
     points: list[dict[str, Any]], budgets: list[str], relative: bool
 ) -> dict[str, Any]:
@@ -197,7 +156,7 @@ def radius_chart(
     dict
         A Vega-Lite specification.
     """
-    names = [f"at {_drawable(budget)}" for budget in budgets]
+    names = [f"at {drawable(budget)}" for budget in budgets]
     values = [
         {"radius": each["radius"], "rate": rate, "budget": name}
         for each in points
@@ -205,7 +164,7 @@ def radius_chart(
     ]
     form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
-        alt.Chart(_data(values))
+        alt.Chart(points_of(values))
         .mark_line(point=True, style="group" if several else "overall")
         .encode(
             x=alt.X(
@@ -225,14 +184,14 @@ def radius_chart(
                 alt.Tooltip("rate:Q", title="robust", format=".1%"),
                 *([alt.Tooltip("budget:N", title="wrong labels")] if several else []),
             ],
-            **(_told_apart("budget:N", names) if several else {}),
+            **(told_apart("budget:N", names) if several else {}),
         )
         .properties(width="container", height=220)
     )
-    return _spec(chart)
+    return spec_of(chart)
 
 
-@_unchecked
+@unchecked
 def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw the value and the range of coefficients, coloured by whether the sign is proven.
 
@@ -246,19 +205,20 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     dict
         A Vega-Lite specification.
     """
-    names = _names([row.get("short", row["name"]) for row in rows])
+    names = short_names([row.get("short", row["name"]) for row in rows])
     shown = [
         {
             "name": names[at],
-            "full": _drawable(row["name"]),
+            "full": drawable(row["name"]),
             "value": row["value"],
             "low": row["low"],
             "high": row["high"],
-            "sign": "sign stays" if row["keeps_sign"] else "sign can be lost",
+            "sign": _sign(row),
         }
         for at, row in enumerate(rows)
     ]
-    base = alt.Chart(_data(shown)).encode(
+    undecided = ["undecided"] if any(each["sign"] == "undecided" for each in shown) else []
+    base = alt.Chart(points_of(shown)).encode(
         y=alt.Y(
             "name:N",
             title=None,
@@ -276,33 +236,42 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     colour = alt.Color(
         "sign:N",
         title=None,
-        scale=alt.Scale(domain=["sign stays", "sign can be lost"]),
+        scale=alt.Scale(domain=["sign stays", "sign can be lost", *undecided]),
         legend=alt.Legend(orient="top"),
     )
     bars = base.mark_bar(style="range", height=9, cornerRadius=4).encode(
         x=alt.X("low:Q", title="coefficient"), x2="high:Q", color=colour
     )
     ticks = base.mark_tick(style="value", height=15, thickness=2).encode(x="value:Q")
-    zero = alt.Chart(_data([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
+    zero = alt.Chart(points_of([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
     chart = alt.layer(zero, bars, ticks).properties(width="container", height=24 * len(rows) + 60)
-    return _spec(chart)
+    return spec_of(chart)
 
 
-@_unchecked
+def _sign(row: dict[str, Any]) -> str:
+    """Say what is known of the sign of a coefficient."""
+    if row["verdict"] == "undecided":
+        return "undecided"
+    return "sign stays" if row["keeps_sign"] else "sign can be lost"
+
+
+@unchecked
 def tradeoff_chart(
-    points: list[dict[str, Any]], budgets: list[str], quality: str
+    points: list[dict[str, Any]], budgets: list[str], quality: str, option: str = "alpha"
 ) -> dict[str, Any]:
-    """Draw accuracy and robustness over alpha (the paper's first figure).
+    """Draw accuracy and robustness over the penalty (the paper's first figure).
 
     Parameters
     ----------
     points : list of dict
-        "alpha", "quality" (or None) and "rates", one per budget. The scale is logarithmic, so an
-        alpha of 0 is left out.
+        "penalty", "quality" (or None), "rates" and "undecided", one per budget. The scale is
+        logarithmic, so that no penalty at all is left out.
     budgets : list of str
         The budgets as they were written.
     quality : str
         "accuracy"; anything else is R².
+    option : {"alpha", "C"}
+        What the penalty is called; the smaller C, the stronger it is.
 
     Returns
     -------
@@ -311,34 +280,47 @@ def tradeoff_chart(
     """
     name = "accuracy" if quality == "accuracy" else "variance explained (R²)"
     names = [name, *(f"robust at {budget}" for budget in budgets)]
+    left = any(share for point in points for share in point["undecided"])
+    if left:
+        names += [f"not overturned at {budget}" for budget in budgets]
     values = [
-        {"alpha": point["alpha"], "share": share, "what": what}
+        {"penalty": point["penalty"], "share": share, "what": what}
         for point in points
-        if point["alpha"] > 0
-        for what, share in zip(names, [point["quality"], *point["rates"]], strict=True)
+        if 0 < point["penalty"] < math.inf
+        for what, share in zip(names, [point["quality"], *_shares(point, left)], strict=True)
         if share is not None
     ]
     chart = (
-        alt.Chart(_data(values))
+        alt.Chart(points_of(values))
         .mark_line(point=True, style="group")
         .encode(
             x=alt.X(
-                "alpha:Q",
-                title="alpha: penalty on large coefficients",
-                scale=alt.Scale(type="log", nice=False),
+                "penalty:Q",
+                title="alpha: penalty on large coefficients"
+                if option == "alpha"
+                else "C: the smaller, the larger the penalty on large coefficients",
+                scale=alt.Scale(type="log", nice=False, reverse=option == "C"),
                 axis=alt.Axis(format="~g"),
             ),
             y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%")),
-            **_told_apart("what:N", names),
+            **told_apart("what:N", names),
             tooltip=[
                 alt.Tooltip("what:N", title="curve"),
-                alt.Tooltip("alpha:Q", format="~g"),
+                alt.Tooltip("penalty:Q", title=option, format="~g"),
                 alt.Tooltip("share:Q", format=".1%"),
             ],
         )
         .properties(width="container", height=260)
     )
-    return _spec(chart)
+    return spec_of(chart)
+
+
+def _shares(point: dict[str, Any], left: bool) -> list[float]:
+    """Return what is robust at each budget and, if wanted, what is robust or undecided."""
+    both = [
+        robust + open_ for robust, open_ in zip(point["rates"], point["undecided"], strict=True)
+    ]
+    return [*point["rates"], *(both if left else [])]
 
 
 def save(spec: dict[str, Any], path: Path, suffix: str) -> None:

@@ -126,6 +126,7 @@ def _predicted(
             for each in findings.budgets
         ],
         "robust": [int(each.robust[members].sum()) for each in findings.budgets],
+        "undecided": [int(each.undecided[members].sum()) for each in findings.budgets],
         "rates": [
             float(each.robust[members].mean()) if rows else None for each in findings.budgets
         ],

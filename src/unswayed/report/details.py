@@ -11,7 +11,7 @@ from unswayed._typing import IntArray
 from unswayed.certificates import Witness
 from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import Findings
-from unswayed.words import as_text, distance, labels
+from unswayed.words import as_text, distance, labels_between
 
 _ROWS = 500
 _CELLS = 10  # columns shown beside a row
@@ -29,7 +29,8 @@ _MOST_WITNESSES = 300
 
 def _least(findings: Findings) -> IntArray:
     """Return positions of the least robust test rows: fewest wrong labels first."""
-    return np.asarray(np.argsort(findings.proven_budget, kind="stable")[:_ROWS])
+    known = findings.enough, findings.proven_budget
+    return np.asarray(np.lexsort(known)[:_ROWS])
 
 
 def witnesses_of(findings: Findings) -> dict[int, Witness]:
@@ -48,10 +49,14 @@ def witnesses_of(findings: Findings) -> dict[int, Witness]:
         By position of the test row. Rows that cannot be overturned, or for which nothing is
         proven, have none.
     """
+    if findings.witnesses is None:
+        return {}
     rows = _least(findings)
     least = findings.proven_budget[rows]
     rows = rows[np.isfinite(least) & (least > 0)]
     many = int(np.clip(_WITNESS_WORK // findings.n_train, 20, _MOST_WITNESSES))
+    if findings.kind == "logistic":  # each of them takes refits
+        rows, many = rows[np.isfinite(findings.enough[rows])], _CHOSEN
     found = findings.witnesses(rows[:many])
     return {int(row): each for row, each in zip(rows, found, strict=False) if each is not None}
 
@@ -80,11 +85,25 @@ def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str,
     def particulars(row: int) -> dict[str, Any]:
         return {
             "score": float(f"{findings.score[row]:.6g}"),
+            **_probability(findings, row),
             "least": None if math.isinf(least[row]) else int(least[row]),
+            "enough": int(findings.enough[row]) if math.isfinite(findings.enough[row]) else None,
+            "needs": labels_between(findings.minimum_budget[row], findings.enough[row]),
             "witness": _listed(findings, witnesses.get(row)),
+            "changed": len(witnesses[row]) if row in witnesses else 0,
         }
 
     return _table(findings, _least(findings), particulars)
+
+
+def _probability(findings: Findings, row: int) -> dict[str, Any]:
+    """Return the probability of a row and its range as texts; nothing where scores are none."""
+    if findings.probability is None:
+        return {}
+    value, low, high = (float(each[row]) for each in findings.probability)
+    # Ends are rounded outwards.
+    ends = f"{math.floor(1e4 * low) / 1e4:.4g} to {math.ceil(1e4 * high) / 1e4:.4g}"
+    return {"probability": f"{value:.4g}", "probability_range": ends}
 
 
 def _table(
@@ -165,11 +184,9 @@ def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, 
     others = [row for row in _least(findings).tolist() if row in witnesses and row not in asked]
     at = np.array([*asked, *others[: max(_CHOSEN - len(asked), 0)]], dtype=int)
     missing = np.array([row for row in asked if row not in witnesses], dtype=int)
-    witnesses = witnesses | {
-        row: found
-        for row, found in zip(missing.tolist(), findings.witnesses(missing), strict=True)
-        if found is not None
-    }
+    if findings.witnesses is not None:
+        pairs = zip(missing.tolist(), findings.witnesses(missing), strict=True)
+        witnesses = witnesses | {row: found for row, found in pairs if found is not None}
     every = _test_columns(findings)
     names = every[:_SECTION_COLUMNS]
     shared = [name for name in findings.columns if name in names]
@@ -184,7 +201,10 @@ def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, 
                 "prediction": findings.prediction[row],
                 "label": None if findings.truth is None else findings.truth[row],
                 "score": float(f"{findings.score[row]:.6g}"),
+                **_probability(findings, row),
                 "least": None if witness is None else len(witness),
+                "needs": labels_between(findings.minimum_budget[row], findings.enough[row]),
+                "never": bool(np.isposinf(findings.minimum_budget[row])),
                 "proven": bool(findings.minimum_budget_proven[row]),
                 "cells": own,
                 "changes": [] if witness is None else _changes(findings, witness, shared, beside),
@@ -324,6 +344,7 @@ def coefficients(findings: Findings) -> dict[str, Any]:
     return {
         "total": len(found.rows),
         "kept": found.kept,
+        "undecided": found.undecided,
         "not_identified": found.unidentified,
         "meaning": found.meaning,
         "scope": found.scope,
@@ -349,7 +370,7 @@ def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
 
 def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
     """Return a coefficient for the page: infinite ends become None, the budget a text."""
-    budget = labels(coefficient["minimum_budget"])
+    budget = labels_between(coefficient["minimum_budget"], coefficient["enough"])
     return coefficient | _known(coefficient) | {"minimum_budget": budget}
 
 

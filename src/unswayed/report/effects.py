@@ -7,6 +7,7 @@ from typing import Any
 
 from unswayed.certificates import CertificateSet, Verdict
 
+_LOST = 2.0**-44
 NOT_IDENTIFIED = "not identified"
 """What stands where a verdict would, if the data do not say what a coefficient is."""
 
@@ -19,8 +20,9 @@ class Effects:
     ----------
     rows : list of dict
         Each has a "name", "value", "low", "high", "verdict", whether it "keeps_sign" and
-        which ("sign"), and its "minimum_budget"; effects of columns also "column", "level", "base",
-        "per" and "standard" (value, low and high per standard deviation).
+        which ("sign"), its "minimum_budget" and how many labels are known to be "enough"; effects
+        of columns also "column", "level", "base", "per" and "standard" (value, low and high per
+        standard deviation).
     intercept : dict, optional
         The same of the intercept, and what it means; it does not count among the rows.
     bases : dict
@@ -70,6 +72,11 @@ class Effects:
         return sum(row["keeps_sign"] for row in self.rows)
 
     @property
+    def undecided(self) -> int:
+        """Number of rows whose sign is neither proven to stay nor known to be lost."""
+        return sum(row["verdict"] == Verdict.UNDECIDED for row in self.rows)
+
+    @property
     def unidentified(self) -> list[str]:
         """Names of rows that the data do not identify."""
         return [row["name"] for row in self.rows if row["verdict"] == NOT_IDENTIFIED]
@@ -102,6 +109,7 @@ def facts(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str
         "keeps_sign": verdict == Verdict.ROBUST,
         "sign": _sign(verdict, found["value"]),
         "minimum_budget": float(certificates.minimum_budget[at]),
+        "enough": float(certificates.minimum_budgets.high[at]),
     }
 
 
@@ -141,6 +149,37 @@ def in_units(value: float, low: float, high: float, scale: float) -> dict[str, f
     }
 
 
+def odds_ratios(found: dict[str, Any]) -> dict[str, float]:
+    """Return a coefficient of log-odds as an odds ratio, the range rounded outwards.
+
+    Parameters
+    ----------
+    found : dict
+        "value", "low" and "high".
+
+    Returns
+    -------
+    dict
+        "odds_ratio", "odds_ratio_low" and "odds_ratio_high".
+
+    Examples
+    --------
+    >>> odds_ratios({"value": 0.0, "low": -math.inf, "high": math.inf})
+    {'odds_ratio': 1.0, 'odds_ratio_low': 0.0, 'odds_ratio_high': inf}
+    """
+    value, low, high = (_exponential(found[end]) for end in ("value", "low", "high"))
+    # Exponentials of a library may be wrong by some units in the last place.
+    ends = {"odds_ratio_low": low * (1 - _LOST), "odds_ratio_high": high * (1 + _LOST)}
+    return {"odds_ratio": value, **ends}
+
+
+def _exponential(power: float) -> float:
+    try:
+        return math.exp(power)
+    except OverflowError:
+        return math.inf
+
+
 def not_identified() -> dict[str, Any]:
     """Return the facts of a coefficient that the data do not identify: nothing is certified.
 
@@ -154,4 +193,5 @@ def not_identified() -> dict[str, Any]:
         "keeps_sign": False,
         "sign": NOT_IDENTIFIED,
         "minimum_budget": math.nan,
+        "enough": math.nan,
     }

@@ -1,14 +1,16 @@
 """Findings: what a page says of certificates, whoever made them and from whatever rows."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.certificates import Witness
+from unswayed.certificates import Verdict, Witness
 from unswayed.groups import SMALL_GROUP
 from unswayed.report.effects import Effects
 from unswayed.words import shorten
@@ -83,6 +85,25 @@ def caveat_dicts(caveats: Iterable[Caveat]) -> list[dict[str, Any]]:
     return [asdict(each) | {"sentence": str(each)} for each in caveats]
 
 
+def probability(log_odds: float) -> float:
+    """Return the probability of the second class.
+
+    Parameters
+    ----------
+    log_odds : float
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> probability(0.0), probability(-1e6)
+    (0.5, 0.0)
+    """
+    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
+
+
 def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> list[Caveat]:
     """Return a caveat for every column that has groups of few rows.
 
@@ -143,6 +164,26 @@ class BudgetRate:
     text: str  # as it was written
     labels: int
     robust: BoolArray
+    undecided: BoolArray  # neither proven robust nor overturned
+
+    @classmethod
+    def of(cls, text: str, labels: int, verdicts: NDArray[np.object_]) -> "BudgetRate":
+        """Sort verdicts.
+
+        Parameters
+        ----------
+        text : str
+        labels : int
+        verdicts : (n,) array of Verdict
+
+        Returns
+        -------
+        BudgetRate
+        """
+        robust, undecided = (
+            np.asarray(verdicts == each, dtype=bool) for each in (Verdict.ROBUST, Verdict.UNDECIDED)
+        )
+        return cls(text, labels, robust, undecided)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -166,10 +207,9 @@ class Findings:
         Number of training labels that may be wrong.
     budgets : sequence of BudgetRate
         The first is the main one.
-    score, minimum_budget, minimum_budget_proven : arrays
-        Of the test rows.
-    n_undecided : int
-        Test rows without a verdict at the main budget.
+    score, minimum_budget, enough : arrays
+        Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
+        where nothing is proven), and `enough` are known to.
     prediction : sequence of str
         Of the test rows.
     truth : sequence of str, optional
@@ -187,11 +227,16 @@ class Findings:
         Group of every test row, by column.
     train_label, new_label : callable
         From a training row to its label as a text; from another label to its text.
-    witnesses : callable
-        From positions of test rows to their witnesses.
+    witnesses : callable or None
+        From positions of test rows to their witnesses; None where the page names no training row.
     coefficients : callable
         Returns the coefficients, or None if there are none.
-    radius, alpha : float, optional
+    radius, alpha, C : float, optional
+    kind : {"ridge", "logistic"}
+        Of the model. Verdicts of logistic regression leave rows undecided, and its scores are
+        log-odds.
+    probability : (value, low, high), arrays, optional
+        Of the second class, for every test row at the main budget, where scores are log-odds.
     decided : bool
         Whether there are verdicts: False where nobody said how far a number may move.
     log : bool
@@ -248,8 +293,7 @@ class Findings:
     budgets: Sequence[BudgetRate]
     score: FloatArray
     minimum_budget: FloatArray
-    minimum_budget_proven: BoolArray
-    n_undecided: int
+    enough: FloatArray
     prediction: Sequence[str]
     truth: Sequence[str] | None
     quality: float | None
@@ -259,7 +303,7 @@ class Findings:
     groups: dict[str, list[str]]
     train_label: Callable[[int], str]
     new_label: Callable[[Any], str]
-    witnesses: Callable[[IntArray], list[Witness | None]]
+    witnesses: Callable[[IntArray], list[Witness | None]] | None
     coefficients: Callable[[], Effects | None]
     radius: float | None = None
     log: bool = False
@@ -269,7 +313,10 @@ class Findings:
     low: FloatArray | None = None
     high: FloatArray | None = None
     moved: FloatArray | None = None
+    kind: str = "ridge"
     alpha: float | None = None
+    C: float | None = None
+    probability: tuple[FloatArray, FloatArray, FloatArray] | None = None
     method: str = "exact"
     alpha_choice: str | None = None
     n_validation: int = 0
@@ -293,6 +340,11 @@ class Findings:
     def n_test(self) -> int:
         """Number of test rows."""
         return len(self.score)
+
+    @property
+    def minimum_budget_proven(self) -> BoolArray:
+        """Where the minimum budget is proven to be exactly that."""
+        return np.asarray(self.minimum_budget == self.enough)
 
     @property
     def proven_budget(self) -> FloatArray:

@@ -60,17 +60,34 @@ def render(facts: dict[str, Any]) -> str:
     str
         HTML that needs no other file and no network.
     """
+    return charted_page("report.html", "report.js", facts, _for_script(facts))
+
+
+def charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
+    """Return a page whose script draws charts.
+
+    Parameters
+    ----------
+    template, script : str
+        Names of the files.
+    facts : dict
+        For the template.
+    data : dict
+        For the script, with "charts" among it: specifications by the element to draw them in.
+
+    Returns
+    -------
+    str
+    """
     environment = page_environment()
-    template = environment.get_template("report.html")
     library = _inert(chart_library())
-    script = _source(environment, "report.js")
-    return template.render(
+    code = "\n".join(_source(environment, name) for name in ("charts.js", script))
+    return environment.get_template(template).render(
         facts=facts,
-        data=_json(_for_script(facts)),
+        data=_json(data),
         library=library,
-        script=script,
-        style=_source(environment, "report.css"),
-        policy=_policy(library, script),
+        script=code,
+        policy=_policy(library, code),
     )
 
 
@@ -111,9 +128,9 @@ def _policy(*scripts: str) -> str:
 
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
-    keys = "train_rows test_rows main decided small_group rows".split()
+    keys = "kind train_rows test_rows main decided named small_group rows".split()
     if facts["decided"]:
-        keys += ["top", "minimum_budget"]
+        keys += ["top", "minimum_budget", "enough"]
     charts = {
         f"curve-{at}": curve_chart(curve, facts["main"], facts["keeps"])
         for at, curve in enumerate(facts.get("curves", ()))
@@ -125,6 +142,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
             facts["tradeoff"]["points"],
             facts["tradeoff"]["budgets"],
             "accuracy" if facts["classes"] else "r2",
+            "C" if facts["kind"] == "logistic" else "alpha",
         )
     if len(facts["radius_grid"]) > 1:
         asked = [each["budget"] for each in facts["movement"]["budgets"]]

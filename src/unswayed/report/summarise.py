@@ -63,7 +63,9 @@ def headline(findings: Findings) -> dict[str, Any]:
         "log": findings.log,
         "movement": findings.movement,
         "radius_grid": list(findings.radius_grid),
+        "kind": findings.kind,
         "alpha": findings.alpha,
+        "C": findings.C,
         "method": findings.method,
         "train_rows": findings.n_train,
         "test_rows": findings.n_test,
@@ -73,7 +75,7 @@ def headline(findings: Findings) -> dict[str, Any]:
         "folds": findings.folds,
         "movable_labels": findings.n_movable,
         "quality": findings.quality,
-        "undecided": findings.n_undecided if findings.decided else None,
+        "undecided": int(findings.budgets[0].undecided.sum()) if findings.decided else None,
         "confidence": CONFIDENCE,
         "budgets": [_rate(findings, each) for each in findings.budgets],
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
@@ -93,6 +95,8 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
         "share": budget.labels / findings.n_train,
         "share_of_movable": min(1.0, budget.labels / max(1, findings.n_movable)),
         "robust": int(budget.robust.sum()) if findings.decided else None,
+        "overturned": int((~budget.robust & ~budget.undecided).sum()) if findings.decided else None,
+        "undecided": int(budget.undecided.sum()) if findings.decided else None,
         "rate": float(budget.robust.mean()) if findings.decided else None,
         "interval": wilson(budget.robust.sum(), len(budget.robust)).tolist()
         if findings.decided
@@ -108,7 +112,8 @@ def _codes(values: Sequence[str], names: Sequence[str] = ()) -> tuple[list[str],
 
 
 def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any]:
-    rates = [group_rates(budget.robust, values) for budget in findings.budgets]
+    rates = [group_rates(each.robust, values, each.undecided) for each in findings.budgets]
+    left = [dict(zip(each.groups, each.n_undecided.tolist(), strict=True)) for each in rates]
     counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
     ends = [dict(zip(each.groups, each.intervals().tolist(), strict=True)) for each in rates]
     gaps = [each.gap_interval() for each in rates]
@@ -125,10 +130,12 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
                 "selection_rate": None if selection is None else selection[name],
                 "rates": [each[name] if findings.decided else None for each in rates],
                 "intervals": [each[name] if findings.decided else None for each in ends],
+                "undecided": [each[name] if findings.decided else None for each in left],
             }
             for name in sorted(set(values), key=natural)
         ],
         "gaps": [each.gap if findings.decided else None for each in rates],
+        "gap_ranges": [list(each.gap_range()) if findings.decided else None for each in rates],
         "large_gaps": [
             _spread([each[name] for name in large]) if findings.decided else None for each in rates
         ],
@@ -159,16 +166,18 @@ def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[s
         verdicts, also curves over the number of wrong labels, and the labels that matter most.
     """
     facts = headline(findings) if facts is None else facts
+    named = findings.witnesses is not None
     witnesses = witnesses_of(findings) if findings.decided else {}
     return facts | {
         "in_python": findings.in_python,
         "decided": findings.decided,
+        "named": named,
         "small_group": SMALL_GROUP,
         "main": findings.budgets[0].labels,
         **(_over_budgets(findings, facts) if findings.decided else {}),
         "rows": least_robust(findings, witnesses) if findings.decided else furthest(findings),
         "chosen": chosen_rows(findings, witnesses),
-        "suspects": suspects(findings, witnesses) if findings.decided else None,
+        "suspects": suspects(findings, witnesses) if findings.decided and named else None,
         "coefficients": coefficients(findings),
         "tradeoff": None if findings.tradeoff is None else _tradeoff(findings),
         "provenance": provenance(findings.command, findings.files, findings.seed),
@@ -178,34 +187,47 @@ def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[s
 def _over_budgets(findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
     """Return what the page shows at every number of wrong labels."""
     least, main = findings.proven_budget, findings.budgets[0].labels
+    enough = np.nan_to_num(findings.enough, nan=np.inf, posinf=np.inf)
     top = _top(findings, least)
     grouped = [_codes(values) for values in findings.groups.values()]
     predicted = [_codes(findings.prediction, findings.classes)] if findings.classes else []
     named = ["prediction"] * len(predicted) + [each["column"] for each in facts["groups"]]
     kept = least > main
-    exact = [_kept(kept, each) for each in grouped]
+    left = ~kept & (enough > main)
+    exact = [_kept(kept, left, each) for each in grouped]
     return {
         "top": top,
         "kept": int(kept.sum()),
+        "left": int(left.sum()),
+        "overturned": int((enough <= main).sum()),
         "unknown": int(np.sum(~findings.minimum_budget_proven)),
-        "exact_predicted": [_kept(kept, each) for each in predicted],
+        "exact_predicted": [_kept(kept, left, each) for each in predicted],
         "exact_groups": exact,
         "exact_gaps": [_gap(each) for each in exact],
         # One number per test row gives every rate at every budget; -1 stands for never.
         "minimum_budget": np.where(np.isfinite(least), least, -1).astype(int).tolist(),
+        "enough": np.where(np.isfinite(enough), enough, -1).astype(int).tolist(),
         "predicted_codes": [codes.tolist() for _, codes in predicted],
         "group_codes": [codes.tolist() for _, codes in grouped],
-        "curves": _curves(least, top, named, [*predicted, *grouped]),
+        "curves": _curves(least, enough, top, named, [*predicted, *grouped]),
     }
 
 
-def _kept(kept: BoolArray, grouped: tuple[list[str], Any]) -> list[dict[str, Any]]:
-    """Return how many rows of each group keep their prediction."""
+def _kept(kept: BoolArray, left: BoolArray, grouped: tuple[list[str], Any]) -> list[dict[str, Any]]:
+    """Return how many rows of each group keep their prediction, and how many are undecided."""
     names, codes = grouped
     rows = np.bincount(codes, minlength=len(names)).tolist()
-    robust = np.bincount(codes[kept], minlength=len(names)).tolist()
+    robust, still = (
+        np.bincount(codes[each], minlength=len(names)).tolist() for each in (kept, left)
+    )
     return [
-        {"group": name, "rows": rows[at], "kept": robust[at], "small": rows[at] < SMALL_GROUP}
+        {
+            "group": name,
+            "rows": rows[at],
+            "kept": robust[at],
+            "left": still[at],
+            "small": rows[at] < SMALL_GROUP,
+        }
         for at, name in enumerate(names)
     ]
 
@@ -223,17 +245,24 @@ def _top(findings: Findings, least: FloatArray) -> int:
     """
     asked = max(budget.labels for budget in findings.budgets)
     finite = least[np.isfinite(least)]
+    found = findings.enough[np.isfinite(findings.enough)]
+    finite = found if found.size else finite
     reach = float(np.quantile(finite, _NEARLY_ALL, method="higher")) if finite.size else 0.0
     return int(min(findings.n_train, max(reach, np.ceil(_MARGIN * asked), 10)))
 
 
 def _curves(
-    least: FloatArray, top: int, columns: list[str], grouped: list[tuple[list[str], Any]]
+    least: FloatArray,
+    enough: FloatArray,
+    top: int,
+    columns: list[str],
+    grouped: list[tuple[list[str], Any]],
 ) -> list[dict[str, Any]]:
     """Return rates over a grid of budgets: of all rows, and of the groups of each column.
 
     The largest groups are named, the others drawn faintly. There is one entry per column; without
-    groups, one for all rows.
+    groups, one for all rows. "all" is what is proven to keep its prediction, "standing" what was
+    not overturned by any labels that were found: the truth is in between.
     """
     grid = np.unique(np.linspace(0, top, _CURVE_POINTS).round())
 
@@ -257,7 +286,7 @@ def _curves(
             if count[at]
         ]
         curves.append({"column": column, "groups": groups})
-    same = {"budget": grid.astype(int).tolist(), "all": rate(least)}
+    same = {"budget": grid.astype(int).tolist(), "all": rate(least), "standing": rate(enough)}
     return [same | curve for curve in curves or [{"column": None, "groups": []}]]
 
 

@@ -15,6 +15,7 @@ this order:
 `floating`   what is known from doubles with error bounds
 `exact`      what is true, worked out in `integers`; `influence` has the mathematics
 `claims`     puts it together: bounds first, exact arithmetic for the rest
+`collective` the same for a claim about all rows together
 `duration`   how long all that will take
 """
 

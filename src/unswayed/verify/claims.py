@@ -2,14 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unswayed.verify.collective import Asked, Finding, findings
 from unswayed.verify.data import Data, load
 from unswayed.verify.document import read, vector
 from unswayed.verify.exact import ExactModel
 from unswayed.verify.floating import FloatingModel, UnprovenError
+from unswayed.verify.gradient import KINDS, Settled, check_document, settle
 from unswayed.verify.integers import Track
 from unswayed.verify.judging import Facts, Judge, Judgement, claimed_budgets
 from unswayed.verify.limits import CertificateError
@@ -43,6 +45,15 @@ class Report:
         were by bounds.
     rejected : dict of int to str
         For each claim that is false or not proven, by its row, the reason.
+    collective : tuple of Finding
+        Of a claim about all rows together, what came of each of its parts; the numbers above are
+        then of these, `undecided` being those that rest on somebody's word, and `rejected` is by
+        their order.
+    not_reproven : dict of int to str
+        Of a model that is not linear in its labels, claims that are neither proven nor found to be
+        false, by their row, with the reason; they are in none of the numbers above.
+    stages : dict of str to int
+        Of such a model, by what verdicts were proven: "region", "remainder" or "witness".
     """
 
     question: str
@@ -54,6 +65,9 @@ class Report:
     by_exact_arithmetic: int
     exact_rows: tuple[int, ...]
     rejected: dict[int, str]
+    collective: tuple[Finding, ...] = ()
+    not_reproven: dict[int, str] = field(default_factory=dict)
+    stages: dict[str, int] = field(default_factory=dict)
 
 
 def verify(
@@ -94,14 +108,29 @@ def verify(
         if path is not None and path.exists() and not path.is_file():
             raise CertificateError(f"{path} is not a file")  # a pipe or a device need not end
     document = read(Path(certificate))
+    check_document(document)
     found = load(document, label, *paths)
     bias = _read_bias(document, len(found.labels))
-    question = in_words(document, found, bias)
+    asked = Asked.read(document)
+    question = in_words(document, found, bias, asked)
+    if asked is not None:
+        parts, exact = findings(document, found, bias, asked, track, floating_point=floating_point)
+        return _collective_report(question, parts, exact)
+    if document["model"]["kind"] in KINDS:
+        return _report(question, document, settle(document, found, bias, track), [])
     rejected, exact_rows = _settle(document, found, bias, track, floating_point)
+    return _report(question, document, Settled(rejected), exact_rows)
+
+
+def _report(
+    question: str, document: dict[str, Any], settled: Settled, exact_rows: list[int]
+) -> Report:
+    """Return what came of claims about single rows."""
+    failed = settled.rejected.keys() | settled.unproven.keys()
     verdicts = Counter(
-        claim["verdict"] for claim in document["claims"] if claim["row"] not in rejected
+        claim["verdict"] for claim in document["claims"] if claim["row"] not in failed
     )
-    n_exact = sum(row not in rejected for row in exact_rows)
+    n_exact = sum(row not in settled.rejected for row in exact_rows)
     return Report(
         question,
         proven=verdicts["robust"] + verdicts["not-robust"],
@@ -111,7 +140,31 @@ def verify(
         by_bounds=verdicts.total() - n_exact,
         by_exact_arithmetic=n_exact,
         exact_rows=tuple(sorted(exact_rows)),
-        rejected=dict(sorted(rejected.items())),
+        rejected=dict(sorted(settled.rejected.items())),
+        not_reproven=dict(sorted(settled.unproven.items())),
+        stages=dict(settled.stages),
+    )
+
+
+def _collective_report(question: str, parts: list[Finding], exact: set[int]) -> Report:
+    """Return what came of a claim about all rows together."""
+    status = Counter(part.status for part in parts)
+    proven = status["proven"]
+    return Report(
+        question,
+        proven=proven,
+        robust=0,
+        not_robust=0,
+        undecided=status["not re-proven"],
+        by_bounds=0 if exact else proven,
+        by_exact_arithmetic=proven if exact else 0,
+        exact_rows=tuple(sorted(exact)),
+        rejected={
+            at: f"{part.part} {part.claimed!r}: {part.text}"
+            for at, part in enumerate(parts)
+            if part.status == "rejected"
+        },
+        collective=tuple(parts),
     )
 
 

@@ -77,7 +77,8 @@ def load(
     shapes |= {"train": (n, p)} if kind != "smoother" else {}
     shapes |= {"test": (t, p)} if not coefficients else {}
     claimed = len(document["question"].get("contrasts", ())) or p
-    fits = kind == "ridge" and t == claimed if coefficients else kind == "ridge" or n == p
+    features = kind in ("ridge", "logistic", "poisson")  # the others have one per training row
+    fits = features and t == claimed if coefficients else features or n == p
     if not fits or about["sha256"].keys() != shapes.keys():
         raise CertificateError("the sizes or hashes of the data do not fit the question")
     if data is not None and train is None and test is None:

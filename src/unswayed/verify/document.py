@@ -180,9 +180,13 @@ def _check_contrasts(document: dict[str, Any]) -> None:
 def _check_claims(document: dict[str, Any]) -> None:
     """Raise unless there is one claim per row, with a decision where there should be one."""
     claims, size = document["claims"], document["data"]["test_rows"]
+    if "collective" in document:
+        if claims:
+            raise CertificateError("beside a collective claim there must be no others")
+        return
     if len(claims) != size or {claim["row"] for claim in claims} != set(range(size)):
         raise CertificateError(f"there must be one claim for each of the {size:,} rows, no more")
-    number = document["question"]["task"] == "regression"
+    number = document["question"]["task"] in ("regression", "counts")
     for claim in claims:
         if ("decision" in claim) == (number or claim["verdict"] == "undecided"):
             raise CertificateError(f"claim {claim['row']} must have a decision, or must not")

@@ -4,12 +4,14 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
 from typing import Any
 
 from unswayed.verify.data import Data
-from unswayed.verify.influence import MODELS
+from unswayed.verify.influence import MODELS, Influence
 from unswayed.verify.integers import Track, bits, bits_of_doubles, common_power, dot, whole
 from unswayed.verify.judging import Facts, Moves
 from unswayed.verify.limits import Room
@@ -26,15 +28,15 @@ class _Row:
     mark: int  # the threshold, or the radius
     score: int
 
-    def decision(self, score: int) -> int:
+    def decision(self, score: int | Fraction) -> int:
         """Return the class, or the sign of a coefficient, at a score."""
         above = score - (self.mark if self.task == "classification" else 0)
         return int(above > 0) - int(above < 0 and self.task == "coefficients")
 
-    def overturned(self, moved: int) -> bool:
+    def overturned(self, moved: int | Fraction) -> bool:
         """Return whether the answer at another score is a different one."""
         if self.task == "regression":
-            return abs(moved - self.score) > self.mark
+            return not -self.mark <= moved - self.score <= self.mark
         return self.decision(moved) != self.decision(self.score)
 
     def reach(self, steps: Counter[int], sign: int, budget: int) -> tuple[int, float]:
@@ -89,6 +91,44 @@ class ExactFacts(Facts):
     def fewest(self) -> tuple[float, float]:
         """Return how many labels overturn the answer, twice."""
         return self.n_fewest, self.n_fewest
+
+    def score_range(self) -> tuple[Fraction, Fraction]:
+        """Return the score, twice.
+
+        Returns
+        -------
+        low, high
+        """
+        score = Fraction(self.row.score, self.row.below)
+        return score, score
+
+    def reach(self, way: int) -> tuple[Fraction, Fraction]:
+        """Return how far labels move the score up, or down, twice.
+
+        Parameters
+        ----------
+        way : {1, -1}
+
+        Returns
+        -------
+        low, high
+        """
+        far = self.high - self.row.score if way > 0 else self.row.score - self.low
+        return Fraction(far, self.row.below), Fraction(far, self.row.below)
+
+    def shift(self, moves: Moves) -> tuple[Fraction, Fraction]:
+        """Return how far some labels move the score, twice.
+
+        Parameters
+        ----------
+        moves : Moves
+
+        Returns
+        -------
+        low, high
+        """
+        found = self.labels.shift(self.row.influence, moves) / self.row.below
+        return found, found
 
 
 class ExactLabels:
@@ -165,8 +205,8 @@ class ExactLabels:
         del found[0]
         return found
 
-    def shift(self, influence: list[int], moves: Moves) -> int:
-        """Return how far labels move a score that go to an end of their intervals.
+    def shift(self, influence: list[int], moves: Moves) -> Fraction:
+        """Return how far labels move a score that go to an end of their intervals, or towards it.
 
         Parameters
         ----------
@@ -176,13 +216,19 @@ class ExactLabels:
 
         Returns
         -------
-        int
+        Fraction
         """
-        return sum(
-            influence[self._place[at]] * self._intervals[self._interval[at]][end]
-            for rows, end in ((moves.up, 1), (moves.down, 0))
-            for at in rows
-        )
+        total = Fraction(0)
+        for rows, end, shares in moves.parts():
+            steps = [
+                influence[self._place[at]] * self._intervals[self._interval[at]][end] for at in rows
+            ]
+            if shares is None:
+                total += sum(steps)
+            else:
+                parts = zip(steps, shares, strict=True)
+                total += sum((step * Fraction(share) for step, share in parts), Fraction(0))
+        return total
 
 
 class ExactModel:
@@ -243,13 +289,57 @@ class ExactModel:
         -------
         ExactFacts
         """
+        return self._facts(*self.influence(at))
+
+    def influence(self, at: int) -> Influence:
+        """Return the influence on a test row, a coefficient or a contrast.
+
+        Parameters
+        ----------
+        at : int
+            Its number.
+
+        Returns
+        -------
+        numerators : list of int
+        denominator : int
+        """
         if self._contrasts:
-            z, below = self._model.contrast(**self._contrasts[at])
-        elif self._tests is None:
-            z, below = self._model.coefficient(at)
-        else:
-            z, below = self._model.row(self._tests[at])
-            z, below = self._from_the_mean(z, below) if self._balanced else (z, below)
+            return self._model.contrast(**self._contrasts[at])  # type: ignore[no-any-return]
+        if self._tests is None:
+            return self._model.coefficient(at)  # type: ignore[no-any-return]
+        z, below = self._model.row(self._tests[at])
+        return self._from_the_mean(z, below) if self._balanced else (z, below)
+
+    def combined(self, numbers: Sequence[int], factors: Sequence[Fraction]) -> ExactFacts:
+        """Return what is true of a sum of scores of test rows, each times a factor.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Which test rows.
+        factors : sequence of Fraction
+
+        Returns
+        -------
+        ExactFacts
+        """
+        common = math.lcm(*(factor.denominator for factor in factors))
+        total: list[int] = []
+        below = 1
+        for at, factor in zip(numbers, factors, strict=True):
+            z, under = self.influence(at)
+            times = factor.numerator * (common // factor.denominator)
+            if under != below:  # of models as they are, all rows have the same one
+                shared = math.lcm(below, under)
+                total = [number * (shared // below) for number in total]
+                times, below = times * (shared // under), shared
+            total = total or [0] * len(z)
+            self._room.check(len(z), max(bits(z) + times.bit_length(), bits(total)) + 1)
+            total = [a + times * b for a, b in zip(total, z, strict=True)]
+        return self._facts(total or [0] * len(self._labels.sums), below * common)
+
+    def _facts(self, z: list[int], below: int) -> ExactFacts:
         labels = self._labels
         row = _Row(self._task, z, below * labels.power, labels.mark * below, dot(z, labels.sums))
         self._room.check(4 * len(labels.alike), bits(z) + labels.length)

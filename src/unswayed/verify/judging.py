@@ -14,10 +14,29 @@ Answer = bool | None  # None: not known
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Training rows whose labels move to the upper, or to the lower, end of their interval."""
+    """Training rows whose labels move to the upper, or to the lower, end of their interval.
+
+    With `shares`, they go that share of the way: those that move up first.
+    """
 
     up: "array[int]"
     down: "array[int]"
+    shares: "array[float] | None" = None
+
+    def parts(self) -> Iterator[tuple["array[int]", int, "array[float] | None"]]:
+        """Yield the rows that move up, then those that move down.
+
+        Yields
+        ------
+        rows : array of int
+        end : int
+            1 for the upper end, 0 for the lower.
+        shares : array of float, or None
+            One for each row; None if all go to the end.
+        """
+        first = len(self.up)
+        for rows, end, which in ((self.up, 1, slice(first)), (self.down, 0, slice(first, None))):
+            yield rows, end, None if self.shares is None else self.shares[which]
 
 
 class Facts(Protocol):
@@ -186,25 +205,36 @@ class Judge:
         """Yield whether a witness is as small as it must be, allowed, and overturns the answer."""
         size, said = len(self._bias.lower), claim.get("minimum_budget")
         where = f"the witness of row {claim['row']}"
-        moves = Moves(
-            *(row_numbers(claim["witness"][way], size, size, where) for way in ("up", "down"))
-        )
+        up, down = (row_numbers(claim["witness"][way], size, size, where) for way in ("up", "down"))
+        moves = Moves(up, down)
         count = len(moves.up) + len(moves.down)
         small = count <= self._bias.budget and (type(said) is not int or count == said)
         yield small, f"its witness has {count} labels"
         text = "its witness moves a label twice, or one that the bias does not let move so"
-        yield self._allows(moves), text
+        yield allows(self._bias, moves), text
         yield facts.overturned_by(moves), "its witness does not overturn it"
 
-    def _allows(self, moves: Moves) -> bool:
-        """Return whether no label moves twice, nor one that cannot move so."""
-        moved = bytearray(len(self._bias.lower))
-        for rows, ends in ((moves.up, self._bias.upper), (moves.down, self._bias.lower)):
-            for at in rows:
-                if moved[at] or not ends[at]:
-                    return False
-                moved[at] = 1
-        return True
+
+def allows(bias: Bias, moves: Moves) -> bool:
+    """Return whether no label moves twice, nor one that cannot move so.
+
+    Parameters
+    ----------
+    bias : Bias
+    moves : Moves
+
+    Returns
+    -------
+    bool
+    """
+    moved = bytearray(len(bias.lower))
+    for rows, end, _ in moves.parts():
+        ends = bias.upper if end else bias.lower
+        for at in rows:
+            if moved[at] or not ends[at]:
+                return False
+            moved[at] = 1
+    return moves.shares is None or all(0 < share <= 1 for share in moves.shares)
 
 
 def claimed_budgets(claim: dict[str, Any]) -> tuple[float, float]:

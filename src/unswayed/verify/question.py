@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import compress, groupby, islice, pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from unswayed.verify.columns import feature_name, features_in_words
 from unswayed.verify.data import Data
@@ -52,7 +52,24 @@ class Bias:
     budget: int
 
 
-def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
+class Asking(Protocol):
+    """What was asked of all rows together."""
+
+    @property
+    def ask(self) -> str:
+        """Which kind of question it is."""
+        ...
+
+    def in_words(self) -> Iterator[str]:
+        """Yield lines that say it."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Return everything that changes what is proven."""
+        ...
+
+
+def in_words(document: dict[str, Any], data: Data, bias: Bias, asked: Asking | None = None) -> str:
     """Return a description, in several lines, of what a certificate is about.
 
     Parameters
@@ -63,6 +80,8 @@ def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
         Its data, with the right hashes.
     bias : Bias
         Its vectors, unpacked.
+    asked : Asking, optional
+        What was asked of all rows together, if it was.
 
     Returns
     -------
@@ -72,7 +91,8 @@ def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
     """
     names = _Names(document, data)
     lines = [
-        *_task(document, data),
+        *(() if asked is not None and asked.ask == "mean" else _task(document, data)),
+        *(() if asked is None else asked.in_words()),
         *_model(document["model"]),
         *_weights(document["model"], data, bias, names),
         *_labels(data, names),
@@ -86,7 +106,7 @@ def in_words(document: dict[str, Any], data: Data, bias: Bias) -> str:
         lines.append(f"taken on trust by whoever wrote the file: {texts}")
     hashes = document["data"]["sha256"].items()
     lines.append("sha256: " + ", ".join(f"{name} {digest[:16]}" for name, digest in hashes))
-    lines.append(f"fingerprint of all this: {_fingerprint(document, data, bias)}")
+    lines.append(f"fingerprint of all this: {_fingerprint(document, data, bias, asked)}")
     return "\n".join(lines)
 
 
@@ -122,6 +142,8 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
         if data.log:
             factor = f"a factor of {math.exp(min(rule['radius'], 700)):.6g}"
             yield f"scores: of natural logarithms, so that this radius is about {factor}"
+    elif rule["task"] == "counts":
+        yield f"what must stay: the expected count, e^score, up to a radius of {rule['radius']!r}"
     elif "contrasts" in rule:
         yield "what must stay: the sign of each of these contrasts, which are sums of coefficients"
         for at, contrast in enumerate(rule["contrasts"]):
@@ -140,9 +162,28 @@ def _model(model: dict[str, Any]) -> Iterator[str]:
         yield "model: the score of a row is a sum of labels, each times a number that is given"
     elif model["kind"] == "kernel-ridge":
         yield f"model: kernel ridge, alpha {model['alpha']!r}"
+    elif "penalty" in model:
+        yield from _gradient_model(model)
     else:
         intercept = "with" if model["intercept"] else "without"
         yield f"model: ridge, alpha {model['alpha']!r}, {intercept} an intercept"
+
+
+def _gradient_model(model: dict[str, Any]) -> Iterator[str]:
+    penalty, intercept = model["penalty"], "with" if model["intercept"] else "without"
+    names = {"logistic": "logistic regression", "poisson": "Poisson regression, with a log link"}
+    text = f"model: {names[model['kind']]}, penalty {penalty!r}, {intercept} an intercept"
+    if model["kind"] == "logistic" and penalty:
+        text += f" (C is {ratio(1 / Fraction(penalty))})"
+    yield text
+    scores = "log-odds" if model["kind"] == "logistic" else "logarithms of expected counts"
+    yield f"scores: {scores}"
+    if "class_weights" in model:
+        first, second = model["class_weights"]
+        yield (
+            f"class weights: {first!r} for labels 0.0, {second!r} for labels 1.0; a label that "
+            "changes takes the weight of its new class"
+        )
 
 
 # --- weights --------------------------------------------------------------------------------
@@ -150,12 +191,13 @@ def _model(model: dict[str, Any]) -> Iterator[str]:
 
 def _weights(model: dict[str, Any], data: Data, bias: Bias, names: _Names) -> Iterator[str]:
     weights = bias.weights
-    first, alpha = weights[0], Fraction(model.get("alpha", 0))
+    name = "penalty" if "penalty" in model else "alpha"
+    first, alpha = weights[0], Fraction(model.get(name, 0))
     if min(weights) == max(weights):
         if first == 1:
             yield "weights: unweighted"
             return
-        same = f"alpha {ratio(alpha / Fraction(first))} without weights"
+        same = f"{name} {ratio(alpha / Fraction(first))} without weights"
         yield f"weights: each row has weight {first!r}, which is the same as {same}"
         return
     head, *rest = summary(weights, "row")
@@ -164,7 +206,7 @@ def _weights(model: dict[str, Any], data: Data, bias: Bias, names: _Names) -> It
     if alpha:
         power = common_power(weights)
         mean = Fraction(sum(whole([w], power)[0] for w in weights), power * len(weights))
-        yield f"  with weights of mean 1, alpha would be {ratio(alpha / mean)}"
+        yield f"  with weights of mean 1, {name} would be {ratio(alpha / mean)}"
     if zeros := weights.count(0.0):
         yield f"  {counted(zeros, 'row')} of weight 0 do not count"
     movable = [low < 0 or high > 0 for low, high in zip(bias.lower, bias.upper, strict=True)]
@@ -343,7 +385,7 @@ def _rows(document: dict[str, Any], data: Data) -> Iterator[str]:
     yield f"{text} to test"
 
 
-def _fingerprint(document: dict[str, Any], data: Data, bias: Bias) -> str:
+def _fingerprint(document: dict[str, Any], data: Data, bias: Bias, asked: Asking | None) -> str:
     """Return a hash of everything that changes what is proven."""
     model = {key: value for key, value in document["model"].items() if key != "weights"}
     facts: dict[str, Any] = {
@@ -351,6 +393,8 @@ def _fingerprint(document: dict[str, Any], data: Data, bias: Bias) -> str:
         "trusted": document.get("trusted", []), "budget": bias.budget,
         "label": data.label, "columns": data.columns,
     }  # fmt: skip
+    if asked is not None:
+        facts["collective"] = asked.facts()
     digest = hashlib.sha256()
     if "recipe" in document:
         facts["recipe"] = dict(document["recipe"])

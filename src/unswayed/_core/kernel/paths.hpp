@@ -1,7 +1,8 @@
 // Paths: the kernels once per instruction set, from one source, and which of them this machine has.
 //
-// Every path is the same text (selection.hpp) compiled for other instructions, as Google's Highway
-// does it. Highway itself cannot be had by `pip install`, and a copy of it is larger than unswayed.
+// Every path is the same text (selection.hpp, product.hpp, tally.hpp) compiled for other
+// instructions, as Google's Highway does it. Highway itself cannot be had by `pip install`, and a
+// copy of it is larger than unswayed.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +48,7 @@ namespace plain {
 #define UNSWAYED_LANES 1
 #include "selection.hpp"
 #include "product.hpp"
+#include "tally.hpp"
 #undef UNSWAYED_LANES
 } // namespace plain
 
@@ -66,6 +68,7 @@ namespace avx2 {
 #define UNSWAYED_LANES 4
 #include "selection.hpp"
 #include "product.hpp"
+#include "tally.hpp"
 #undef UNSWAYED_LANES
 #undef UNSWAYED_PATH_AVX2
 } // namespace avx2
@@ -77,6 +80,7 @@ namespace avx512 {
 #define UNSWAYED_LANES 8
 #include "selection.hpp"
 #include "product.hpp"
+#include "tally.hpp"
 #undef UNSWAYED_LANES
 #undef UNSWAYED_PATH_AVX512
 } // namespace avx512
@@ -89,10 +93,17 @@ namespace neon {
 #define UNSWAYED_LANES 2
 #include "selection.hpp"
 #include "product.hpp"
+#include "tally.hpp"
 #undef UNSWAYED_LANES
 #undef UNSWAYED_PATH_NEON
 } // namespace neon
 #endif
+
+#define UNSWAYED_PATH(name)                                                                  \
+  unswayed::Path {                                                                           \
+    #name, unswayed::name::reach, unswayed::name::extremes, unswayed::name::minimum_budget,  \
+        unswayed::name::product, unswayed::name::tally, unswayed::name::collect              \
+  }
 
 // What this machine has, the widest first.
 inline std::vector<Path> paths() {
@@ -101,15 +112,15 @@ inline std::vector<Path> paths() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi"))
-    found.push_back({"avx512", avx512::reach, avx512::extremes, avx512::minimum_budget, avx512::product});
+    found.push_back(UNSWAYED_PATH(avx512));
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
       __builtin_cpu_supports("bmi"))
-    found.push_back({"avx2", avx2::reach, avx2::extremes, avx2::minimum_budget, avx2::product});
+    found.push_back(UNSWAYED_PATH(avx2));
 #endif
 #ifdef __aarch64__
-  found.push_back({"neon", neon::reach, neon::extremes, neon::minimum_budget, neon::product});
+  found.push_back(UNSWAYED_PATH(neon));
 #endif
-  found.push_back({"plain", plain::reach, plain::extremes, plain::minimum_budget, plain::product});
+  found.push_back(UNSWAYED_PATH(plain));
   return found;
 }
 

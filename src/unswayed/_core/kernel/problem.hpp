@@ -151,6 +151,39 @@ struct Sparse {
   bool ones; // every value is 1
 };
 
+// Influence rows z over training labels, each of which may move by lower[i] <= 0 to upper[i] >= 0.
+struct Labels {
+  const double *z, *lower, *upper;
+  std::size_t size; // of a row
+};
+
+// Rows of influence, each looked at in one direction: sign 1 for what raises the score, -1 for what
+// lowers it.
+struct Lines {
+  const std::int64_t *row;
+  const double *sign;
+  std::size_t size;
+};
+
+// Of each line `size` ascending thresholds, and what lies above each but not above the next: how
+// many values, and their sum as two doubles.
+struct Bins {
+  const double *threshold;
+  std::size_t size;
+  std::int64_t *count;
+  double *high, *low;
+};
+
+struct Bounds {
+  const double *floor, *ceiling; // one per line
+};
+
+// Labels and their values, line after line, and per line where the next is to be written.
+struct Lists {
+  std::int64_t *next, *index;
+  double *value;
+};
+
 constexpr std::size_t kMostLanes = 8; // of any path
 
 // The kernels of one path.
@@ -163,6 +196,8 @@ struct Path {
                          Scratch &);
   void (*product)(const Sparse &, const double *weights, std::size_t width, std::size_t rows,
                   double *out);
+  void (*tally)(const Labels &, const Lines &, const Bins &);
+  void (*collect)(const Labels &, const Lines &, const Bounds &, const Lists &);
 };
 
 } // namespace unswayed

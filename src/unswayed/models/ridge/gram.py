@@ -15,6 +15,22 @@ def _blocks(n_rows: int) -> Iterator[slice]:
         yield slice(start, start + _BLOCK)
 
 
+def roundings(n_rows: int) -> int:
+    """Return how many roundings follow one another in the sums of `weighted_gram` and `moment`.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows that are summed over.
+
+    Returns
+    -------
+    int
+        Within a block, and over the blocks.
+    """
+    return min(n_rows, _BLOCK) + -(-n_rows // _BLOCK)
+
+
 def summation(n_rows: int) -> float:
     """Return the relative error of the sums that `weighted_gram` and `moment` compute.
 
@@ -29,7 +45,7 @@ def summation(n_rows: int) -> float:
     -------
     float
     """
-    return gamma(min(n_rows, _BLOCK) + -(-n_rows // _BLOCK) + 4)
+    return gamma(roundings(n_rows) + 4)
 
 
 def weighted_gram(design: Matrix, weight: FloatArray | None) -> FloatArray:

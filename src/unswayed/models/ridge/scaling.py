@@ -27,7 +27,7 @@ def row_norms(matrix: Matrix) -> FloatArray:
     is_sparse = hasattr(matrix, "indptr")
     with np.errstate(over="ignore", under="ignore"):
         if is_sparse:
-            squares = _with_data(matrix, matrix.data * matrix.data) @ np.ones(matrix.shape[1])
+            squares = with_data(matrix, matrix.data * matrix.data) @ np.ones(matrix.shape[1])
         else:
             squares = np.einsum("ij,ij->i", matrix, matrix)
         norms = np.sqrt(squares) * SAFETY
@@ -57,7 +57,7 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
     """
     if hasattr(rows, "indptr"):
         factors = np.broadcast_to(scale, rows.shape[1])[rows.indices]
-        return _with_data(rows, rescaled(rows.data, factors))
+        return with_data(rows, rescaled(rows.data, factors))
     with np.errstate(over="ignore", under="ignore"):
         found = np.asarray(rows * scale)
     lost = (found == 0) & (rows != 0) & (np.asarray(scale) != 0)
@@ -66,8 +66,18 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
     return found
 
 
-def _with_data(matrix: Matrix, data: FloatArray) -> Matrix:
-    """Return a CSR matrix with other numbers in the same places."""
+def with_data(matrix: Matrix, data: FloatArray) -> Matrix:
+    """Return a CSR matrix with other numbers in the same places.
+
+    Parameters
+    ----------
+    matrix : (m, p) CSR matrix
+    data : (nnz,) array
+
+    Returns
+    -------
+    (m, p) CSR matrix
+    """
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
@@ -85,7 +95,7 @@ def times_columns(matrix: Matrix, factors: FloatArray) -> Matrix:
     """
     if not hasattr(matrix, "indptr"):
         return np.asarray(matrix * factors)
-    return _with_data(matrix, matrix.data * factors[matrix.indices]).copy()
+    return with_data(matrix, matrix.data * factors[matrix.indices]).copy()
 
 
 def with_ones(rows: Matrix) -> Matrix:

@@ -20,7 +20,7 @@ from unswayed._core.rounding import (
     gamma,
     norm,
 )
-from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed._typing import FloatArray, Matrix
 from unswayed.doubles import dense
 from unswayed.models.learner import ErrorScale, Scores, Solution
 from unswayed.models.ridge.centred import CentredRidge
@@ -37,7 +37,9 @@ from unswayed.models.ridge.scaling import (
 )
 from unswayed.models.ridge.verified import VerifiedInverse
 
-_DIRECTION = 8 * UNIT  # directions are centred and scaled: a few roundings
+DIRECTION = 8 * UNIT
+"""Relative error of directions: they are centred and scaled, a few roundings."""
+
 _WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes them regular
 _LOOSE = 1e-6  # residuals above this are worth a look for columns that depend on one another
 
@@ -74,8 +76,17 @@ class LeastSquares(CentredRidge):
         return with_ones(rows)
 
     def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
+        """Set up M from the design and invert it."""
+        self._invert(features, weighted_gram(self.design, self.row_scale), penalty)
+        self.error_scale = self._error_scale()
+
+    @property
+    def _rounding(self) -> float:
+        """Relative error of the sums over all rows."""
+        return summation(self.n_rows)
+
+    def _invert(self, features: Matrix, gram: FloatArray, penalty: float) -> None:
         """Invert M, with dependent columns filled in if the first inverse is poor."""
-        gram = weighted_gram(self.design, self.row_scale)
         # By Cauchy-Schwarz the entries' errors add up to a share of the trace.
         self._trace = float(np.trace(gram)) * SAFETY
         self._penalties = np.zeros(len(gram))
@@ -87,7 +98,6 @@ class LeastSquares(CentredRidge):
             self._filled = self._filling(features, gram)
             if self._filled.size:
                 self._solver = self._inverted(gram)
-        self.error_scale = self._error_scale()
 
     def _inverted(self, gram: FloatArray) -> VerifiedInverse:
         """Return the inverse of M, to which the directions in `_filled` are added."""
@@ -95,8 +105,8 @@ class LeastSquares(CentredRidge):
         matrix = gram + filled @ filled.T
         matrix[np.diag_indices_from(matrix)] += penalties
         added = norm(filled) ** 2 + norm(penalties)
-        error = SAFETY * (
-            (summation(self.n_rows) + 4 * UNIT) * self._trace
+        self._matrix_error = error = SAFETY * (
+            (self._rounding + 4 * UNIT) * self._trace
             + gamma(filled.shape[1] + 10) * (added + self._trace)  # null vectors are rounded too
             + SQUARES_UNDERFLOW
         )
@@ -112,6 +122,10 @@ class LeastSquares(CentredRidge):
         if not np.isfinite(gram).all():
             return nothing
         vectors = null_vectors(features, gram, self._scale, up_to_constant=self._fit_intercept)
+        return self._penalised(vectors, gram)
+
+    def _penalised(self, vectors: FloatArray, gram: FloatArray) -> FloatArray:
+        """Return vectors that rows take to 0 as directions of the parameters, as long as others."""
         penalised = vectors * self._scale[:, None]
         size = np.linalg.norm(penalised, axis=0)
         wanted = math.sqrt(float(np.trace(gram)) / len(gram)) or 1.0
@@ -124,14 +138,14 @@ class LeastSquares(CentredRidge):
         entry = product + SIZE_UNDERFLOW
         if not solver.proven or not np.isfinite(entry).all():
             return ErrorScale.unknown(self.n_rows)
-        error = SAFETY * (solver.residual + _DIRECTION) * math.sqrt(solver.bound)
+        error = SAFETY * (solver.residual + DIRECTION) * math.sqrt(solver.bound)
         return ErrorScale(self._weight, entry, error, SAFETY * solver.norm + SIZE_UNDERFLOW)
 
     # --- rows -----------------------------------------------------------------------------
 
-    def training_directions(self, which: IntArray | slice) -> FloatArray:
+    def example_directions(self, most: int) -> FloatArray:
         """Return training rows as directions."""
-        rows = dense(self.design[which])
+        rows = dense(self.design[:: max(1, self.n_rows // most)])
         if self._sparse and self._fit_intercept:
             rows[:, : self.n_features] -= self._shift
         return rows
@@ -169,7 +183,7 @@ class LeastSquares(CentredRidge):
         found, residual = self._solver.solve(raw, sizes)
         # Σ weight_i (d_i·e)² <= eᵀM e for the error e = M⁻¹r of the weights, r the residual.
         with np.errstate(over="ignore", invalid="ignore"):
-            error = SAFETY * math.sqrt(self._solver.bound) * (residual + _DIRECTION * sizes)
+            error = SAFETY * math.sqrt(self._solver.bound) * (residual + DIRECTION * sizes)
         return Weights(found, error, np.where(sizes == 0, 0.0, padded(row_norms(found))))
 
     # --- labels ---------------------------------------------------------------------------
@@ -199,9 +213,7 @@ class LeastSquares(CentredRidge):
         fitted = norm(np.sqrt(self._weight) * labels) + size * root
         penalised = norm(self._penalties) + norm(self._filled) ** 2
         terms = self.n_parameters + self._filled.shape[1] + 14
-        rounding = (summation(self.n_rows) + gamma(terms)) * (
-            2 * root * fitted + (penalised + 1.0) * size
-        )
+        rounding = (self._rounding + gamma(terms)) * (2 * root * fitted + (penalised + 1.0) * size)
         # Of products, of the design (times labels) and of the penalties (times parameters).
         largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
         underflow = PRODUCT_UNDERFLOW * self.n_rows * self.n_parameters * (1.0 + largest + size)
@@ -224,4 +236,4 @@ class LeastSquares(CentredRidge):
         if self._sparse:
             return solution.scores(found, sizes, self._solver.bound * sizes)
         norms = self._solver.solution_norms(directions, sizes)
-        return solution.scores(found, sizes, norms + self._solver.bound * _DIRECTION * sizes)
+        return solution.scores(found, sizes, norms + self._solver.bound * DIRECTION * sizes)

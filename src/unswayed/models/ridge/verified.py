@@ -41,6 +41,8 @@ class VerifiedInverse:
         Upper bounds on ‖G‖ and on ‖M⁻¹‖.
     residual : float
         Upper bound on ‖b - M x‖ / ‖b‖ for every b and the computed product x = G b.
+    defect : float
+        Upper bound on ‖I - M G‖, for the true M.
     """
 
     def __init__(self, matrix: FloatArray, error: float) -> None:
@@ -54,6 +56,7 @@ class VerifiedInverse:
         spread = _norm(matrix) + error
         rounding = gamma(size + 2) * (spread * self.norm + math.sqrt(size))
         defect = SAFETY * (float(np.linalg.norm(missed)) + error * self.norm + rounding)
+        self.defect = defect
         self.proven = bool(defect < _CONVINCING)
         self.bound = self.norm / (1.0 - defect) * SAFETY if self.proven else math.inf
         self.residual = SAFETY * (defect + rounding) if self.proven else math.inf

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -9,19 +8,28 @@
   // --- the budget -----------------------------------------------------------------------
   // A row keeps its prediction at k wrong labels when its minimum budget is above k.
 
-  const least = (data.minimum_budget || []).map((value) => (value < 0 ? Infinity : value));
+  // It is overturned when as many labels as are known to be enough may be wrong; else it is left open.
+
+  const known = (values) => (values || []).map((value) => (value < 0 ? Infinity : value));
+  const [least, enough] = [known(data.minimum_budget), known(data.enough)];
   const tables = data.tables.map((table) => {
     const members = table.sizes.map(() => []);
-    table.codes.forEach((group, row) => members[group].push(least[row]));
+    table.codes.forEach((group, row) => members[group].push(row));
     return { ...table, members };
   });
-  const kept = (values, budget) => values.reduce((sum, value) => sum + (value > budget), 0);
-  const views = [];
+  const every = least.map((_, row) => row);
+  const kept = (rows, budget) => rows.reduce((sum, row) => sum + (least[row] > budget), 0);
+  const lost = (rows, budget) => rows.reduce((sum, row) => sum + (enough[row] <= budget), 0);
+  const views = new Map();
 
   function show(budget) {
-    const count = kept(least, budget);
+    const count = kept(every, budget);
+    const overturned = lost(every, budget);
+    const left = least.length - count - overturned;
     const live = {
       kept: number(count),
+      left: number(left),
+      overturned: number(overturned),
       rate: percent(count / least.length),
       interval: "; 95 % interval " + between(interval(count, least.length)),
       labels: number(budget),
@@ -29,6 +37,7 @@
     };
     for (const element of all("[data-live]")) {
       if (element.dataset.live === "meter") element.style.width = (100 * count) / least.length + "%";
+      else if (element.dataset.live === "meter-left") element.style.width = (100 * left) / least.length + "%";
       else if (element.textContent !== live[element.dataset.live]) {
         element.textContent = live[element.dataset.live];
       }
@@ -37,7 +46,9 @@
     for (const button of all("[data-budget]")) {
       button.setAttribute("aria-pressed", String(Number(button.dataset.budget) === budget));
     }
-    for (const view of views) view.signal("budget", budget).run();
+    for (const [id, view] of views) {
+      if (id.startsWith("curve-")) view.signal("budget", budget).run();
+    }
   }
 
   // Wilson's score interval of a rate, at 95 %.
@@ -50,30 +61,43 @@
   const between = ([low, high]) => (100 * low).toFixed(1) + " to " + (100 * high).toFixed(1);
 
   function showTable(table, budget) {
-    const sizes = table.members.map((values) => values.length);
-    const counts = table.members.map((values) => kept(values, budget));
+    const sizes = table.members.map((rows) => rows.length);
+    const counts = table.members.map((rows) => kept(rows, budget));
+    const lefts = table.members.map((rows, group) => sizes[group] - counts[group] - lost(rows, budget));
     const rates = counts.map((count, group) => (sizes[group] ? count / sizes[group] : 0));
     all("#" + table.id + " tbody tr").forEach((row, group) => {
       row.querySelector("[data-cell=kept]").textContent = number(counts[group]);
-      row.querySelector("[data-cell=rate]").textContent = sizes[group] ? percent(rates[group]) : "";
+      row.querySelector("[data-cell=rate]").textContent =
+        sizes[group] ? (lefts[group] ? "≥ " : "") + percent(rates[group]) : "";
       row.querySelector(".bar i").style.width = 100 * rates[group] + "%";
+      const open = row.querySelector("[data-cell=left]");
+      if (open) {
+        open.textContent = number(lefts[group]);
+        row.querySelector(".bar .left").style.width = (100 * lefts[group]) / (sizes[group] || 1) + "%";
+      }
       row.querySelector("[data-cell=interval]").textContent =
         sizes[group] ? between(interval(counts[group], sizes[group])) : "";
     });
-    if (table.gaps) showGap(table, rates, sizes, budget);
+    if (table.gaps) showGap(table, rates, lefts, sizes, budget);
   }
-  function showGap(table, rates, sizes, budget) {
+  function showGap(table, rates, lefts, sizes, budget) {
     const at = table.id.slice("group-".length);
     const gap = (values) => Math.max(...values) - Math.min(...values);
     const points = (value) => (100 * value).toFixed(1) + " points";
     document.querySelector("[data-gap='" + at + "']").textContent = points(gap(rates));
+    // Undecided rows may turn out either way.
+    const most = rates.map((rate, group) => rate + lefts[group] / (sizes[group] || 1));
+    const apart = most.flatMap((one, at) => rates.map((other, to) => (at === to ? 0 : one - other)));
+    document.querySelector("[data-gap-range='" + at + "']").textContent = !lefts.some(Boolean) ? ""
+      : ", and " + points(Math.max(0, Math.max(...rates) - Math.min(...most))).replace(" points", "") + " to "
+        + points(Math.max(...apart)) + " as undecided rows turn out";
     const large = document.querySelector("[data-gap-large='" + at + "']");
     const of = rates.filter((_, group) => sizes[group] >= data.small_group);
     if (large) {
       large.textContent = of.length > 1 ? " (" + points(gap(of)) + " without the small groups)" : "";
     }
     const asked = table.gaps.find((each) => each.labels === budget);
-    document.querySelector("[data-gap-chance='" + at + "']").textContent = !asked ? ""
+    document.querySelector("[data-gap-chance='" + at + "']").textContent = !asked || lefts.some(Boolean) ? ""
       : "; 95 % interval " + between(asked.interval) + " points"
         + (asked.within_chance ? ": a gap this size is within chance" : "");
   }
@@ -171,29 +195,38 @@
   function witness(row) {
     const element = cell("", "labels");
     if (!row.witness) {
-      element.textContent = row.least === null ? "none can" : "";
+      element.textContent = row.least === null ? "none can" : row.enough === null && row.least ? "none found" : "";
       return element;
     }
     const words = row.witness.map(([at, label]) => at + " → " + label);
     element.append(words.slice(0, 3).join(", "));
-    if (row.least > 3) {
+    if (row.changed > 3) {
       const details = document.createElement("details");
       const summary = document.createElement("summary");
-      summary.textContent = " and " + number(row.least - 3) + " more";
-      const rest = row.least - words.length;
+      summary.textContent = " and " + number(row.changed - 3) + " more";
+      const rest = row.changed - words.length;
       details.append(summary, words.slice(3).join(", ") + (rest > 0 ? " and " + number(rest) + " others" : ""));
       element.append(details);
     }
     return element;
   }
+  // Log-odds are shown as a probability, with its range at the main budget.
+  function scored(row) {
+    if (row.probability === undefined) return cell(row.score, "n");
+    const element = cell(row.probability + " ", "n odds");
+    const range = document.createElement("small");
+    range.textContent = row.probability_range;
+    element.append(range);
+    return element;
+  }
   const searched = () =>
     document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
-  const budgetOf = (row) => (row.least === null ? "never" : row.least === 0 ? "unknown" : labels(row.least));
   // What is known of a row: its minimum budget, or without verdicts how far it can move.
   const end = (value) => cell(value === null ? "unknown" : value, "n");
   const answer = (row) => (data.decided
-    ? [cell(budgetOf(row), "n"), witness(row)] : [end(row.low), end(row.high), cell(row.moves, "n")]);
+    ? [cell(row.needs, "n"), ...(data.named ? [witness(row)] : [])]
+    : [end(row.low), end(row.high), cell(row.moves, "n")]);
   function fill() {
     const words = searched();
     const found = matching(words);
@@ -202,7 +235,7 @@
       const line = document.createElement("tr");
       line.setAttribute("role", "row");
       line.append(link(row), cell(row.prediction), ...answer(row));
-      if (hasScores) line.append(cell(row.score, "n"));
+      if (hasScores) line.append(scored(row));
       if (hasLabels) line.append(cell(row.label));
       if (row.cells.length) line.append(features(row));
       [...line.children].forEach((each, place) => { each.dataset.head = names[place]; });
@@ -230,13 +263,15 @@
     return /[",\r\n]/.test(safe) || safe !== safe.trim() ? '"' + safe.replaceAll('"', '""') + '"' : safe;
   }
   function table() {
-    const known = data.decided ? ["score", "minimum_budget", "labels_to_change"] : ["low", "high", "moves_by_at_most"];
-    const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), ...known];
+    const odds = data.kind === "logistic" ? ["probability", "overturned_by"] : [];
+    const names = data.decided ? ["score", "minimum_budget", "labels_to_change", ...odds] : ["low", "high", "moves_by_at_most"];
+    const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), ...names];
     const lines = matching(searched()).map((at) => {
       const row = data.rows.rows[at];
       const changes = (row.witness || []).map(([number, label]) => number + " → " + label).join("; ");
       const budget = row.least === null ? "inf" : row.least === 0 ? "nan" : row.least;
-      const found = data.decided ? [row.score, budget, changes] : [row.low, row.high, row.moved];
+      const more = odds.length ? [row.probability, row.enough === null ? "inf" : row.enough] : [];
+      const found = data.decided ? [row.score, budget, changes, ...more] : [row.low, row.high, row.moved];
       return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), ...found, ...row.cells];
     });
     return [[...head, ...data.rows.columns], ...lines].map((line) => line.map(field).join(",") + "\r\n").join("");
@@ -261,54 +296,10 @@
 
   // --- the charts -----------------------------------------------------------------------
 
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  // As many columns of the legend as its longest name leaves room for.
-  function columns(spec, place) {
-    const names = [spec, ...(spec.layer || [])].flatMap((each) => each.encoding?.color?.scale?.domain || []);
-    const longest = Math.max(1, ...names.map((name) => name.length));
-    return Math.max(1, Math.min(4, Math.floor((place.clientWidth - 60) / (7 * longest + 40))));
-  }
-  function config(place, spec) {
-    const style = getComputedStyle(document.documentElement);
-    const read = (name) => style.getPropertyValue(name).trim();
-    const ink = read("--ink"), soft = read("--soft"), line = read("--line");
-    const palette = dark.matches
-      ? ["#56b4e9", "#f0a35a", "#3fcf9f", "#e3a3c8", "#f0e442", "#8ab6ff", "#c9bd5a", "#ff9e9e"]
-      : ["#0072b2", "#d55e00", "#009e73", "#b5568c", "#a67c00", "#3a86c8", "#6b6200", "#882255"];
-    return {
-      background: "transparent",
-      font: read("--sans"),
-      view: { stroke: null },
-      range: { category: palette },
-      axis: {
-        labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
-        labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelPadding: 6, tickCount: 6,
-      },
-      axisY: { domain: false, ticks: false },
-      legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 140, labelLimit: 220, columns: columns(spec, place), layout: { top: { anchor: "start" } } },
-      style: {
-        group: { strokeWidth: 2 }, faint: { color: soft, strokeWidth: 1, opacity: 0.35 }, overall: { color: ink, strokeWidth: 3, opacity: 0.9 },
-        now: { color: read("--warm"), strokeWidth: 1.5 }, zero: { color: soft, strokeDash: [3, 3] },
-        range: { fillOpacity: 0.55 }, value: { color: ink },
-      },
-    };
-  }
-  async function draw() {
-    views.splice(0).forEach((view) => view.finalize());
-    for (const [id, spec] of Object.entries(data.charts)) {
-      const place = document.getElementById(id);
-      const drawn = await window.vegaEmbed(place, spec, {
-        actions: false, renderer: "svg", ast: true, config: config(place, spec), tooltip: { theme: dark.matches ? "dark" : "light" },
-      });
-      if (id.startsWith("curve-")) views.push(drawn.view);
-    }
-    choose(current);
-    document.documentElement.dataset.drawn = "yes";
-    open();
-  }
-  dark.addEventListener("change", draw);
-
   sort(first.key, first.down);
   choose(current);
-  draw();
+  drawCharts(data.charts, views, () => {
+    choose(current);
+    open();
+  });
 })();

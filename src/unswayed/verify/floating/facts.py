@@ -113,12 +113,14 @@ class BoundedFacts(Facts):
     def _shift(self, moves: Moves) -> tuple[float, float]:
         """Return bounds on how far the score moves with some labels."""
         steps, doubts = [], [0.0]
-        for rows, ends in ((moves.up, self.entries.upper), (moves.down, self.entries.lower)):
+        for rows, end, shares in moves.parts():
             at = self.entries.entry[np.asarray(rows, dtype=np.int64)]
-            made = self.influence[at] * ends[at]
+            ends = (self.entries.upper if end else self.entries.lower)[at]
+            ends = ends if shares is None else ends * np.asarray(shares)
+            made = self.influence[at] * ends
             steps.append(made)
-            doubts.append(float((self.error[at] * np.abs(ends[at])).sum()))
-            doubts.append(2 * UNIT * float(np.abs(made).sum()))
+            doubts.append(float((self.error[at] * np.abs(ends)).sum()))
+            doubts.append(4 * UNIT * float(np.abs(made).sum()))
         terms = np.concatenate(steps)
         if not np.isfinite(terms).all():
             return -math.inf, math.inf
@@ -128,6 +130,41 @@ class BoundedFacts(Facts):
         except OverflowError:
             return -math.inf, math.inf
         return _down(total, -doubt), _up(total, doubt)
+
+    def score_range(self) -> tuple[float, float]:
+        """Return two numbers that the score is between.
+
+        Returns
+        -------
+        low, high
+        """
+        return self.score
+
+    def reach(self, way: int) -> tuple[float, float]:
+        """Return bounds on how far labels move the score up, or down.
+
+        Parameters
+        ----------
+        way : {1, -1}
+
+        Returns
+        -------
+        low, high
+        """
+        return (self.rises if way > 0 else self.falls).within(self.budget)
+
+    def shift(self, moves: Moves) -> tuple[float, float]:
+        """Return bounds on how far some labels move the score.
+
+        Parameters
+        ----------
+        moves : Moves
+
+        Returns
+        -------
+        low, high
+        """
+        return self._shift(moves)
 
     def fewest(self) -> tuple[float, float]:
         """Return bounds on the fewest labels that overturn the answer."""

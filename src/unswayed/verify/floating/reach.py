@@ -14,6 +14,7 @@ from unswayed.verify.floating.enclosure import two_sum
 from unswayed.verify.floating.given import Entries
 from unswayed.verify.floating.rounding import SAFETY, TINY, FloatArray, IntArray, gamma
 
+SAFETY_OF_SUM = 1.0 + 2.0**-50  # for the roundings of a factor on a sum
 _ROUNDED = 2.0**-49  # of a sum: its products and the sum itself, 8 roundings to nearest
 
 
@@ -94,7 +95,7 @@ def prefixes(
     list of Prefix
     """
     above, below = influence + error, influence - error
-    most = np.maximum(above * entries.upper, below * entries.lower)
+    most = _most(influence, error, entries)
     least = np.maximum(below * entries.upper, above * entries.lower)
     least = np.maximum(least, 0.0)
     everything = _bounds_of_all(most, least, entries)
@@ -108,6 +109,39 @@ def prefixes(
         Prefix(so_far[row], upper[row], lower[row], most[row], least[row], ends, n_labels)
         for row, ends in enumerate(everything)
     ]
+
+
+def _most(influence: FloatArray, error: FloatArray, entries: Entries) -> FloatArray:
+    """Return bounds from above on the step of one label of each entry, 0 or more."""
+    above, below = influence + error, influence - error
+    return np.maximum(above * entries.upper, below * entries.lower)
+
+
+def furthest(influence: FloatArray, error: FloatArray, entries: Entries, budget: int) -> FloatArray:
+    """Return how far labels move each row at most in the direction of the influence.
+
+    This is what `Prefix.within` says of a single number of labels, in less time and with a little
+    more room for rounding.
+
+    Parameters
+    ----------
+    influence, error : (rows, entries) arrays
+    entries : Entries
+    budget : int
+        How many labels.
+
+    Returns
+    -------
+    (rows,) array
+        Infinite or NaN where nothing is known.
+    """
+    most = _most(influence, error, entries)
+    order = _largest(most, budget)
+    count = entries.count[order]
+    before = np.cumsum(count, axis=1) - count
+    taken = np.clip(budget - before, 0.0, count)
+    total = (np.take_along_axis(most, order, axis=1) * taken).sum(axis=1)
+    return np.asarray(total * (1.0 + gamma(order.shape[1] + 4)) * SAFETY_OF_SUM + budget * TINY)
 
 
 def _bounds_of_all(

@@ -62,7 +62,7 @@ class FloatingModel:
         self._balanced = rule.get("threshold") == "balanced"
         mark = 0 if self._balanced else rule.get("threshold", rule.get("radius", 0))
         self._mark = _as_double(mark)
-        self._given = _given(document, data, bias)
+        self._given = read_given(document, data, bias)
         with np.errstate(all="ignore"):
             self._model = _model(document["model"]["kind"], self._given)
             self._mean = self._given.mean_label() if self._balanced else (0.0, 0.0, 0.0)
@@ -120,6 +120,39 @@ class FloatingModel:
             )
         ]  # fmt: skip
 
+    def influence(
+        self, numbers: Sequence[int]
+    ) -> Iterator[tuple[FloatArray, FloatArray, Enclosure]]:
+        """Yield the influence of labels on test rows, with its error, and their scores.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+
+        Yields
+        ------
+        influence, error : (rows, entries) arrays
+            Of as many rows at a time as there is room for.
+        scores : Enclosure
+        """
+        n_entries = len(self._model.entries.count)
+        step = max(1, min(_BLOCK // n_entries, _SOLVED // self._model.n_unknowns))
+        for start in range(0, len(numbers), step):
+            with np.errstate(all="ignore"):
+                solved = self._model.solve(np.asarray(numbers[start : start + step]))
+                influence, error = self._model.influence(solved.solution)
+                scores = solved.scores
+                if self._balanced:
+                    influence, error, scores = self._from_the_mean(influence, error, scores)
+            if not is_ordinary():
+                raise UnprovenError("this thread no longer rounds to nearest")
+            yield influence, error, scores
+
+    @property
+    def entries(self) -> Entries:
+        """Training labels, those that count and move alike taken together."""
+        return self._model.entries
+
     def _from_the_mean(
         self, influence: FloatArray, error: FloatArray, scores: Enclosure
     ) -> tuple[FloatArray, FloatArray, Enclosure]:
@@ -138,8 +171,25 @@ def _as_double(number: float) -> float:
     return float(number)
 
 
-def _given(document: dict[str, Any], data: Data, bias: Bias) -> Given:
-    """Return the data of a certificate as arrays, without copying them."""
+def read_given(document: dict[str, Any], data: Data, bias: Bias) -> Given:
+    """Return the data of a certificate as arrays, without copying them.
+
+    Parameters
+    ----------
+    document : dict
+        A certificate file, well-formed.
+    data : Data
+    bias : Bias
+
+    Returns
+    -------
+    Given
+
+    Raises
+    ------
+    UnprovenError
+        If a number of the file is not a double.
+    """
     model = document["model"]
     contrasts = document["question"].get("contrasts", [])
     for contrast in contrasts:
@@ -151,7 +201,7 @@ def _given(document: dict[str, Any], data: Data, bias: Bias) -> Given:
         weights=np.frombuffer(bias.weights),
         lower=np.frombuffer(bias.lower),
         upper=np.frombuffer(bias.upper),
-        alpha=_as_double(model.get("alpha", 0)),
+        alpha=_as_double(model.get("alpha", model.get("penalty", 0))),
         intercept=model.get("intercept", False),
         tests=None if data.tests is None else _array(data.tests),
         contrasts=contrasts,

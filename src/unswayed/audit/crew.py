@@ -1,0 +1,119 @@
+"""Crew: who makes the passes of a study, on this machine or on a cluster."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from unswayed._core.parts import P
+from unswayed.audit.request import InPieces
+from unswayed.scale.cluster import DaskPasses
+from unswayed.scale.files import FilePiece, fingerprint
+from unswayed.scale.passes import LocalPasses, Passes, Task
+from unswayed.scale.pieces import Piece
+from unswayed.scale.resume import open_store
+from unswayed.scale.store import StoredPasses
+
+
+class PassProgress(Protocol):
+    """Shows how far passes have come."""
+
+    def passing(self, line: str, *, finished: bool) -> None:
+        """Say how far a pass is.
+
+        Parameters
+        ----------
+        line : str
+            Such as "pass 3 of about 5: counting effects, 17 of 70 files".
+        finished : bool
+            Whether it is at its end.
+        """
+        ...
+
+
+class Crew:
+    """Makes passes over any pieces of the same files, and counts them.
+
+    Parameters
+    ----------
+    asked : InPieces
+    files : sequence of FilePiece
+        All pieces of all files.
+    progress : PassProgress
+    expected : int
+        About how many passes there will be.
+    """
+
+    def __init__(
+        self, asked: InPieces, files: Sequence[FilePiece], progress: PassProgress, expected: int
+    ) -> None:
+        self._progress = progress
+        whole = len(fingerprint(files)) == len(files)
+        self._noun = "files" if whole else "parts of files"
+        self.expected = expected
+        self._dask: DaskPasses | None = None
+        self._made: list[Passes] = []
+        if asked.scheduler is not None:
+            self._dask = DaskPasses((), asked.scheduler)
+        self._store = None
+        if asked.resume is not None:
+            try:
+                self._store = open_store(asked.resume, fingerprint(files))
+            except BaseException:
+                self.close()
+                raise
+
+    @property
+    def made(self) -> int:
+        """Passes made so far."""
+        return self._made[-1].made if self._made else 0
+
+    @property
+    def restored(self) -> int:
+        """Those of them that were in the folder of a run that is resumed."""
+        return sum(each.restored for each in self._made if isinstance(each, StoredPasses))
+
+    def passes(self, pieces: Sequence[Piece]) -> Passes:
+        """Return who makes passes over some pieces; numbers go on from the passes before.
+
+        Parameters
+        ----------
+        pieces : sequence of Piece
+
+        Returns
+        -------
+        Passes
+        """
+        found: Passes
+        if self._dask is not None:
+            found = DaskPasses(pieces, self._dask.client, progress=self._told)
+        else:
+            found = LocalPasses(pieces, progress=self._told)
+        if self._store is not None:
+            found = StoredPasses(found, self._store)
+        found.made = self.made
+        self._made.append(found)
+        return found
+
+    def run(self, pieces: Sequence[Piece], task: Task[P]) -> P:
+        """Make one pass.
+
+        Parameters
+        ----------
+        pieces : sequence of Piece
+        task : Task
+
+        Returns
+        -------
+        Part
+        """
+        return self.passes(pieces).run(task)
+
+    def _told(self, title: str, done: int, total: int) -> None:
+        number, _, what = title.partition(": ")
+        at_least = max(self.expected, self.made + 1)
+        line = f"{number} of about {at_least}: {what}, {done:,} of {total:,} {self._noun}"
+        self._progress.passing(line, finished=done == total)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        if self._dask is not None:
+            self._dask.close()

@@ -1,0 +1,346 @@
+"""Fairness: how far wrong labels can move rates of the test rows, and gaps between groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unswayed._typing import BoolArray
+from unswayed.audit.all_rows import Say, budget_facts, rests_in_words, rows_meant
+from unswayed.audit.request import Budget
+from unswayed.audit.study import Study
+from unswayed.collective import CollectiveWitness, MetricRange
+from unswayed.exceptions import InputError
+from unswayed.report.ends import number_end, range_text, share_end
+from unswayed.together.metrics import RATES, Named, names
+from unswayed.words import distinct_texts, natural, shorten, suggest
+
+MEAN = "mean_prediction"
+MEANS = (MEAN, f"{MEAN}_difference")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric by its name, and what it needs.
+
+    Attributes
+    ----------
+    name : str
+    rates : tuple of str
+        What it is made of.
+    kind : str or None
+        How groups are compared: "difference", "ratio", "group_min" or "group_max"; None: they are
+        not.
+    """
+
+    name: str
+    rates: tuple[str, ...]
+    kind: str | None
+
+    @classmethod
+    def read(cls, name: str, *, classes: bool) -> "Metric":
+        """Read a name; raise if there is no such metric of classes, or of numbers.
+
+        Parameters
+        ----------
+        name : str
+        classes : bool
+            Whether classes are predicted.
+
+        Returns
+        -------
+        Metric
+        """
+        if not classes:
+            if name in MEANS:
+                return cls(name, (MEAN,), "difference" if name != MEAN else None)
+            raise InputError(
+                f"--metric: there is no metric {shorten(name)!r} of predicted numbers; there are "
+                f"{' and '.join(MEANS)}"
+            )
+        if name in MEANS:
+            raise InputError(
+                f"--metric {name} is about predicted numbers, and here are classes; "
+                "selection_rate is the share that is told the second one"
+            )
+        try:
+            found = Named.read(name)
+        except InputError:
+            raise InputError(
+                f"--metric: there is no metric {shorten(name)!r}; "
+                f"{suggest(name, names(), 'metrics')}"
+            ) from None
+        return cls(name, found.rates, found.kind)
+
+    @property
+    def needs_truth(self) -> bool:
+        """Whether it compares predictions with labels of the test rows."""
+        return any(rate in RATES and RATES[rate].needs_truth for rate in self.rates)
+
+    @property
+    def by_group(self) -> str | None:
+        """The rate that is known of every group, where the metric is about one."""
+        return self.rates[0] if len(self.rates) == 1 else None
+
+
+def default_metrics(study: Study) -> tuple[str, ...]:
+    """Return the metrics of a study where none is named.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    tuple of str
+    """
+    if study.target.classes:
+        return ("selection_rate", "demographic_parity_difference")
+    return MEANS
+
+
+@dataclass(frozen=True, eq=False)
+class Fairness:
+    """Metrics of the test rows of a study, over budgets.
+
+    Attributes
+    ----------
+    study : Study
+    metrics : sequence of Metric
+    among : (n,) bool array
+        Test rows that they are about.
+    time_limit : float
+        Seconds for every metric at every budget.
+    say : callable
+        Takes a line about how far a search is.
+    """
+
+    study: Study
+    metrics: Sequence[Metric]
+    among: BoolArray
+    time_limit: float
+    say: Say
+
+    @classmethod
+    def of(
+        cls,
+        study: Study,
+        metrics: Sequence[str],
+        *,
+        only_rows: str | None,
+        time_limit: float,
+        say: Say,
+    ) -> "Fairness":
+        """Check what is asked before any work is done.
+
+        Parameters
+        ----------
+        study : Study
+        metrics : sequence of str
+            Names; empty for the usual ones.
+        only_rows : str or None
+        time_limit : float
+        say : callable
+
+        Returns
+        -------
+        Fairness
+
+        Raises
+        ------
+        InputError
+            If there is no such metric, or the rows do not have what it needs.
+        """
+        request, classes = study.request, bool(study.target.classes)
+        if request.log:
+            raise InputError(
+                "--log: a mean of predicted logarithms is no mean of predicted numbers; leave "
+                "--log out"
+            )
+        read = [Metric.read(name, classes=classes) for name in metrics or default_metrics(study)]
+        made = cls(study, read, rows_meant(study, only_rows), time_limit, say)
+        for metric in read:
+            made._check(metric)
+        return made
+
+    # --- what users ask ---------------------------------------------------------------------
+
+    def _check(self, metric: Metric) -> None:
+        request, target = self.study.request, self.study.target
+        if metric.needs_truth and self.study.test.labels is None:
+            raise InputError(
+                f"--metric {metric.name} compares predictions with labels, and --test "
+                f"{request.test} has no column {shorten(target.label)!r}; add it, or ask for "
+                "selection_rate, which needs none"
+            )
+        if metric.kind is not None and not request.groups:
+            raise InputError(
+                f"--metric {metric.name} compares groups: name a column of them with --groups; "
+                + suggest("", self.study.test.table.column_names)
+            )
+        for column in request.groups:
+            self._check_groups(metric, column)
+
+    def _check_groups(self, metric: Metric, column: str) -> None:
+        groups = np.array(self._groups(column))
+        kinds = sorted(set(groups.tolist()), key=natural)
+        if metric.kind is not None and len(kinds) < 2:
+            raise InputError(
+                f"--groups: {shorten(column)!r} is {kinds[0]!r} in all of these test rows, and "
+                f"{metric.name} compares groups; name another column, or pass more rows"
+            )
+        truth = self.study.test.labels
+        for rate in metric.rates if truth is not None else ():
+            for positive in RATES[rate].classes if rate in RATES else ():
+                some = set(groups[np.asarray(truth)[self.among] == positive].tolist())
+                lacking = [kind for kind in kinds if kind not in some]
+                if lacking:
+                    named = self.study.target.class_names[int(positive)]
+                    raise InputError(
+                        f"--metric {metric.name}: {rate} is a share of the rows whose "
+                        f"{shorten(self.study.target.label)} is {named!r}, and the group "
+                        f"{lacking[0]!r} of {shorten(column)!r} has none among the test rows; "
+                        "leave it out with --only-rows, or pass more rows with --holdout or --test"
+                    )
+
+    def absent(self) -> list[str]:
+        """Return a note for every column with groups that no test row is in.
+
+        Returns
+        -------
+        list of str
+        """
+        notes = []
+        for column in self.study.request.groups:
+            if column not in self.study.train.table.column_names:
+                continue
+            here = set(self._groups(column))
+            known = distinct_texts(self.study.train.table.column(column).to_pylist())
+            out = sorted(set(known) - here, key=natural)
+            if out:
+                named = ", ".join(map(repr, out[:4])) + (", …" if len(out) > 4 else "")
+                notes.append(
+                    f"--groups: {shorten(column)!r} is {named} in training rows but in no test row "
+                    "that is asked about, so that nothing is said of "
+                    f"{'it' if len(out) == 1 else 'them'}"
+                )
+        return notes
+
+    def _groups(self, column: str) -> list[str]:
+        every = self.study.groups(column)
+        return [every[at] for at in np.flatnonzero(self.among)]
+
+    # --- what is found ----------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """Ask for every metric at every budget.
+
+        Returns
+        -------
+        dict
+            "budgets"; "overall", metrics of all rows; and "columns", for each column of groups its
+            metrics and the rates of its groups. Numbers of rows are those of their files.
+        """
+        groups = self.study.request.groups
+        covered = {each.by_group for each in self.metrics if each.kind is not None}
+        plain = [each for each in self.metrics if each.kind is None]
+        overall = []
+        columns: list[dict[str, Any]] = [
+            {"column": shorten(name), "metrics": [], "rates": []} for name in groups
+        ]
+        for metric in plain:
+            single = metric.by_group in covered or not groups
+            asked = [None] if single else list(groups)
+            found = [self._over_budgets(metric, column) for column in asked]
+            overall.append(self._line(metric.name, found[0]))
+            for into, ranges in zip(columns, [] if single else found, strict=False):
+                into["rates"].append(self._rates(metric, ranges))
+        for column, into in zip(groups, columns, strict=True):
+            for metric in self.metrics:
+                if metric.kind is not None:
+                    found = [self._over_budgets(metric, column)]
+                    into["metrics"].append(self._line(metric.name, found[0]))
+                    known = {each["rate"] for each in into["rates"]}
+                    if metric.by_group is not None and metric.by_group not in known:
+                        into["rates"].append(self._rates(metric, found[0]))
+        budgets = [budget_facts(self.study, each) for each in self.study.request.budgets]
+        rows = int(self.among.sum())
+        return {"rows": rows, "budgets": budgets, "overall": overall, "columns": columns}
+
+    def _over_budgets(self, metric: Metric, column: str | None) -> list[MetricRange]:
+        return [self._asked(metric, column, budget) for budget in self.study.request.budgets]
+
+    def _asked(self, metric: Metric, column: str | None, budget: Budget) -> MetricRange:
+        study, rows = self.study, np.flatnonzero(self.among)
+        truth = study.test.labels
+        beside = f"{budget.text}, {shorten(column)}: " if column else f"{budget.text}: "
+        try:
+            found: MetricRange = study.model.certify_metric(
+                study.test.features[rows],
+                metric.name,
+                groups=None if column is None else np.array(self._groups(column), dtype=object),
+                y_true=None if truth is None or not metric.needs_truth else truth[rows],
+                budget=study.count(budget),
+                time_limit=self.time_limit,
+                progress=lambda line: self.say(beside + line),
+            )
+        except InputError as error:
+            raise InputError(f"--metric {metric.name} at --budget {budget.text}: {error}") from None
+        return found
+
+    @property
+    def _share(self) -> bool:
+        return bool(self.study.target.classes)
+
+    def _line(self, name: str, found: Sequence[MetricRange]) -> dict[str, Any]:
+        return {"metric": name, **self._value(found[0]), "ranges": self._ranges(found)}
+
+    def _rates(self, metric: Metric, found: Sequence[MetricRange]) -> dict[str, Any]:
+        groups = sorted(found[0].by_group, key=natural)
+        return {
+            "rate": metric.by_group,
+            "groups": [
+                {
+                    "group": group,
+                    **self._value(found[0].by_group[group]),
+                    "ranges": self._ranges([each.by_group[group] for each in found]),
+                }
+                for group in groups
+            ],
+        }
+
+    def _value(self, found: MetricRange) -> dict[str, Any]:
+        text = share_end(found.value) if self._share else number_end(found.value)
+        return {"rows": found.n_rows, "value": found.value, "value_text": text}
+
+    def _ranges(self, found: Sequence[MetricRange]) -> list[dict[str, Any]]:
+        return [self._range(each) for each in found]
+
+    def _range(self, found: MetricRange) -> dict[str, Any]:
+        share = self._share
+        return {
+            "low": found.low,
+            "high": found.high,
+            "inner_low": found.inner_low,
+            "inner_high": found.inner_high,
+            "proven_low": found.proven_low,
+            "proven_high": found.proven_high,
+            "proven": found.proven,
+            "text": range_text(found.low, found.high, share=share),
+            "reached": "both ends"
+            if found.proven
+            else range_text(found.inner_low, found.inner_high, share=share, outer=False),
+            "rests_on": rests_in_words(*found.rests_on),
+            "labels_at_low": self._labels(found.witness_low),
+            "labels_at_high": self._labels(found.witness_high),
+        }
+
+    def _labels(self, witness: CollectiveWitness) -> list[dict[str, Any]]:
+        text = self.study.target.as_text
+        numbers = self.study.train.numbers[witness.indices].tolist()
+        new = np.asarray(witness.labels).tolist()
+        return [
+            {"row": number, "new label": text(label)}
+            for number, label in zip(numbers, new, strict=True)
+        ]

@@ -1,0 +1,160 @@
+"""Limits: could wrong labels take a gap between groups beyond what is allowed?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from unswayed._core.dyadic import enclose
+from unswayed.audit.fairness import Metric
+from unswayed.exceptions import InputError
+from unswayed.report.ends import number_end, share_end
+from unswayed.words import counted
+
+HOLDS, BROKEN, OPEN = "holds", "can be broken", "open"
+"""What is known of a limit: a proof, labels that break it, or neither."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that a difference may be, or the least that a ratio may be.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    value : Fraction
+    metric : Metric
+    """
+
+    text: str
+    value: Fraction
+    metric: Metric
+
+    @property
+    def above(self) -> bool:
+        """Whether values above it break it; otherwise those below."""
+        return self.metric.kind == "difference"
+
+    def judge(self, found: dict[str, Any], *, share: bool) -> str:
+        """Say whether a range is within the limit.
+
+        Parameters
+        ----------
+        found : dict
+            A range, as `Fairness.facts` has it.
+        share : bool
+            Whether its ends are quotients of counts. These are nearer to their doubles than to any
+            other quotient that people write, so that a double next to the limit is the limit.
+
+        Returns
+        -------
+        str
+            `HOLDS`, `BROKEN` or `OPEN`.
+        """
+        below, above = enclose(self.value) if share else (self.value, self.value)
+        if self.above:
+            if found["high"] <= above:
+                return HOLDS
+            return BROKEN if found["inner_high"] > above or found["proven_high"] else OPEN
+        if found["low"] >= below:
+            return HOLDS
+        return BROKEN if found["inner_low"] < below or found["proven_low"] else OPEN
+
+    def check(self, line: dict[str, Any], column: str, budget: dict[str, Any], at: int,
+              *, share: bool) -> dict[str, Any]:  # fmt: skip
+        """Judge a metric at a budget.
+
+        Parameters
+        ----------
+        line : dict
+            The metric's facts.
+        column : str
+            Column of the groups.
+        budget : dict
+        at : int
+            Position of the budget.
+        share : bool
+
+        Returns
+        -------
+        dict
+            With a "sentence".
+        """
+        found = line["ranges"][at]
+        verdict = self.judge(found, share=share)
+        text = share_end if share else number_end
+        beyond = "above" if self.above else "below"
+        outer, inner = ("high", "inner_high") if self.above else ("low", "inner_low")
+        way = 1 if self.above else -1
+        bound, best = text(found[outer], way), text(found[inner], -way)
+        what = f"{self.metric.name} by {column}"
+        many = counted(budget["labels"], "wrong label")
+        said = {
+            HOLDS: f"up to {many} do not take {what} {beyond} {self.text}: it stays at "
+            f"{'most' if self.above else 'least'} {bound}",
+            BROKEN: f"{many} can take {what} to {best}, {beyond} {self.text}",
+            OPEN: f"whether {many} take {what} {beyond} {self.text} is open: {best} is reached, "
+            f"{bound} not excluded; a longer --time-limit may settle it",
+        }[verdict]
+        return {
+            "metric": self.metric.name,
+            "column": column,
+            "limit": float(self.value),
+            "budget": budget["budget"],
+            "verdict": verdict,
+            "sentence": f"at {budget['budget']} {said}",
+        }
+
+
+def read_limits(texts: Sequence[str], metrics: Sequence[Metric]) -> list[Limit]:
+    """Read limits such as ``0.2``, or ``demographic_parity_ratio=0.8`` among several metrics.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    metrics : sequence of Metric
+        Those that are asked for.
+
+    Returns
+    -------
+    list of Limit
+
+    Raises
+    ------
+    InputError
+        If one cannot be read, or is about no metric that compares groups.
+    """
+    compared = {each.name: each for each in metrics if each.kind in ("difference", "ratio")}
+    found = []
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        name = name.strip()
+        known = ", ".join(compared)
+        if not compared:
+            raise InputError(
+                f"--limit {text} is about a difference or a ratio of groups, and no such --metric "
+                "is asked for; add one, such as demographic_parity_difference"
+            )
+        if not name and len(compared) > 1:
+            raise InputError(
+                f"--limit {text} could be one of {known}; write --limit {next(iter(compared))}="
+                f"{text.strip()}"
+            )
+        if name and name not in compared:
+            raise InputError(
+                f"--limit {text}: {name!r} is no difference or ratio that is asked for; these are "
+                f"{known}"
+            )
+        found.append(Limit(number.strip(), _number(number, text), compared[name or known]))
+    return found
+
+
+def _number(number: str, text: str) -> Fraction:
+    try:
+        value = Fraction(number.strip().removesuffix("%"))
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(-1)
+    if value < 0:
+        raise InputError(f"--limit {text} has no number that could be one; write 0.2, or 20%")
+    return value / 100 if number.strip().endswith("%") else value

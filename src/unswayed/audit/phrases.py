@@ -1,0 +1,73 @@
+"""Phrases: what is asked of a file, in words."""
+
+import math
+
+from unswayed.audit.request import Request
+from unswayed.audit.target import Target
+
+
+def bias_in_words(request: Request, target: Target, selected: str) -> str:
+    """Describe which labels may be wrong and how.
+
+    Parameters
+    ----------
+    request : Request
+    target : Target
+    selected : str
+        What to call the training rows that `--only` selects.
+
+    Returns
+    -------
+    str
+    """
+    if request.shift is None:
+        what = _flips(request, target)
+    else:
+        what = request.shift.in_words(request.direction, log=request.log) + _clip(request)
+    if request.only is None:
+        return what
+    return f"{what}, in {selected} where {request.only}; every other label is taken to be right"
+
+
+def _flips(request: Request, target: Target) -> str:
+    negative, positive = target.class_names
+    match request.direction:
+        case "up":
+            return f"a label {negative!r} may really be {positive!r}"
+        case "down":
+            return f"a label {positive!r} may really be {negative!r}"
+    return "any label may really be the other class"
+
+
+def _clip(request: Request) -> str:
+    """Describe the range that labels cannot leave, if there is one."""
+    if request.clip is None:
+        return ""
+    low, high = request.clip
+    if not math.isfinite(high):
+        return f", but never below {low:g}"
+    if not math.isfinite(low):
+        return f", but never above {high:g}"
+    return f", but never outside {low:g} to {high:g}"
+
+
+def kept_in_words(request: Request, target: Target) -> str:
+    """Describe what robust rows keep.
+
+    Parameters
+    ----------
+    request : Request
+    target : Target
+
+    Returns
+    -------
+    str
+        A phrase that follows "rows that".
+    """
+    if target.task == "classification":
+        return "keep their prediction"
+    if request.radius is None:
+        return "stay within a radius of their prediction"
+    if request.log:
+        return f"stay within a factor of {1 + request.radius:.6g} of their prediction"
+    return f"stay within {request.radius:g} of their prediction"

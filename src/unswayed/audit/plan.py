@@ -1,0 +1,289 @@
+"""Plan: what passes over files would take, from a first look at them."""
+
+import gzip
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from unswayed._core.parallel import thread_count
+from unswayed._core.tally import Lines
+from unswayed.audit.files import read_table
+from unswayed.audit.opening import Opening
+from unswayed.audit.progress import Silent
+from unswayed.audit.request import Request
+from unswayed.audit.source import PASSES, Source, check_options, expected_passes
+from unswayed.certified.fit_in_pieces import MOST_DISTINCT
+from unswayed.certifiers.streamed.work import Count, LabelBatch
+from unswayed.exceptions import InputError
+from unswayed.models.ridge.summed import Design, RowSums
+from unswayed.scale.encoding import Encoding
+from unswayed.scale.files import FilePiece, fingerprint
+from unswayed.scale.pieces import BATCH, Batch
+from unswayed.scale.survey import Survey
+
+_LOOK = 4  # batches that are read to see how long that takes
+_FEW = 2**13  # training rows, and test rows, whose effects are counted for that
+_SOME = 256
+_GRID = 16  # thresholds
+_CELLS = 2**18  # counts that come back from a pass, at most
+_PROGRAM = 250_000_000  # bytes of the program and its libraries, once they are loaded
+_MERGED = 0.5  # of the first rows: if fewer are different, few of all are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a request would take.
+
+    Attributes
+    ----------
+    files, n_bytes : int
+    rows : int
+    estimated : bool
+        Whether the number of rows is estimated from bytes.
+    columns : int
+        That become features.
+    features : int
+        Of the first rows; later files may have further categories.
+    test_rows : int
+    held_out : bool
+    first : int
+        Rows that were looked at.
+    different : int or None
+        Different ones among them; None if that is not known.
+    passes : tuple of (str, float)
+        What each does, and about how many seconds it takes.
+    threads : int
+        That it is divided by.
+    memory : dict of str to int
+        Bytes in a process, by what for.
+    """
+
+    files: int
+    n_bytes: int
+    rows: int
+    estimated: bool
+    columns: int
+    features: int
+    test_rows: int
+    held_out: bool
+    first: int
+    different: int | None
+    passes: tuple[tuple[str, float], ...]
+    threads: int
+    memory: dict[str, int]
+
+    @property
+    def merges(self) -> bool:
+        """Whether so few rows seem to be different that they are held in memory."""
+        return _merges(self.rows, self.first, self.different)
+
+    @property
+    def seconds(self) -> float:
+        """About how long all passes take together."""
+        return sum(seconds for _, seconds in self.passes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "files": self.files,
+            "bytes": self.n_bytes,
+            "rows": self.rows,
+            "rows_estimated": self.estimated,
+            "columns": self.columns,
+            "features": self.features,
+            "test_rows": self.test_rows,
+            "held_out": self.held_out,
+            "first_rows": self.first,
+            "first_different": self.different,
+            "merges": self.merges,
+            "passes": [{"what": what, "seconds": seconds} for what, seconds in self.passes],
+            "seconds": self.seconds,
+            "threads": self.threads,
+            "memory": self.memory,
+            "memory_total": sum(self.memory.values()),
+        }
+
+
+def plan_of(request: Request) -> Plan:
+    """Look at the files and at a first batch of rows.
+
+    Parameters
+    ----------
+    request : Request
+        With `in_pieces`.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        If the files do not fit the request.
+    """
+    check_options(request)
+    assert request.in_pieces is not None  # noqa: S101
+    source = Source.of(request)
+    look = _Look.at(request, source)
+    rows, n_bytes = _n_rows(source), sum(stamp.size for stamp in fingerprint(source.wide))
+    if request.test is None:
+        n_test = Opening(request, Silent()).n_held_out(rows)
+    else:
+        n_test = read_table(request.test, (), request.reading).num_rows
+    kinds = expected_passes(request, source)
+    if _merges(rows, look.n_rows, look.different):
+        kinds = kinds[: kinds.index("survey") + 1]
+    threads = 1 if request.in_pieces.scheduler is not None else thread_count()
+    return Plan(
+        files=source.n_files,
+        n_bytes=n_bytes,
+        rows=rows,
+        estimated=source.n_rows is None,
+        columns=len(source.names),
+        features=look.encoding.n_features,
+        test_rows=n_test,
+        held_out=request.test is None,
+        first=look.n_rows,
+        different=look.different,
+        passes=tuple((PASSES[kind], rows * look.seconds(kind, n_test) / threads) for kind in kinds),
+        threads=threads,
+        memory=look.memory(n_test, threads),
+    )
+
+
+def _merges(rows: int, first: int, different: int | None) -> bool:
+    """Return whether so few rows seem to be different that they are held in memory."""
+    return rows <= MOST_DISTINCT or (different is not None and different < _MERGED * first)
+
+
+def _n_rows(source: Source) -> int:
+    """Return the number of rows; of CSV files about."""
+    rows = sum(piece.rows or 0 for piece in source.wide)
+    texts = [piece for piece in source.wide if piece.rows is None]
+    if not texts:
+        return rows
+    per_byte = next(filter(None, map(_rows_per_byte, texts)), 0.0)
+    return rows + round(per_byte * sum(piece.stamp.size for piece in texts))
+
+
+def _rows_per_byte(piece: FilePiece) -> float:
+    """Return how many rows a byte of a CSV file stands for, by its first block."""
+    block = next(iter(piece.csv.blocks(piece.file, piece.schema)), None)
+    if block is None:
+        return 0.0
+    with piece.file.reading(), piece.file.stream() as stream:
+        start = stream.read(piece.csv.block)
+    packed = piece.file.path.lower().endswith(".gz")
+    size = len(gzip.compress(start)) if packed else len(start)
+    return float(block.num_rows / max(1, size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """A first batch of rows, and seconds that a row takes."""
+
+    batch: Batch
+    survey: Survey
+    encoding: Encoding
+    read: float
+    surveyed: float
+    encoded: float
+    summed: float
+    counted: float  # for each test row, too
+
+    @classmethod
+    def at(cls, request: Request, source: Source) -> "_Look":
+        """Read some rows, and do with them what passes do."""
+        how = source.columns(request)
+        for piece in source.training:
+            start = time.perf_counter()
+            some = list(islice(piece.batches(), _LOOK))
+            read = time.perf_counter() - start
+            batch = next((each for each in some if len(each)), None)
+            if batch is not None:
+                break
+        else:
+            raise InputError(f"{request.train}: its files have no rows to look at")
+        survey, surveyed = _timed(lambda: how.task().batch(0, piece, batch))
+        used = how.features(survey)
+        encoding = Encoding.of(used, standardise=True, categories_first=True)
+        design = Design.of(
+            encoding.centre, encoding.peak, alpha=request.alpha or 0.0, fit_intercept=True
+        )
+        rows, encoded = _timed(lambda: design.rows(encoding.features(batch.rows)))
+        _, summed = _timed(lambda: RowSums.of(rows, np.zeros(len(batch))))
+        n = len(batch)
+        return cls(
+            batch=batch,
+            survey=survey,
+            encoding=encoding,
+            read=read / sum(map(len, some)),
+            surveyed=surveyed / n,
+            encoded=encoded / n,
+            summed=summed / n,
+            counted=_counting(rows[:_FEW]),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.batch)
+
+    @property
+    def different(self) -> int | None:
+        return None if self.survey.distinct is None else len(self.survey.distinct)
+
+    def seconds(self, kind: str, n_test: int) -> float:
+        """Return how long a row takes in a pass."""
+        further = {
+            "count": 0.0,
+            "collect": 0.0,
+            "survey": self.surveyed,
+            "sum": self.encoded + self.summed,
+            "effects": self.encoded + n_test * self.counted,
+        }
+        return self.read + further[kind]
+
+    def memory(self, n_test: int, threads: int) -> dict[str, int]:
+        """Return about how many bytes a process needs, by what for."""
+        width, columns = self.encoding.n_features + 1, len(self.encoding.columns)
+        per_row = 12 * (columns + 1) if self.encoding.is_sparse else 8 * width
+        cells = self.batch.rows.nbytes / max(1, self.n_rows)
+        return {
+            "program": _PROGRAM,
+            "batches": round((threads + _LOOK) * BATCH * cells),
+            "features": round(2 * threads * BATCH * per_row),
+            "model": round(8 * 6 * width * width),
+            "counts": round((threads + 1) * 3 * 8 * max(_CELLS, 8 * 2 * n_test)),
+            "test rows": round(n_test * (8 * width + cells)),
+            "different rows": round(2 * 8 * MOST_DISTINCT * (columns + 2)),
+        }
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    found = work()
+    return found, time.perf_counter() - start
+
+
+def _counting(design: Any) -> float:
+    """Return how long the effects of one label on one test row take to count."""
+    rows, width = design.shape
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((_SOME, width)) / max(1, rows)
+    one = np.ones(rows)
+    batch = LabelBatch(design, -one, one, one, 0, np.arange(rows))
+    lines = Lines(np.repeat(np.arange(_SOME), 2), np.tile([1.0, -1.0], _SOME))
+    top = float(np.abs(weights).sum(axis=1).max())
+    thresholds = np.tile(np.linspace(0.0, top, _GRID), (len(lines.row), 1))
+    work = Count(weights, lines, thresholds, np.zeros(len(lines.row), dtype=bool))
+    _, seconds = _timed(lambda: work.of(batch))
+    return float(seconds / (rows * _SOME))

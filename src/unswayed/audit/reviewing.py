@@ -1,0 +1,388 @@
+"""Reviewing: labels of a file to check, what reviewers answer, and the study after that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import IntArray
+from unswayed.audit.all_rows import Say, budget_facts, numbers_of
+from unswayed.audit.numerals import are_numbers, as_numbers
+from unswayed.audit.opening import Opening
+from unswayed.audit.study import Study
+from unswayed.certified.answers import class_named
+from unswayed.exceptions import InputError
+from unswayed.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
+from unswayed.words import shorten
+
+_OWN = ("order", "batch", "row", "label", "cost", ANSWER)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a reviewer says of a label.
+
+    Attributes
+    ----------
+    row : int
+        Number of the row in the training file.
+    text : str
+        As it was written.
+    label : float
+        As the model is trained on it.
+    """
+
+    row: int
+    text: str
+    label: float
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much can be checked.
+
+    Attributes
+    ----------
+    labels : int
+    per_reviewer : int or None
+    costs : str or None
+        Column of the training file.
+    cost_limit : float or None
+    """
+
+    labels: int = 60
+    per_reviewer: int | None = None
+    costs: str | None = None
+    cost_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise if it is less than nothing."""
+        for option, value, least in (
+            ("--labels", self.labels, 0),
+            ("--per-reviewer", self.per_reviewer, 1),
+            ("--cost-limit", self.cost_limit, 0),
+        ):
+            if value is not None and not value >= least:
+                raise InputError(f"{option} {value:g} is too little; pass {least} or more")
+
+
+def plan_review(study: Study, effort: Effort, checked: IntArray, say: Say) -> ReviewPlan:
+    """Find the labels whose verification makes most test rows robust.
+
+    Parameters
+    ----------
+    study : Study
+    effort : Effort
+    checked : int array
+        Positions of training rows whose labels were checked before.
+    say : callable
+
+    Returns
+    -------
+    ReviewPlan
+        Its rows are positions among the training rows.
+    """
+    costs = None
+    if effort.costs is not None:
+        costs = numbers_of(study, effort.costs, "--costs", test=False, least="above 0")
+    plan: ReviewPlan = study.model.review_plan(
+        study.test.features,
+        effort.labels,
+        budget=study.count(study.request.budget),
+        costs=costs,
+        cost_limit=effort.cost_limit,
+        exclude=checked,
+        per_reviewer=effort.per_reviewer,
+        progress=say,
+    )
+    return plan
+
+
+def plan_columns(study: Study, plan: ReviewPlan, *, costs: bool) -> dict[str, Any]:
+    """Return a plan as a table for reviewers, with all that the file says of its rows.
+
+    Parameters
+    ----------
+    study : Study
+    plan : ReviewPlan
+    costs : bool
+        Whether checks have costs.
+
+    Returns
+    -------
+    dict of str to sequence
+        Rows are numbered as in their file, from 1 below the header.
+    """
+    rows = study.train
+    some = rows.table.take(pa.array(plan.order))
+    cells = {
+        f"{name} (column)" if name in _OWN else name: column
+        for name, column in zip(some.column_names, some.columns, strict=True)
+        if name != study.target.label
+    }
+    return {
+        "order": np.arange(1, len(plan) + 1).tolist(),
+        "batch": plan.batch.tolist(),
+        "row": rows.numbers[plan.order].tolist(),
+        "label": [study.train_label(at) for at in plan.order.tolist()],
+        **({"cost": plan.cost.tolist()} if costs else {}),
+        **cells,
+        ANSWER: pa.nulls(len(plan), pa.string()),
+    }
+
+
+def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray) -> dict[str, Any]:
+    """Return a plan as plain values.
+
+    Parameters
+    ----------
+    study : Study
+    plan : ReviewPlan
+    effort : Effort
+    checked : int array
+
+    Returns
+    -------
+    dict
+        "robust_after", "random" and "witness" have one entry for 0, 1, 2, … checks.
+    """
+    names = study.feature_columns
+    numbers = study.train.numbers[plan.order].tolist()
+    cells = study.train.cells(plan.order, names)
+    return {
+        **budget_facts(study, study.request.budget),
+        "keeps": study.keeps(),
+        "rows": plan.n_rows,
+        "asked": effort.labels,
+        "checked_before": len(checked),
+        "batches": int(plan.batch.max(initial=0)),
+        "costs": effort.costs,
+        "cost": float(plan.cost.sum()),
+        "robust_after": plan.robust_after.tolist(),
+        "random": plan.baseline("random").tolist(),
+        "witness": plan.baseline("witness").tolist(),
+        "columns": names,
+        "labels": [
+            {"row": row, "batch": batch, "label": study.train_label(at), "cells": cell}
+            for row, batch, at, cell in zip(
+                numbers, plan.batch.tolist(), plan.order.tolist(), cells, strict=True
+            )
+        ],
+    }
+
+
+# --- what reviewers answer ------------------------------------------------------------------
+
+
+def read_review(study: Study, paths: Sequence[Path], *, applied: bool) -> dict[int, Answer]:
+    """Read what reviewers found.
+
+    Parameters
+    ----------
+    study : Study
+        Of the training file that the plan was made of.
+    paths : sequence of Path
+        CSV files with columns ``row`` and ``checked_label``; what is empty there was not checked.
+    applied : bool
+        Whether the training file has these labels already. Rows that are no training rows now are
+        then left out.
+
+    Returns
+    -------
+    dict of int to Answer
+        By position among the training rows.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or is about other rows or labels.
+    """
+    found: dict[int, Answer] = {}
+    for path in paths:
+        if not path.is_file():
+            raise InputError(f"there is no file {path}; check the name and the folder")
+        try:
+            answers = read_answers(path, study.n_file_rows, first=1)
+            planned = {} if applied else _planned(study, path)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        for row, text in answers.items():
+            at = _position(study, row, path, needed=not applied)
+            if at is None:
+                continue
+            answer = Answer(row, text.strip(), _label(study, row, text.strip(), path))
+            if at in found and found[at].label != answer.label:
+                raise InputError(
+                    f"{path}: row {row:,} is {text!r} here and {found[at].text!r} in another of "
+                    "these files; settle which is right"
+                )
+            found[at] = answer
+            if applied:
+                _check_applied(study, at, answer, path)
+            elif row in planned:
+                _check_planned(study, at, row, planned[row], path)
+    return found
+
+
+def _planned(study: Study, path: Path) -> dict[int, str]:
+    """Return the labels that rows had when the plan was made, if the file says so."""
+    names, lines = read_lines(path)
+    if "label" not in names:
+        return {}
+    return {as_row(line["row"], study.n_file_rows, 1): line["label"] for line in lines}
+
+
+def _position(study: Study, row: int, path: Path, *, needed: bool) -> int | None:
+    at = int(np.searchsorted(study.train.numbers, row))
+    if at < len(study.train) and study.train.numbers[at] == row:
+        return at
+    if not needed:
+        return None
+    if row in study.test.numbers and study.request.test is None:
+        why = "is held out as a test row"
+    else:
+        why = "misses a value and is left out, or is set aside to choose alpha"
+    raise InputError(
+        f"{path}: row {row:,} of {study.request.train.name} {why}, so that the model does not "
+        "learn its label; pass the same options as to review plan, --seed and --holdout too"
+    )
+
+
+def _label(study: Study, row: int, text: str, path: Path) -> float:
+    """Return an answer as the model is trained on it."""
+    target, request = study.target, study.request
+    names = target.class_names
+    if names:
+        # A text that a spreadsheet would run has an apostrophe before it in the reviewers' file.
+        bare = text.removeprefix("'") if text.removeprefix("'") in names else text
+        try:
+            return float(names.index(class_named(bare, np.array(names, dtype=object), row)))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+    cell = pa.chunked_array([pa.array([text])])
+    decimal = request.reading.decimal
+    if not are_numbers(cell, decimal, grouped=False)[0]:
+        raise InputError(
+            f"{path}: the answer for row {row:,} is {shorten(text)!r}, which is no number with "
+            f"a {'point' if decimal == '.' else 'comma'} before its decimals; correct it, or leave "
+            "it empty if the label was not checked"
+        )
+    number = as_numbers(cell, decimal)
+    value = float(number[0].as_py())
+    low, high = request.clip or (-np.inf, np.inf)
+    if not low <= value <= high:
+        raise InputError(
+            f"{path}: the answer for row {row:,} is {shorten(text)}, outside the range of --clip; "
+            "correct it, or pass a wider range"
+        )
+    return float(target.encode(number)[0])
+
+
+def _check_planned(study: Study, at: int, row: int, planned: str, path: Path) -> None:
+    """Raise if a row had another label when the plan was made: it would be another row."""
+    now = study.train_label(at)
+    if planned.strip() in (now, f"'{now}") or _same(planned, now):
+        return
+    raise InputError(
+        f"{path}: the label of row {row:,} was {planned!r} when the plan was made, and is {now!r} "
+        f"in {study.request.train.name}; pass the file that the plan was made of, or, if that has "
+        "the answers already, name the review with --exclude"
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return one.strip().casefold() == other.casefold()
+
+
+def _check_applied(study: Study, at: int, answer: Answer, path: Path) -> None:
+    """Raise if the training file has another label than was found: it would be taken as right."""
+    if float(np.asarray(study.train.labels)[at]) != answer.label:
+        raise InputError(
+            f"--exclude {path}: row {answer.row:,} was found to be {answer.text!r}, and is "
+            f"{study.train_label(at)!r} in {study.request.train.name}; correct the file first, "
+            "with unswayed review apply … --out corrected.csv, and pass that"
+        )
+
+
+# --- after that -----------------------------------------------------------------------------
+
+
+def verified(study: Study, answers: dict[int, Answer]) -> Study:
+    """Return the study with corrected labels, whose model is fitted on them.
+
+    Labels that were checked can no longer be wrong. Nothing else changes: the test rows are the
+    same, and so is alpha, which the training labels had no part in.
+
+    Parameters
+    ----------
+    study : Study
+    answers : dict of int to Answer
+        By position among the training rows.
+
+    Returns
+    -------
+    Study
+    """
+    labels, movable = np.array(study.train.labels), study.movable.copy()
+    for at, answer in answers.items():
+        labels[at] = answer.label
+        movable[at] = False
+    training = replace(study.train, labels=labels)
+    opening = Opening(study.request, study.progress)
+    assert study.alpha is not None  # noqa: S101  (no folds here)
+    model = opening.fit(study.target, study.columns, training, movable, study.alpha)
+    return replace(
+        study,
+        train=training,
+        movable=movable,
+        model=model,
+        notes=opening.notes,
+        caveats=opening.caveats,
+    )
+
+
+def after_facts(before: Study, after: Study, answers: dict[int, Answer]) -> dict[str, Any]:
+    """Return what a review changed, on the same test rows.
+
+    Parameters
+    ----------
+    before, after : Study
+    answers : dict of int to Answer
+
+    Returns
+    -------
+    dict
+    """
+    old = np.asarray(before.train.labels)
+    wrong = [at for at in sorted(answers) if old[at] != answers[at].label]
+    return {
+        "checked": len(answers),
+        "corrected": [
+            {
+                "row": answers[at].row,
+                "label": before.train_label(at),
+                "new label": after.train_label(at),
+            }
+            for at in wrong
+        ],
+        "rows": len(before.test),
+        "keeps": before.keeps(),
+        "other_predictions": int(
+            np.sum(np.array(before.predictions) != np.array(after.predictions))
+        ),
+        "quality": [before.quality(), after.quality()],
+        "budgets": [
+            budget_facts(before, budget)
+            | {"robust": [int(each.robust(budget).sum()) for each in (before, after)]}
+            for budget in before.request.budgets
+        ],
+    }

@@ -1,0 +1,283 @@
+"""Source: files of training rows in pieces, what of them is read, and what cannot be asked."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import BoolArray
+from unswayed.audit.expression import columns_of, select
+from unswayed.audit.loading import need
+from unswayed.audit.request import Request
+from unswayed.cells import is_text
+from unswayed.certified import fit_in_pieces as fitting
+from unswayed.exceptions import InputError
+from unswayed.scale.delimited import Csv
+from unswayed.scale.files import FilePiece, fingerprint, open_files
+from unswayed.scale.paths import is_url
+from unswayed.words import shorten
+
+_TO_THE_END = 3  # passes that count effects, as a rule: a grid, a finer one, what they leave open
+
+PASSES = {
+    "count": "count the rows of CSV files",
+    "collect": "collect the rows that are held out",
+    "survey": "look at the rows: columns, categories, different rows",
+    "sum": "sum up what the model needs",
+    "effects": "count the effects of labels on the test rows, until every answer is known",
+}
+"""What passes do, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """The condition of ``--only``, asked about every batch of rows.
+
+    Attributes
+    ----------
+    expression : str
+    label : str
+        What the column of labels is called.
+    """
+
+    expression: str
+    label: str
+
+    def __call__(self, rows: Any, labels: Any) -> BoolArray:
+        """Return which rows meet the condition.
+
+        Parameters
+        ----------
+        rows : pyarrow.Table
+        labels : pyarrow array or array
+
+        Returns
+        -------
+        (n,) bool array
+        """
+        column = pa.array(labels) if isinstance(labels, np.ndarray) else labels
+        return select(self.expression, rows.append_column(self.label, column))
+
+
+# --- what cannot be had in pieces -------------------------------------------------------------
+
+
+def check_options(request: Request) -> None:
+    """Raise if something is asked that needs all training rows together.
+
+    Parameters
+    ----------
+    request : Request
+
+    Raises
+    ------
+    InputError
+    """
+    whole = "pass one file that fits into memory"
+    rules = (
+        (not request.kind.linear, f"--model {request.kind.name}", "only models that are linear in "
+         "their labels are summed up piece by piece", f"leave it out, or {whole}"),
+        (request.folds, "--folds", "a fold is made of rows from anywhere", "pass --test, or hold "
+         "rows out with --holdout"),
+        (request.weights, "--weights", "rows in pieces all count the same", f"leave it out, or "
+         f"{whole}"),
+        (request.log, "--log", "labels in pieces are taken as they are written", "write their "
+         "logarithms into the files, and pass --shift and --radius on that scale"),
+        (request.resolve, "--resolve exact", "rational arithmetic needs all training rows together",
+         f"leave it out, or {whole}"),
+        (request.threshold == "balanced", "--threshold balanced", "a threshold that moves with the "
+         "labels needs them together", "pass a number, such as the share of positive labels"),
+        (request.missing == "impute", "--missing impute", "a median needs all rows together",
+         "pass --missing drop, or fill values in beforehand"),
+        (request.alpha is None, "--alpha auto or --give-up", "choosing alpha takes a model for "
+         "each one that is tried", "pass a number, such as the one that --alpha auto finds on one "
+         "of the files"),
+    )  # fmt: skip
+    for given, option, why, instead in rules:
+        if given:
+            raise refusal(option, why, instead)
+
+
+def refusal(option: str, why: str, instead: str) -> InputError:
+    """Return an error about an option that training rows in pieces do not have.
+
+    Parameters
+    ----------
+    option : str
+    why, instead : str
+        Why they do not, and what to do.
+
+    Returns
+    -------
+    InputError
+    """
+    return InputError(f"{option} is not possible for training rows in pieces: {why}; {instead}")
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Files of training rows, and which of their columns are for what.
+
+    Attributes
+    ----------
+    wide : list of FilePiece
+        With all columns that anything asks for: features, those of ``--only`` and ``--groups``,
+        and the label.
+    names : list of str
+        Feature columns.
+    beside : tuple of str
+        Columns that ``--only`` looks at and the model does not.
+    """
+
+    wide: list[FilePiece]
+    names: list[str]
+    beside: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: Request) -> "Source":
+        """Find the files of a request and look at their columns.
+
+        Parameters
+        ----------
+        request : Request
+
+        Returns
+        -------
+        Source
+
+        Raises
+        ------
+        InputError
+            If there are none, one cannot be read, or they do not fit the request.
+        """
+        assert request.in_pieces is not None  # noqa: S101
+        looked_at = () if request.only is None else columns_of(request.only)
+        kept = {*looked_at, *(() if request.test is not None else request.groups)}
+        reading = request.reading
+        csv = Csv(
+            delimiter=reading.delimiter,
+            header=reading.header,
+            decimal=reading.decimal,
+            missing=tuple(reading.missing_cells()),
+            texts=request.categorical,
+        )
+        wide = open_files(
+            request.in_pieces.source,
+            label=request.label,
+            ignore=[name for name in request.ignore if name not in kept],
+            categorical=request.categorical,
+            missing="drop" if request.missing == "drop" else "refuse",
+            csv=csv,
+        )
+        columns = wide[0].schema.names[:-1]
+        empty = wide[0].schema.empty_table()
+        for option, names in (
+            ("--categorical", request.categorical),
+            ("--numeric", request.numeric),
+            ("--ignore", [name for name in request.ignore if name in kept]),
+        ):
+            need(names, empty, option)
+        names = [name for name in columns if name not in request.ignore]
+        beside = tuple(name for name in request.ignore if name in looked_at and name in columns)
+        found = cls(wide, names, beside)
+        found._check(request)
+        return found
+
+    def _check(self, request: Request) -> None:
+        schema = self.wide[0].schema
+        for name in request.numeric:
+            if is_text(schema.field(name).type):
+                raise refusal(
+                    f"--numeric {shorten(name)}",
+                    "its cells are texts, of which those in memory are turned into numbers",
+                    "write it as numbers, or name what stands for missing values with --na",
+                )
+        if request.reading.missing and any(piece.groups is not None for piece in self.wide):
+            raise refusal(
+                "--na", "Parquet files know missing values themselves", "make such cells null"
+            )
+        if not self.names:
+            raise InputError("no feature column is left beside the label; ignore fewer columns")
+        if request.only is not None:  # typos are found before anything is read
+            label = schema.field(schema.names[-1])
+            select(request.only, _empty(self.training[0].schema, label.name))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of all columns, the label last."""
+        return self.wide[0].schema
+
+    @property
+    def training(self) -> list[FilePiece]:
+        """The same pieces, with the columns that training takes."""
+        used = {*self.names, *self.beside, self.schema.names[-1]}
+        narrow = pa.schema([field for field in self.schema if field.name in used])
+        return [replace(piece, schema=narrow) for piece in self.wide]
+
+    @property
+    def n_files(self) -> int:
+        """Number of files."""
+        return len(fingerprint(self.wide))
+
+    @property
+    def paths(self) -> list[Path]:
+        """Files on this machine."""
+        paths = dict.fromkeys(piece.file.path for piece in self.wide)
+        return [Path(path) for path in paths if not is_url(path)]
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, those that miss a value included; None where reading alone tells."""
+        counts = [piece.rows for piece in self.wide]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    def columns(self, request: Request) -> fitting.Columns:
+        """Return how columns become features: as those of files in memory do.
+
+        Parameters
+        ----------
+        request : Request
+
+        Returns
+        -------
+        unswayed.certified.in_pieces.Columns
+        """
+        return fitting.Columns(
+            categorical=request.categorical,
+            standardise=True,
+            categories_first=True,
+            unseen="zeros",
+            beside=self.beside,
+            varying=True,
+        )
+
+
+def _empty(schema: pa.Schema, label: str) -> pa.Table:
+    """Return a table without rows, whose columns are those that batches have."""
+    names = [*(name for name in schema.names if name != label), label]
+    return schema.empty_table().select(names)
+
+
+def expected_passes(request: Request, source: Source) -> list[str]:
+    """Return what passes will do, as far as that is known beforehand.
+
+    Parameters
+    ----------
+    request : Request
+    source : Source
+
+    Returns
+    -------
+    list of str
+        Keys of `PASSES`.
+    """
+    held_out = request.test is None
+    found = ["count"] if held_out and source.n_rows is None else []
+    found += ["collect"] if held_out else []
+    searches = len(request.budgets) if request.method != "exact" else 1
+    return [*found, "survey", "sum", *["effects"] * (_TO_THE_END * searches)]

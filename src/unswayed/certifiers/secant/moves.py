@@ -1,0 +1,164 @@
+"""Moves: what single labels can add to the gradient, equal ones merged."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unswayed._core import selection
+from unswayed._core.compression import Entries, merge_rows
+from unswayed._typing import FloatArray, IntArray
+from unswayed.bias import ResolvedBias
+from unswayed.models.gradient.problem import GradientProblem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """Label changes that a bias allows, as pushes on the gradient.
+
+    Attributes
+    ----------
+    entries : Entries
+        Of the distinct rows, offsets times the labels' own weights; members are training rows.
+    n_movable : int
+        Labels that may move at all.
+    rising, falling : (k,) arrays of int
+        Distinct rows whose labels may rise, or fall; those of several weights more than once.
+    sides : Entries
+        The same, first those that rise and then those that fall, as the selection kernels read
+        them: `upper` is the push of one label, `n_upper` how many there are.
+    """
+
+    entries: Entries
+    n_movable: int
+    rising: IntArray
+    falling: IntArray
+    sides: Entries
+
+    @classmethod
+    def of(cls, problem: GradientProblem, bias: ResolvedBias) -> "Moves":
+        """Merge the moves of labels.
+
+        Parameters
+        ----------
+        problem : GradientProblem
+        bias : ResolvedBias
+
+        Returns
+        -------
+        Moves
+        """
+        lower, upper = bias.lower * problem.weight, bias.upper * problem.weight
+        entries = merge_rows(lower, upper, problem.group, np.arange(len(problem.first)))
+        rise, fall = np.flatnonzero(entries.n_upper), np.flatnonzero(entries.n_lower)
+        rising, falling = entries.rows[rise], entries.rows[fall]
+        nothing = np.zeros(len(rise) + len(fall))
+        none = np.zeros(0, dtype=np.intp)
+        sides = Entries(
+            rows=np.concatenate((rising, falling)),
+            lower=nothing,
+            upper=np.concatenate((entries.upper[rise], -entries.lower[fall])),
+            n_lower=nothing,
+            n_upper=np.concatenate((entries.n_upper[rise], entries.n_lower[fall])),
+            members_down=none,
+            start_down=np.zeros(len(nothing) + 1, dtype=np.intp),
+            members_up=none,
+            start_up=np.zeros(len(nothing) + 1, dtype=np.intp),
+        )
+        movable = int(np.count_nonzero((lower != 0) | (upper != 0)))
+        return cls(entries, movable, rising, falling, sides)
+
+    def pushing(self, factor: FloatArray) -> "Moves":
+        """Return moves whose pushes are multiplied, by a factor per distinct row.
+
+        Parameters
+        ----------
+        factor : (n,) array
+
+        Returns
+        -------
+        Moves
+        """
+        push = self.sides.upper * factor[self.sides.rows]
+        return replace(self, sides=replace(self.sides, upper=push))
+
+    def effects(self, rise: FloatArray, fall: FloatArray) -> FloatArray:
+        """Return what one unit of each move adds to a score, those that rise before the others.
+
+        Parameters
+        ----------
+        rise, fall : (k, n) arrays
+            What a unit added to a distinct row's label does, and a unit taken off it.
+
+        Returns
+        -------
+        (k, moves) array
+        """
+        out = np.empty((len(rise), len(self.sides)))
+        np.take(rise, self.rising, axis=1, out=out[:, : len(self.rising)], mode="clip")
+        np.take(fall, self.falling, axis=1, out=out[:, len(self.rising) :], mode="clip")
+        return out
+
+    def most(self, effects: FloatArray, labels: int) -> FloatArray:
+        """Return the sum of the largest effects that so many labels can have, rounded up.
+
+        Parameters
+        ----------
+        effects : (k, moves) array
+            Of one unit each; below 0 is as good as nothing.
+        labels : int
+
+        Returns
+        -------
+        (k,) array
+        """
+        if not len(self.sides) or not labels:
+            return np.zeros(len(effects))
+        found, _ = selection.reach(effects, self.sides, labels)
+        return np.asarray(found * (1.0 + 2.0**-48))
+
+    def unit(self, index: IntArray, amount: FloatArray) -> FloatArray:
+        """Return what one label adds in each of several changes.
+
+        Parameters
+        ----------
+        index : (k,) array of int
+            Entries.
+        amount : (k,) array
+            What is added in total; its sign says whether labels rise or fall.
+
+        Returns
+        -------
+        (k,) array
+        """
+        entries = self.entries
+        return np.where(amount > 0, entries.upper[index], entries.lower[index])
+
+    def members(self, index: IntArray, amount: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the training rows whose labels change, and what is added to their pushes.
+
+        Parameters
+        ----------
+        index : (k,) array of int
+            Entries.
+        amount : (k,) array
+            What is added to the weighted labels of each, in total.
+
+        Returns
+        -------
+        rows : array of int
+            Ascending.
+        added : array
+            To the weighted label of each.
+        """
+        unit = self.unit(index, amount)
+        many = np.rint(amount / unit).astype(np.intp)
+        parts = [
+            self.entries.members(entry, sign)[:count]
+            for entry, sign, count in zip(
+                index.tolist(), np.sign(amount).tolist(), many.tolist(), strict=True
+            )
+        ]
+        rows = np.concatenate([*parts, np.zeros(0, dtype=np.intp)]).astype(np.intp)
+        added = np.repeat(unit, many)
+        order = np.argsort(rows)
+        return rows[order], added[order]

@@ -1,0 +1,113 @@
+"""What commands about all test rows at once have in common: options, opening, the page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from unswayed.audit.all_rows import check_exact, check_seconds
+from unswayed.audit.findings import findings_of
+from unswayed.audit.opening import open_study
+from unswayed.audit.request import Request
+from unswayed.audit.study import Study
+from unswayed.cli.certify import describe, empty_budgets
+from unswayed.cli.command import command_line
+from unswayed.cli.terminal import Terminal
+from unswayed.report.summarise import headline, provenance
+
+ASKED = Parameter(group=Group("What is asked", sort_key=0))
+
+
+@Parameter(name="*", group=Group("What is asked", sort_key=0))
+@dataclass(frozen=True, kw_only=True)
+class AllRowsOptions:
+    """Options about test rows that are put to a model together."""
+
+    only_rows: str | None = None
+    """Only test rows like these, for example "sex == 'female'"; --only is about training labels."""
+    time_limit: Annotated[float, Parameter(allow_leading_hyphen=True)] = 60.0
+    """Seconds for each budget of each question, after which what is not closed stays a range. 0:
+    bounds that take little time."""
+
+    def seconds(self) -> float:
+        """Return the time limit; raise unless it is one.
+
+        Returns
+        -------
+        float
+        """
+        return check_seconds(self.time_limit)
+
+
+@dataclass(frozen=True, eq=False)
+class AllRows:
+    """A study whose test rows are asked about together.
+
+    Attributes
+    ----------
+    study : Study
+    facts : dict
+        Its headline, as `certify` has it.
+    paged : callable
+        Takes facts and returns a page that says how it was made.
+    """
+
+    study: Study
+    facts: dict[str, Any]
+    paged: Callable[[dict[str, Any]], str]
+
+    def introduce(self, terminal: Terminal) -> None:
+        """Print notes, what could mislead, and what was asked.
+
+        Parameters
+        ----------
+        terminal : Terminal
+        """
+        for note in (*self.study.notes, *empty_budgets(self.study)):
+            terminal.note(note)
+        for caveat in self.facts["caveats"]:
+            terminal.warn(caveat["sentence"])
+        describe(terminal, self.study, self.facts)
+        terminal.say()
+
+
+def open_all_rows(
+    request: Request,
+    terminal: Terminal,
+    *,
+    check: Callable[[Study], None] = lambda _: None,
+    page: bool,
+) -> AllRows:
+    """Open a study whose test rows are asked about together.
+
+    Parameters
+    ----------
+    request : Request
+    terminal : Terminal
+    check : callable
+        Raises if the study does not suit the question, before work is done.
+    page : bool
+        Whether a page is wanted.
+
+    Returns
+    -------
+    AllRows
+
+    Raises
+    ------
+    InputError
+    """
+    check_exact(request)
+    study = open_study(request, terminal)
+    check(study)
+    findings = findings_of(study, command=command_line() if page else None)
+
+    def paged(facts: dict[str, Any]) -> str:
+        # The charts' libraries take a second: only those who want a page pay for them.
+        from unswayed.report.collective import render_collective
+
+        made = provenance(findings.command, findings.files, findings.seed)
+        return render_collective(facts | {"provenance": made})
+
+    return AllRows(study, headline(findings), paged)

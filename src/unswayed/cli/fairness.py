@@ -1,0 +1,200 @@
+"""``unswayed fairness``: how far wrong labels can move rates and gaps between groups."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from unswayed.audit.all_rows import SOLVER
+from unswayed.audit.fairness import Fairness
+from unswayed.audit.limits import HOLDS, Limit, read_limits
+from unswayed.audit.study import Study
+from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
+from unswayed.cli.model_options import ModelOptions
+from unswayed.cli.options import (
+    OUTPUT,
+    BiasOptions,
+    DataOptions,
+    Escape,
+    Names,
+    OutputOptions,
+    RowOptions,
+    Train,
+    make_request,
+    split_names,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.words import counted
+
+
+def fairness(
+    train: Train,
+    /,
+    *,
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    asked: AllRowsOptions | None = None,
+    output: OutputOptions | None = None,
+    groups: Annotated[Names, ASKED] = (),
+    metric: Annotated[Names, ASKED] = (),
+    limit: Annotated[Names, ASKED] = (),
+    out: Annotated[Path | None, OUTPUT] = None,
+    escape_formulas: Escape = True,
+    report: Annotated[Path | None, OUTPUT] = None,
+) -> int:
+    """Prove how far wrong labels can move rates and gaps between groups.
+
+    Example: unswayed fairness people.csv --label hired --groups gender --budget 1% --limit 0.2
+
+    Parameters
+    ----------
+    train : Path
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    asked : AllRowsOptions, optional
+    output : OutputOptions, optional
+    groups
+        Columns to compare groups by. COL,COL,… or repeated.
+    metric
+        Metrics by their names in fairlearn: selection_rate, accuracy, true_positive_rate,
+        false_positive_rate, true_negative_rate or false_negative_rate, each also with _difference,
+        _ratio, _group_min or _group_max behind it, and demographic_parity, equal_opportunity or
+        equalized_odds with _difference or _ratio; of numbers, mean_prediction and
+        mean_prediction_difference. By default selection_rate and demographic_parity_difference.
+        NAME,NAME,… or repeated.
+    limit
+        Exit with 1 unless it is proven, at the main budget, that the difference stays at most, or
+        the ratio at least, such as 0.2; among several metrics
+        demographic_parity_difference=0.2. May be repeated.
+    out
+        Table of all ranges: FILE.csv, .parquet or .json.
+    escape_formulas : bool
+    report
+        Page with charts for people: FILE.html, readable offline.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    terminal = Terminal(output)
+    options = asked or AllRowsOptions()
+    seconds = options.seconds()
+    request = make_request(train, data, bias, model, test, groups=groups)
+    check_output(out, "--out", TABLES, *request.files)
+    check_output(report, "--report", (".html", ".htm"), *request.files, out)
+    wanted = split_names(metric)
+    limits: list[Limit] = []
+    questions: list[Fairness] = []
+
+    def check(study: Study) -> None:
+        question = Fairness.of(
+            study,
+            wanted,
+            only_rows=options.only_rows,
+            time_limit=seconds,
+            say=lambda line: terminal.passing(line, finished=False),
+        )
+        limits.extend(read_limits(limit, question.metrics))
+        questions.append(question)
+
+    opened = open_all_rows(request, terminal, check=check, page=report is not None)
+    question = questions[0]
+    found = question.facts() | {"only_rows": options.only_rows, "time_limit": seconds}
+    found["share"] = bool(opened.study.target.classes)
+    found["limits"] = _judged(limits, found)
+    main = request.budget.text
+    passed = all(each["verdict"] == HOLDS for each in found["limits"] if each["budget"] == main)
+    facts = opened.facts | {"fairness": found, "passed": passed}
+    page = None if report is None else opened.paged(facts)
+    if out is not None:
+        write_table(out, _table(found), escape=escape_formulas)
+    if report is not None and page is not None:
+        write_text(report, page)
+    for note in question.absent():
+        terminal.note(note)
+    opened.introduce(terminal)
+    _show(terminal, found)
+    for path in (out, report):
+        if path is not None:
+            terminal.say(f"wrote {path}")
+    terminal.answer(facts)
+    return 0 if passed else 1
+
+
+def _judged(limits: list[Limit], found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        limit.check(line, each["column"], budget, at, share=found["share"])
+        for limit in limits
+        for each in found["columns"]
+        for line in each["metrics"]
+        if line["metric"] == limit.metric.name
+        for at, budget in enumerate(found["budgets"])
+    ]
+
+
+def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield column, metric, group and facts of everything that has a range."""
+    for line in found["overall"]:
+        yield "", line["metric"], "", line
+    for each in found["columns"]:
+        for line in each["metrics"]:
+            yield each["column"], line["metric"], "", line
+        for rate in each["rates"]:
+            for group in rate["groups"]:
+                yield each["column"], rate["rate"], group["group"], group
+
+
+def _table(found: dict[str, Any]) -> dict[str, Any]:
+    ends = ("low", "high", "inner_low", "inner_high", "proven", "rests_on")
+    rows = [
+        {
+            "column": column, "metric": metric, "group": group, "rows": line["rows"],
+            "value": line["value"], "wrong labels": budget["budget"], "labels": budget["labels"],
+            **{end: line["ranges"][at][end] for end in ends},
+        }
+        for column, metric, group, line in _lines(found)
+        for at, budget in enumerate(found["budgets"])
+    ]  # fmt: skip
+    return {head: [row[head] for row in rows] for head in rows[0]}
+
+
+# --- for people -----------------------------------------------------------------------------
+
+
+def _show(terminal: Terminal, found: dict[str, Any]) -> None:
+    rows = counted(found["rows"], "test row")
+    if found["only_rows"] is not None:
+        rows += f" where {found['only_rows']}"
+    for at, budget in enumerate(found["budgets"]):
+        terminal.say(
+            f"if up to {budget['labels_in_words']} ({budget['budget']}) are wrong, of {rows}",
+            style="bold",
+        )
+        terminal.table(
+            ["", "rows", "now", "proven between", "reached"], _cells(found, at), left=(0, 4)
+        )
+        ranges = [line["ranges"][at] for *_, line in _lines(found)]
+        if any(each["rests_on"] == SOLVER for each in ranges):
+            terminal.say(f"some of these bounds rest on {SOLVER}, a solver; --json says which")
+        terminal.say()
+    for each in found["limits"]:
+        terminal.say(each["sentence"], style="bold")
+    if found["limits"]:
+        terminal.say()
+
+
+def _cells(found: dict[str, Any], at: int) -> Iterator[list[str]]:
+    """Yield the lines of a table at one budget; a column of groups has a line of its own."""
+    before = ""
+    for column, metric, group, line in _lines(found):
+        if column != before:
+            yield [f"by {column}", "", "", "", ""]
+            before = column
+        name = f"{' ' * bool(column)}{metric}{', ' * bool(group)}{group}"
+        each = line["ranges"][at]
+        yield [name, f"{line['rows']:,}", line["value_text"], each["text"], each["reached"]]

@@ -1,0 +1,304 @@
+"""``unswayed review``: which labels to check, and what reviewers found."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import App, Parameter
+
+from unswayed.audit.corrected_file import endings, write_corrected
+from unswayed.audit.movement import need_radius
+from unswayed.audit.reviewing import (
+    Effort,
+    after_facts,
+    plan_columns,
+    plan_facts,
+    plan_review,
+    read_review,
+    verified,
+)
+from unswayed.cli.all_rows import ASKED, open_all_rows
+from unswayed.cli.label_changes import show_wide
+from unswayed.cli.model_options import ModelOptions
+from unswayed.cli.options import (
+    OUTPUT,
+    BiasOptions,
+    DataOptions,
+    Distance,
+    Escape,
+    OutputOptions,
+    RowOptions,
+    Train,
+    make_request,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.cli.writing import check_output, write_table, write_text
+from unswayed.exceptions import InputError
+from unswayed.words import counted, percent
+
+_LINES = 10  # labels that the terminal shows
+_STEPS = 6  # points of the curve that it shows
+Files = Annotated[tuple[Path, ...], Parameter(negative="", show_default=False)]
+Out = Annotated[Path | None, OUTPUT, Parameter(name=("--out", "--output"))]
+
+review = App(
+    name="review",
+    help_format="plaintext",
+    help="Plan which labels to check, and apply what reviewers found.\n\n"
+    "Example: unswayed review plan people.csv --label hired --labels 60 --out review.csv",
+)
+
+
+@review.command
+def plan(
+    train: Train,
+    /,
+    *,
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    output: OutputOptions | None = None,
+    labels: Annotated[int, ASKED] = 60,
+    per_reviewer: Annotated[int | None, ASKED] = None,
+    costs: Annotated[str | None, ASKED] = None,
+    cost_limit: Annotated[float | None, ASKED] = None,
+    exclude: Annotated[Files, ASKED] = (),
+    radius: Distance = None,
+    out: Out = None,
+    escape_formulas: Escape = True,
+    report: Annotated[Path | None, OUTPUT] = None,
+) -> int:
+    """Find the labels whose verification makes most predictions robust.
+
+    Example: unswayed review plan people.csv --label hired --labels 60 --out review.csv
+
+    Parameters
+    ----------
+    train : Path
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    output : OutputOptions, optional
+    labels
+        At most so many labels are checked.
+    per_reviewer
+        Labels that one reviewer checks; by default one reviewer checks all.
+    costs
+        Column of the training file that says what it takes to check each label, above 0. Unless it
+        is named in --ignore, it is a feature as well.
+    cost_limit
+        The costs of all checks sum up to this at most.
+    exclude
+        Reviews that were applied to the file: labels that were checked are right. May be repeated.
+    radius : str, optional
+    out
+        Table for reviewers, with an empty column checked_label: FILE.csv.
+    escape_formulas : bool
+    report
+        Page with charts for people: FILE.html, readable offline.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    terminal = Terminal(output)
+    request = make_request(train, data, bias, model, test, radius=radius)
+    if len(request.budgets) > 1:
+        raise InputError("--budget: a plan is made for one budget; pass it once")
+    check_output(out, "--out", (".csv",), *request.files, *exclude)
+    check_output(report, "--report", (".html", ".htm"), *request.files, out)
+    effort = Effort(labels=labels, per_reviewer=per_reviewer, costs=costs, cost_limit=cost_limit)
+    opened = open_all_rows(
+        request,
+        terminal,
+        check=lambda study: need_radius(study, "review plan"),
+        page=report is not None,
+    )
+    study = opened.study
+    before = read_review(study, exclude, applied=True)
+    checked = np.array(sorted(before), dtype=np.intp)
+    made = plan_review(study, effort, checked, lambda line: terminal.passing(line, finished=False))
+    facts = opened.facts | {"review": plan_facts(study, made, effort, checked)}
+    page = None if report is None else opened.paged(facts)
+    if out is not None:
+        table = plan_columns(study, made, costs=costs is not None)
+        write_table(out, table, escape=escape_formulas)
+    if report is not None and page is not None:
+        write_text(report, page)
+    opened.introduce(terminal)
+    _show_plan(terminal, facts["review"])
+    for path in (out, report):
+        if path is not None:
+            terminal.say(f"wrote {path}")
+    terminal.answer(facts)
+    return 0
+
+
+@review.command
+def apply(
+    train: Train,
+    /,
+    *answers: Annotated[
+        Path, Parameter(help="Files of review plan, with checked_label filled in, one or more.")
+    ],
+    data: DataOptions,
+    test: RowOptions | None = None,
+    bias: BiasOptions | None = None,
+    model: ModelOptions | None = None,
+    output: OutputOptions | None = None,
+    exclude: Annotated[Files, ASKED] = (),
+    radius: Distance = None,
+    out: Out = None,
+) -> int:
+    """Fit the model again after labels were checked, and compare.
+
+    Example: unswayed review apply people.csv review.csv --label hired --out corrected.csv
+
+    Parameters
+    ----------
+    train : Path
+    *answers : Path
+    data : DataOptions
+    test : RowOptions, optional
+    bias : BiasOptions, optional
+    model : ModelOptions, optional
+    output : OutputOptions, optional
+    exclude
+        Reviews that were applied to the file before: labels that were checked are right. May be
+        repeated.
+    radius : str, optional
+    out
+        The training file with corrected labels, and everything else as it was: FILE.csv, or
+        .parquet if it is a Parquet file.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    terminal = Terminal(output)
+    if not answers:
+        raise InputError(
+            "review apply needs what reviewers found: name the files that review plan --out wrote, "
+            "with checked_label filled in, after the training file"
+        )
+    request = make_request(train, data, bias, model, test, radius=radius)
+    check_output(out, "--out", endings(train), *request.files, *answers, *exclude)
+    opened = open_all_rows(
+        request,
+        terminal,
+        check=lambda study: need_radius(study, "review apply"),
+        page=False,
+    )
+    earlier = read_review(opened.study, exclude, applied=True)
+    found = read_review(opened.study, answers, applied=False)
+    if not found:
+        raise InputError(
+            f"{', '.join(map(str, answers))}: no label was checked; fill in the column "
+            "checked_label, with the label as it should be"
+        )
+    before = verified(opened.study, earlier) if earlier else opened.study
+    after = verified(before, found)
+    facts = opened.facts | {
+        "review": after_facts(before, after, found) | {"checked_before": len(earlier)}
+    }
+    if out is not None:
+        write_corrected(opened.study, found.values(), out)
+    opened.introduce(terminal)
+    for note in after.notes:
+        terminal.note(note)
+    _show_applied(terminal, facts["review"], classes=bool(facts["classes"]))
+    if out is not None:
+        terminal.say(f"wrote {out}")
+    terminal.answer(facts)
+    return 0
+
+
+# --- for people -----------------------------------------------------------------------------
+
+
+def _show_plan(terminal: Terminal, facts: dict[str, Any]) -> None:
+    after, many = facts["robust_after"], len(facts["labels"])
+    if facts["checked_before"]:
+        terminal.say(f"{counted(facts['checked_before'], 'label')} checked before, and right now")
+    if not many:
+        terminal.say(
+            f"no check makes more rows robust: {after[0]:,} of {facts['rows']:,} are, at "
+            f"{facts['budget']}"
+        )
+        terminal.say()
+        return
+    terminal.say(
+        f"rows that {facts['keeps']}, of {facts['rows']:,}, if {facts['labels_in_words']} "
+        f"({facts['budget']}) among the others are wrong",
+        style="bold",
+    )
+    points = sorted({round(many * at / _STEPS) for at in range(_STEPS + 1)})
+    terminal.table(
+        ["labels checked", "proven at least", "", "at random", "most used in witnesses"],
+        [
+            [
+                f"{at:,}",
+                f"{after[at]:,}",
+                percent(after[at] / facts["rows"]),
+                f"{facts['random'][at]:.1f}",
+                f"{facts['witness'][at]:.0f}",
+            ]
+            for at in points
+        ],
+        left=(),
+    )
+    terminal.say("proven for the case that the checked labels turn out to be right")
+    terminal.say()
+    cost = f", cost {facts['cost']:g}" if facts["costs"] is not None else ""
+    batches = f", {facts['batches']} reviewers" if facts["batches"] > 1 else ""
+    terminal.say(f"{counted(many, 'label')} to check{batches}{cost}, in this order:", style="bold")
+    lines = [
+        {"row": each["row"], "label": each["label"]}
+        | dict(zip(facts["columns"], each["cells"], strict=True))
+        for each in facts["labels"][:_LINES]
+    ]
+    show_wide(terminal, lines, facts["columns"], ["row", "label"])
+    if many > _LINES:
+        terminal.say(f"… and {many - _LINES:,} more: --out review.csv has them all")
+    terminal.say()
+
+
+def _show_applied(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
+    wrong = facts["corrected"]
+    terminal.say(
+        f"{counted(facts['checked'], 'label')} checked, {len(wrong):,} of them corrected; what was "
+        "checked is taken to be right",
+        style="bold",
+    )
+    if wrong:
+        show_wide(terminal, wrong[:_LINES], [], ["row", "label", "new label"])
+        if len(wrong) > _LINES:
+            terminal.say(f"… and {len(wrong) - _LINES:,} more: --json has them all")
+    terminal.say()
+    terminal.table(
+        [f"rows that {facts['keeps']}", "", "before", "", "after", ""],
+        [
+            [
+                each["budget"],
+                each["labels_in_words"],
+                *(
+                    text
+                    for robust in each["robust"]
+                    for text in (f"{robust:,}", percent(robust / facts["rows"]))
+                ),
+            ]
+            for each in facts["budgets"]
+        ],
+    )
+    what = "accuracy" if classes else "variance explained (R²)"
+    if facts["quality"][0] is not None:
+        terminal.say(f"{what} on the test rows: {' → '.join(map(percent, facts['quality']))}")
+    terminal.say(
+        f"{facts['other_predictions']:,} of {counted(facts['rows'], 'test row')} get another "
+        "prediction"
+    )
+    terminal.say()

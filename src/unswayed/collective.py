@@ -1,0 +1,333 @@
+"""What certification of many rows together returns: ranges, and the labels at their ends."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._typing import IntArray
+from unswayed.exceptions import InputError
+
+
+class CollectiveSource(Protocol):
+    """What a certificate was made from, as far as it is needed to write a file of it."""
+
+    def save(self, path: Path, data: Path | None) -> None:
+        """Write a certificate file, and the data it is about.
+
+        Parameters
+        ----------
+        path : Path
+        data : Path or None, for no data
+        """
+        ...
+
+
+class Saved:
+    """What can be written to a certificate file by the model that made it.
+
+    That model (`source`) is kept as long as the certificate is. It is not pickled.
+    """
+
+    source: CollectiveSource | None
+
+    def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
+        """Write a certificate file, which `unswayed verify` checks without trusting the engine.
+
+        It holds the question, hashes of the data and the claim, with the labels that reach what is
+        reached and what the bounds can be proven from again, but not the data: whoever checks it
+        has those, or is given them.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually named ``.json``.
+        data : path, optional
+            Another file, named ``.npz``, for the training and test rows as the final estimator
+            sees them: behind a pipeline or a kernel, nobody could compute them again.
+        """
+        if data is not None and Path(path).resolve() == Path(data).resolve():
+            raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
+        if self.source is None:
+            raise InputError(
+                "this certificate carries no model to write a file about: save what certify_"
+                "together() or certify_metric() returned, before it was pickled, and not its "
+                "by_group (of one group, ask about the rows of that group)"
+            )
+        self.source.save(Path(path), None if data is None else Path(data))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"source": None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectiveWitness:
+    """Label changes that overturn many predictions at once: the proof that they can.
+
+    Attributes
+    ----------
+    indices : (k,) array of int
+        Training rows, ascending.
+    labels : (k,) array
+        Their new labels, as the user writes labels.
+    overturned : (m,) array of int
+        Rows that were asked about and that are proven to be overturned, ascending.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> print(model.certify_together([[1, 0], [0, 1], [0, 1]]).witness)
+    1 label change overturns 2 predictions
+    """
+
+    indices: IntArray
+    labels: NDArray[Any]
+    overturned: IntArray
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __str__(self) -> str:
+        changes = "1 label change overturns" if len(self) == 1 else f"{len(self)} label changes "
+        changes += "" if len(self) == 1 else "overturn"
+        n = len(self.overturned)
+        return f"{changes} {n} prediction{'' if n == 1 else 's'}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TogetherCertificate(Saved):
+    """How many predictions one admissible set of wrong labels can overturn.
+
+    Attributes
+    ----------
+    at_most : int or float
+        No admissible set of wrong labels overturns more: a proof. A sum of weights, where rows were
+        given weights.
+    at_least : int or float
+        The witness overturns so many.
+    proven : bool
+        The two are equal, so that this is the answer.
+    witness : CollectiveWitness
+    fragile : int or float
+        How many can be overturned one at a time, by a set of labels for each.
+    n_rows : int
+        How many were asked about.
+    bounds : dict of str to float
+        Upper bounds from cheap to dear, by what they rest on: "fragile rows" (each row by itself),
+        "Lagrangian" (selection on a sum of influence rows, which the engine computes with error
+        bounds) and "HiGHS" (the solver's word, with all tolerances moved outwards).
+    budget : float
+        At most so much was taken to be wrong.
+    question : str
+        What was asked, in words.
+    trusted : tuple of str
+        What the caller vouched for and nobody proved.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> found = model.certify_together([[1, 0], [0, 1], [0, 1]])
+    >>> found.at_least, found.at_most, found.proven
+    (2, 2, True)
+    """
+
+    at_most: float
+    at_least: float
+    proven: bool
+    witness: CollectiveWitness
+    fragile: float
+    n_rows: int
+    bounds: dict[str, float]
+    budget: float
+    question: str
+    trusted: tuple[str, ...] = ()
+    source: CollectiveSource | None = None
+
+    @property
+    def rests_on(self) -> str:
+        """What the upper bound rests on: the first key of `bounds` with the least value."""
+        return min(self.bounds, key=self.bounds.__getitem__)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON or a frame of any library.
+
+        Returns
+        -------
+        dict of str to value
+        """
+        return {
+            "at_most": self.at_most,
+            "at_least": self.at_least,
+            "proven": self.proven,
+            "fragile": self.fragile,
+            "rows": self.n_rows,
+            "bounds": dict(self.bounds),
+            "rests_on": self.rests_on,
+            "budget": self.budget,
+            "question": self.question,
+            "trusted": list(self.trusted),
+            "witness": _witness_dict(self.witness),
+        }
+
+    def __repr__(self) -> str:
+        many = f"{self.at_most:g}" if self.proven else f"{self.at_least:g} to {self.at_most:g}"
+        rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
+        return f"<{type(self).__name__}: {rows}, {self.question}: {many} together>"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MetricRange(Saved):
+    """Between which values a metric lies over all admissible sets of wrong labels.
+
+    Attributes
+    ----------
+    metric : str
+    value : float
+        Of the model as trained.
+    low, high : float
+        No admissible set of wrong labels leads outside of this range: a proof.
+    inner_low, inner_high : float
+        Values that the witnesses reach, or go beyond.
+    proven_low, proven_high : bool
+        Whether outer and inner end are the same number.
+    witness_low, witness_high : CollectiveWitness
+    rests_on : tuple of str
+        What `low` and `high` rest on: see `TogetherCertificate.bounds`; "closed form" for means.
+    n_rows : int
+        Rows that the metric is about.
+    budget : float
+    question : str
+    trusted : tuple of str
+    by_group : GroupRanges
+        The same for every group, where there are groups and the metric is one of single groups.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> found = model.certify_metric([[1, 0], [0, 1]], "selection_rate")
+    >>> found.value, found.low, found.high, found.proven
+    (0.5, 0.5, 1.0, True)
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    inner_low: float
+    inner_high: float
+    proven_low: bool
+    proven_high: bool
+    witness_low: CollectiveWitness
+    witness_high: CollectiveWitness
+    rests_on: tuple[str, str]
+    n_rows: int
+    budget: float
+    question: str
+    trusted: tuple[str, ...] = ()
+    by_group: "GroupRanges" = field(default_factory=lambda: GroupRanges(()))
+    source: CollectiveSource | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether both ends are known exactly."""
+        return self.proven_low and self.proven_high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON or a frame of any library.
+
+        Returns
+        -------
+        dict of str to value
+        """
+        names = ("metric", "value", "low", "high", "inner_low", "inner_high", "proven", "n_rows",
+                 "budget", "question")  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {
+            "rests_on": list(self.rests_on),
+            "trusted": list(self.trusted),
+            "witness_low": _witness_dict(self.witness_low),
+            "witness_high": _witness_dict(self.witness_high),
+            "by_group": self.by_group.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        ends = [
+            f"{outer:.6g}" if proven else f"{outer:.6g} (reached: {inner:.6g})"
+            for outer, inner, proven in (
+                (self.low, self.inner_low, self.proven_low),
+                (self.high, self.inner_high, self.proven_high),
+            )
+        ]
+        return (
+            f"<{type(self).__name__}: {self.metric} {self.value:.6g}, if {self.question} "
+            f"between {ends[0]} and {ends[1]}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRanges:
+    """Ranges of a metric by group, in sorted order of the groups."""
+
+    parts: tuple[tuple[Any, MetricRange], ...]
+
+    @property
+    def groups(self) -> tuple[Any, ...]:
+        """The groups."""
+        return tuple(group for group, _ in self.parts)
+
+    def __getitem__(self, group: Any) -> MetricRange:
+        found: MetricRange = dict(self.parts)[group]
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return columns, for JSON or a frame of any library.
+
+        Returns
+        -------
+        dict of str to list
+        """
+        names = ("value", "low", "high", "inner_low", "inner_high", "proven", "n_rows")
+        columns: dict[str, list[Any]] = {"group": list(self.groups)}
+        return columns | {name: [getattr(one, name) for _, one in self.parts] for name in names}
+
+    def __repr__(self) -> str:
+        width = max([5, *(len(str(group)) for group in self.groups)])
+        lines = [f"{'group':<{width}}     value       low      high"]
+        lines += [
+            f"{group!s:<{width}} {one.value:9.4f} {one.low:9.4f} {one.high:9.4f}"
+            + ("" if one.proven else f"  (reached: {one.inner_low:.4f} to {one.inner_high:.4f})")
+            for group, one in self.parts
+        ]
+        return "\n".join(lines)
+
+
+def _witness_dict(witness: CollectiveWitness) -> dict[str, list[Any]]:
+    return {
+        "indices": witness.indices.tolist(),
+        "labels": np.asarray(witness.labels).tolist(),
+        "overturned": witness.overturned.tolist(),
+    }

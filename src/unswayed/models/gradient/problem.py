@@ -1,0 +1,329 @@
+"""A training problem whose labels are in the gradient, with bounds on rounding.
+
+Parameters θ of labels y solve Σ_i w_i (mean(a_i·θ) - y_i) a_i + Λθ = 0. Equal rows are merged: what
+counts of them is the sum of their weights and of their weighted labels. Columns are scaled by
+powers of two, so that features of any unit are treated alike.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unswayed._core.compression import distinct_rows
+from unswayed._core.influence import InfluenceMap
+from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.models.gradient.links import LIBRARY, Link
+from unswayed.models.ridge.scaling import rescaled, row_norms, with_ones
+
+_SCALES = 2.0**300  # columns are scaled by this at most: squares of it are doubles
+_WHOLE = 2.0**40  # sums of whole numbers up to this are exact
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Label vectors as the equations see them, one row each; a single one has one dimension.
+
+    Attributes
+    ----------
+    weight : (..., n) array
+        Of each distinct row, the sum of its labels' weights.
+    total : (..., n) array
+        The sum of its weighted labels.
+    """
+
+    weight: FloatArray
+    total: FloatArray
+
+    def __getitem__(self, rows: IntArray | slice) -> "Labels":
+        weight = self.weight if self.weight.ndim == 1 else self.weight[rows]
+        return Labels(weight, self.total[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Centre:
+    """Parameters that nearly solve the equations of some labels, and how nearly.
+
+    Attributes
+    ----------
+    parameters : (p,) array
+        In scaled units.
+    margins : (n,) array
+        Of the distinct rows, as computed.
+    error : (n,) array
+        Bounds on the errors of these.
+    residual : float
+        Bound on the norm of what the equations are off by.
+    """
+
+    parameters: FloatArray
+    margins: FloatArray
+    error: FloatArray
+    residual: float
+
+
+class GradientProblem:
+    """Rows, weights and penalty of a training problem; labels are given later.
+
+    Parameters
+    ----------
+    features : (n, p) matrix, dense or CSR
+    link : Link
+    penalty : float
+        λ of λ/2 ‖coefficients‖²; the intercept is not penalised.
+    fit_intercept : bool
+    sample_weight : (n,) array, optional
+        0 or more.
+    class_weight : pair of float
+        What a label's weight is multiplied by, for the first and for the second class.
+
+    Attributes
+    ----------
+    link : Link
+    group : (n,) array of int
+        The distinct row of each row.
+    first : array of int
+        A row of each distinct one.
+    rows : InfluenceMap
+        Its products are margins of the distinct rows.
+    sizes : array
+        Upper bounds on the norms of the distinct rows.
+    penalty : (m,) array
+        In scaled units.
+    scale : (m,) array
+        Scaled features are features times this, parameters are scaled ones times it.
+    weight : (n,) array
+        Of the labels, without class weights.
+    class_weight : pair of float
+    """
+
+    def __init__(
+        self,
+        features: Matrix,
+        link: Link,
+        *,
+        penalty: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+        class_weight: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        self.link = link
+        self.n_rows, self.n_features = features.shape
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
+        self.first, self.group = distinct_rows(features)
+        peak = np.abs(features).max(axis=0) if self.n_rows else np.zeros(self.n_features)
+        peak = peak.toarray().ravel() if hasattr(peak, "toarray") else np.asarray(peak).ravel()
+        ones = np.ones(int(fit_intercept))
+        self.scale = np.concatenate((1.0 / np.clip(binade(peak), 1.0 / _SCALES, _SCALES), ones))
+        design = self.directions(features[self.first])
+        self.rows = InfluenceMap(design, -np.ones(len(self.first)), np.ones(len(self.first)))
+        self.sizes = row_norms(design)
+        self.penalty = np.concatenate(
+            (np.full(self.n_features, penalty) * self.scale[: self.n_features] ** 2, 0.0 * ones)
+        )
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters: coefficients, and the intercept after them."""
+        return len(self.scale)
+
+    def directions(self, features: Matrix) -> Matrix:
+        """Return rows in scaled units, with a one for the intercept.
+
+        Parameters
+        ----------
+        features : (k, p) matrix
+
+        Returns
+        -------
+        (k, m) matrix
+        """
+        scaled = rescaled(features, self.scale[: self.n_features])
+        if not self.fit_intercept:
+            return scaled
+        if hasattr(scaled, "indptr"):
+            return with_ones(scaled)
+        return np.column_stack((scaled, np.ones(scaled.shape[0])))
+
+    @property
+    def design(self) -> Matrix:
+        """The distinct rows, (n, m), dense or CSR."""
+        rows = self.rows.entry_rows
+        assert rows is not None  # noqa: S101  (tells mypy)
+        return rows
+
+    # --- labels -------------------------------------------------------------------------------
+
+    def labels(self, targets: FloatArray) -> Labels:
+        """Return labels as the equations see them.
+
+        Parameters
+        ----------
+        targets : (n,) array
+            Of classes, 0 and 1.
+
+        Returns
+        -------
+        Labels
+        """
+        n = len(self.first)
+        weight = self.weight
+        if self._classes_differ:
+            weight = weight * np.where(targets == 1.0, self.class_weight[1], self.class_weight[0])
+        sums = [np.bincount(self.group, each, n) for each in (weight, weight * targets)]
+        return Labels(*(each.astype(np.float64) for each in sums))
+
+    @property
+    def _classes_differ(self) -> bool:
+        return self.class_weight != (1.0, 1.0)
+
+    @cached_property
+    def label_error(self) -> float:
+        """Bound on the relative error of sums of weights and of weighted labels' absolute values.
+
+        It allows for all labels to change once more.
+        """
+        factors = np.array(self.class_weight)
+        whole = (self.weight == np.rint(self.weight)).all() and (factors == np.rint(factors)).all()
+        if whole and self.weight.sum() * max(1.0, factors.max()) < _WHOLE:
+            return 0.0
+        return gamma(2 * int(np.bincount(self.group).max()) + 8)
+
+    def push_factor(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return what a flipped label adds to the gradient, per unit of its own weight, at most.
+
+        A flip changes the weight of a row's own loss, too, from one class's to the other's: what
+        it adds is the second class's weight times (1 - mean) and the first's times the mean.
+
+        Parameters
+        ----------
+        low, high : (n,) arrays
+            Between which margins of the distinct rows are.
+
+        Returns
+        -------
+        (n,) array
+        """
+        if not self._classes_differ:
+            return np.ones(len(self.first))
+        first, second = self.class_weight
+        ends = [second * (1.0 - mean) + first * mean for mean in map(self.link.mean, (low, high))]
+        return np.asarray(np.maximum(*ends) * (1.0 + 16 * LIBRARY))
+
+    # --- equations ----------------------------------------------------------------------------
+
+    def pull(self, values: FloatArray) -> FloatArray:
+        """Return Σ_i value_i a_i over the distinct rows.
+
+        Parameters
+        ----------
+        values : (..., n) array
+
+        Returns
+        -------
+        (..., m) array
+        """
+        design = self.design
+        if hasattr(design, "indptr"):
+            return np.asarray((design.T @ values.T).T)
+        return np.asarray(values @ design)
+
+    def margins(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return margins of the distinct rows, and bounds on their errors.
+
+        Parameters
+        ----------
+        parameters : (k, m) array
+            In scaled units.
+
+        Returns
+        -------
+        margins, errors : (k, n) arrays
+        """
+        norms = row_norms(parameters)
+        return self.rows(parameters), gamma(self.n_parameters + 4) * norms[:, None] * self.sizes
+
+    def gradient(self, parameters: FloatArray, labels: Labels) -> FloatArray:
+        """Return what the equations are off by, as computed.
+
+        Parameters
+        ----------
+        parameters : (k, m) array
+        labels : Labels
+
+        Returns
+        -------
+        (k, m) array
+        """
+        means = self.link.mean(self.rows(parameters))
+        return self.pull(labels.weight * means - labels.total) + self.penalty * parameters
+
+    def residual(self, parameters: FloatArray, labels: Labels) -> FloatArray:
+        """Return bounds on the norms of what the equations are off by.
+
+        Parameters
+        ----------
+        parameters : (k, m) array
+        labels : Labels
+
+        Returns
+        -------
+        (k,) array
+            Infinite where nothing is known.
+        """
+        with np.errstate(all="ignore"):
+            margins, error = self.margins(parameters)
+            means = self.link.mean(margins)
+            size = labels.weight * means + np.abs(labels.total)
+            left = labels.weight * means - labels.total
+            # Slopes are at most the means, times exp(error).
+            lost = labels.weight * means * (2.0 * error + LIBRARY)
+            lost += (8.0 * UNIT + self.label_error) * size
+            lost += gamma(len(self.first) + 4) * np.abs(left)
+            own = self.penalty * parameters
+            found = row_norms(self.pull(left) + own) + lost @ self.sizes
+            found += 8.0 * UNIT * row_norms(own)
+            known = np.isfinite(found) & (error.max(axis=1, initial=0.0) < 0.25)
+        return np.where(known, SAFETY * found, np.inf)
+
+    def centre(self, parameters: FloatArray, labels: Labels) -> Centre:
+        """Return parameters together with how nearly they solve the equations.
+
+        Parameters
+        ----------
+        parameters : (m,) array
+        labels : Labels
+            A single vector.
+
+        Returns
+        -------
+        Centre
+        """
+        one = parameters[None]
+        margins, error = self.margins(one)
+        stacked = Labels(labels.weight, labels.total[None])
+        return Centre(parameters, margins[0], error[0], float(self.residual(one, stacked)[0]))
+
+    def hessian(self, curvature: FloatArray) -> tuple[FloatArray, float]:
+        """Return Σ_i c_i a_i a_iᵀ + Λ, and a bound on the norm of its error.
+
+        Parameters
+        ----------
+        curvature : (n,) array
+            Nonnegative.
+
+        Returns
+        -------
+        matrix : (m, m) array
+        error : float
+        """
+        matrix = self.rows.gram(curvature)
+        matrix = (matrix + matrix.T) / 2
+        # The absolute values of the terms sum up to a matrix with the same diagonal.
+        trace = float(np.trace(matrix))
+        error = gamma(self.rows.gram_terms + 6) * trace + 4.0 * UNIT * float(self.penalty.max())
+        matrix[np.diag_indices(len(matrix))] += self.penalty
+        return matrix, SAFETY * error

@@ -1,0 +1,227 @@
+"""Vega-Lite specifications of charts about all rows at once: counts, ranges, reviews."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from unswayed.report.drawing import (
+    drawable,
+    points_of,
+    short_names,
+    spec_of,
+    told_apart,
+    unchecked,
+)
+
+_SINGLY, _TOGETHER = "one at a time", "together"
+_THICK = 15  # pixels of a bar
+
+
+@unchecked
+def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
+    """Draw how many rows are overturned together beside how many one at a time, by budget.
+
+    Parameters
+    ----------
+    budgets : list of dict
+        Those of `count_together`.
+    rows : int
+        How many there are.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
+    names = [drawable(each["budget"]) for each in budgets]
+    values = []
+    for name, each in zip(names, budgets, strict=True):
+        told = {"budget": name, "low": each["at_least"], "high": each["at_most"]}
+        values += [
+            told | {"what": _SINGLY, "sure": each["one_at_a_time"], "end": each["one_at_a_time"]},
+            told | {"what": _TOGETHER, "sure": each["at_least"], "end": each["at_most"]},
+        ]
+    base = alt.Chart(points_of(values)).encode(
+        y=alt.Y("budget:N", title="wrong labels", sort=names, axis=_ticks()),
+        yOffset=alt.YOffset("what:N", sort=[_SINGLY, _TOGETHER]),
+        color=alt.Color(
+            "what:N",
+            title=None,
+            scale=alt.Scale(domain=[_SINGLY, _TOGETHER]),
+            legend=alt.Legend(orient="top", symbolType="square"),
+        ),
+        tooltip=[
+            alt.Tooltip("budget:N", title="wrong labels"),
+            alt.Tooltip("what:N", title="counted"),
+            alt.Tooltip("end:Q", title="at most", format=",~r"),
+            alt.Tooltip("sure:Q", title="at least", format=",~r"),
+        ],
+    )
+    axis = alt.X(
+        "end:Q",
+        title=f"of {rows:,} rows overturned",
+        axis=alt.Axis(format=",~r", tickMinStep=1),
+        scale=alt.Scale(domainMin=0),
+    )
+    outer = base.mark_bar(opacity=0.3, height=_THICK).encode(x=axis)
+    sure = base.mark_bar(height=_THICK).encode(x="sure:Q")
+    height = 2 * (_THICK + 6) * len(budgets) + 50
+    return spec_of(alt.layer(outer, sure).properties(width="container", height=height))
+
+
+@unchecked
+def range_chart(
+    lines: Sequence[tuple[str, dict[str, Any]]],
+    budgets: Sequence[str],
+    *,
+    share: bool,
+    limits: dict[str, float] | None = None,
+) -> dict[str, Any]:
+    """Draw ranges of metrics, or of a rate by group, one bar per budget.
+
+    Parameters
+    ----------
+    lines : sequence of (name, dict)
+        Metrics or groups with "value" and "ranges".
+    budgets : sequence of str
+    share : bool
+        Whether values are rates, or differences or ratios of such.
+    limits : dict of str to float, optional
+        By name of a line, which is that of a metric then; by default lines are groups.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification: pale what is proven, dark what is reached, a tick at the value
+        as it is.
+    """
+    whole = [name for name, _ in lines]
+    names = short_names(whole) if limits is None else [_in_lines(name) for name in whole]
+    at = [drawable(each) for each in budgets]
+    values = [
+        {
+            "name": short,
+            "full": drawable(name),
+            "budget": budget,
+            "value": line["value"],
+            **{end: found[end] for end in ("low", "high", "inner_low", "inner_high")},
+        }
+        for short, (name, line) in zip(names, lines, strict=True)
+        for budget, found in zip(at, line["ranges"], strict=True)
+    ]
+    form = ".4~f" if share else ",.6~g"
+    base = alt.Chart(points_of(values)).encode(
+        y=alt.Y("name:N", title=None, sort=names, axis=_ticks()),
+        yOffset=alt.YOffset("budget:N", sort=at),
+        tooltip=[
+            alt.Tooltip("full:N", title="what"),
+            alt.Tooltip("budget:N", title="wrong labels"),
+            *(alt.Tooltip(f"{end}:Q", title=title, format=form) for end, title in _ENDS),
+        ],
+    )
+    colour = alt.Color(
+        "budget:N",
+        title=None,
+        sort=at,
+        scale=alt.Scale(domain=at),
+        legend=alt.Legend(orient="top", symbolType="square") if len(at) > 1 else None,
+    )
+    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
+    axis = alt.X("low:Q", title=None, scale=scale, axis=alt.Axis(format=",~r"))
+    layers = [
+        base.mark_bar(opacity=0.3, height=_THICK).encode(x=axis, x2="high:Q", color=colour),
+        base.mark_bar(height=_THICK / 3).encode(x="inner_low:Q", x2="inner_high:Q", color=colour),
+        base.mark_tick(style="value", height=_THICK + 4, thickness=2).encode(x="value:Q"),
+    ]
+    known = [
+        {"name": short, "limit": limits[name]}
+        for short, name in zip(names, whole, strict=True)
+        if limits is not None and name in limits
+    ]
+    if known:
+        tall = (_THICK + 6) * len(at)
+        ticks = alt.Chart(points_of(known)).mark_tick(style="now", height=tall, thickness=2)
+        layers.append(
+            ticks.encode(
+                x="limit:Q",
+                y=alt.Y("name:N", sort=names),
+                tooltip=[alt.Tooltip("limit:Q", title="limit", format=form)],
+            )
+        )
+    height = (_THICK + 6) * len(values) + 12 * len(lines) + 30
+    return spec_of(alt.layer(*layers).properties(width="container", height=height))
+
+
+_ENDS = (
+    ("value", "now"),
+    ("low", "proven at least"),
+    ("high", "proven at most"),
+    ("inner_low", "reached from"),
+    ("inner_high", "reached to"),
+)
+
+
+@unchecked
+def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
+    """Draw how many rows are proven robust after so many checks, in three orders.
+
+    Parameters
+    ----------
+    facts : dict
+        Those of `plan_facts`.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
+    orders = {
+        "this plan": facts["robust_after"],
+        "most used in witnesses": facts["witness"],
+        "at random": facts["random"],
+    }
+    values = [
+        {"checked": checked, "robust": robust, "order": order}
+        for order, curve in orders.items()
+        for checked, robust in enumerate(curve)
+    ]
+    chart = (
+        alt.Chart(points_of(values))
+        .mark_line(interpolate="step-after", style="group")
+        .encode(
+            x=alt.X(
+                "checked:Q",
+                title="labels checked",
+                axis=alt.Axis(format=",d", tickMinStep=1),
+                scale=alt.Scale(nice=False),
+            ),
+            y=alt.Y(
+                "robust:Q",
+                title=f"of {facts['rows']:,} rows proven robust",
+                axis=alt.Axis(format=",~r", tickMinStep=1),
+                scale=alt.Scale(zero=False),
+            ),
+            tooltip=[
+                alt.Tooltip("order:N"),
+                alt.Tooltip("checked:Q", title="labels checked", format=",d"),
+                alt.Tooltip("robust:Q", title="rows proven robust", format=",.1~f"),
+            ],
+            **told_apart("order:N", list(orders)),
+        )
+        .properties(width="container", height=260)
+    )
+    return spec_of(chart)
+
+
+def _ticks() -> Any:
+    """Return an axis of names, which may have several lines."""
+    return alt.Axis(
+        labelLimit=190, ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"
+    )
+
+
+def _in_lines(metric: str) -> str:
+    """Return the name of a metric in lines: on a phone there is no room for one."""
+    return "\n".join(textwrap.wrap(metric.replace("_", " "), 20))

@@ -1,0 +1,1 @@
+drawCharts(JSON.parse(document.getElementById("data").textContent).charts, new Map(), () => {});

@@ -1,0 +1,202 @@
+"""CSV files in blocks: the types of the first block hold for all of the file."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from unswayed.exceptions import InputError
+from unswayed.scale.paths import File
+from unswayed.scale.pieces import Place
+from unswayed.words import beginning, shorten
+
+BLOCK = 2**23
+"""Bytes of a file that are parsed at once, and from which types are inferred."""
+
+_CELL = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to ([^:]+): (.*)", re.S)
+_INVALID = re.compile(r"invalid value '(.*)'", re.S)
+_RAGGED = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
+_WORDS = {"null": "nothing", "bool": "truth values", "double": "numbers", "int64": "whole numbers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """How a CSV file is written: by default commas, a header and decimal points.
+
+    Attributes
+    ----------
+    delimiter : str
+        The sign between two cells.
+    header : bool
+        Whether the first record names the columns; if not, they are column1, column2 and so on.
+    decimal : {".", ","}
+        The sign before the decimals of a number.
+    missing : tuple of str
+        Texts that stand for a missing value.
+    texts : tuple of str
+        Columns that are texts, even if they look like numbers.
+    block : int
+        Bytes that are parsed at once.
+    """
+
+    delimiter: str = ","
+    header: bool = True
+    decimal: Literal[".", ","] = "."
+    missing: tuple[str, ...] = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
+    texts: tuple[str, ...] = ()
+    block: int = BLOCK
+
+    def schema(self, file: File) -> pa.Schema | None:
+        """Infer the columns of a file from its first block.
+
+        Parameters
+        ----------
+        file : File
+
+        Returns
+        -------
+        pyarrow.Schema or None
+            None if the file has no record, not even a header; columns without values are null.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read.
+        """
+        names = self._first(file)
+        if names is None:
+            return None
+        try:
+            with self._reading(file), self._reader(file, {}, names) as reader:
+                _ = reader.schema.names  # read now: they may not be UTF-8
+                return reader.schema
+        except EOFError:
+            return pa.schema([(name, pa.null()) for name in names])
+
+    def blocks(self, file: File, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Read some columns of a file.
+
+        Parameters
+        ----------
+        file : File
+        schema : pyarrow.Schema
+            The columns, with the types to read them as.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+
+        Raises
+        ------
+        InputError
+            If a cell is of another type, or a line has another number of cells.
+        """
+        names = self._first(file)
+        if names is None:
+            return
+        types = {field.name: field.type for field in schema}
+        try:
+            with self._reading(file), self._reader(file, types, names, schema.names) as reader:
+                yield from reader
+        except EOFError:
+            return
+
+    def _reader(
+        self,
+        file: File,
+        types: Mapping[str, Any],
+        names: Sequence[str],
+        columns: Sequence[str] = (),
+    ) -> Any:
+        texts = dict.fromkeys(self.texts, pa.string())
+        try:
+            return pa_csv.open_csv(
+                file.stream(),
+                # One thread: with more, messages do not say which row is at fault.
+                read_options=pa_csv.ReadOptions(
+                    use_threads=False,
+                    block_size=self.block,
+                    column_names=None if self.header else names,
+                ),
+                parse_options=pa_csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True
+                ),
+                convert_options=pa_csv.ConvertOptions(
+                    null_values=self.missing,
+                    strings_can_be_null=True,
+                    column_types={**texts, **types},
+                    decimal_point=self.decimal,
+                    include_columns=list(columns),
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):  # a header without an end of its line
+                raise EOFError from None
+            raise
+
+    def _first(self, file: File) -> list[str] | None:
+        """Return the names of the columns; None for a file without a record."""
+        with file.reading(), file.stream() as stream:
+            start = stream.read(self.block).decode("utf-8-sig", errors="replace")
+        if "\0" in start[:1000]:
+            raise _encoding(file.name)
+        rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter)
+        try:
+            first = next((row for row in rows if row), None)
+        except csv.Error as error:
+            raise InputError(f"{file.name} is not a readable CSV file: {error}") from None
+        if first is None or self.header:
+            return first
+        return [f"column{at + 1}" for at in range(len(first))]
+
+    @contextmanager
+    def _reading(self, file: File) -> Iterator[None]:
+        """Turn Arrow's messages into one line that names file, row and column."""
+        with file.reading():
+            try:
+                yield
+            except UnicodeDecodeError:
+                raise _encoding(file.name) from None
+            except pa.ArrowInvalid as error:
+                found = self._fault(file, str(error))
+                if found is None:
+                    raise
+                raise found from None
+
+    def _fault(self, file: File, message: str) -> InputError | None:
+        if ragged := _RAGGED.match(message):
+            place = Place(file.name, int(ragged[1]) - self.header)
+            return InputError(
+                f"{place}: {ragged[3]} cells where the others have {ragged[2]}; a stray delimiter "
+                "or quote? every row needs as many cells as the first"
+            )
+        if "straddl" in message:
+            return InputError(
+                f"{file.name} has a record of more than {self.block:,} bytes; is there a quote "
+                "that is never closed?"
+            )
+        cell = _CELL.match(message)
+        if cell is None:
+            return None
+        place = Place(file.name, int(cell[2]) - self.header)
+        value = _INVALID.match(cell[4])
+        if value is None:  # the only other thing that it says
+            return _encoding(str(place))
+        name = (self._first(file) or [])[int(cell[1])]
+        return InputError(
+            f"{place}: column {shorten(name)!r} has {beginning(value[1], 60)!r} here but "
+            f"{_WORDS.get(cell[3], cell[3])} at the start of the file; correct the cell, name it "
+            "as one that means missing, or leave the column out or have it read as texts"
+        )
+
+
+def _encoding(where: str) -> InputError:
+    return InputError(
+        f"{where} is not written in UTF-8; save the file as UTF-8, for example with iconv"
+    )

@@ -1,0 +1,251 @@
+"""Goals: what is to be made as large as possible by overturning rows, in whole numbers.
+
+A goal is the least of one or more *functions*, each a constant plus what every overturned row adds
+to it. A count of rows is one function, and so is the difference of two rates; the smallest possible
+gap between groups takes one function for each pair of them. Values are fractions, so that bounds
+from programmes in floating point can be rounded to the nearest value that exists.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """The least of some functions of which rows are overturned, to be made as large as possible.
+
+    Attributes
+    ----------
+    start : tuple of Fraction
+        Value of each function if no row is overturned.
+    gains : (q, t) array of int
+        What each row adds to each function if it is overturned, in the function's unit.
+    unit : tuple of Fraction
+    row : (t,) array of int
+        Rows of the same number are one row, overturned in two ways that exclude each other.
+
+    Examples
+    --------
+    Two rows that count 1 and one that counts 3, of which two are overturned:
+
+    >>> goal = Goal((Fraction(0),), np.array([[1, 1, 3]]), (Fraction(1),), np.arange(3))
+    >>> overturned = np.array([True, False, True])
+    >>> goal.value(overturned), goal.ceiling, goal.snap(3.99)
+    (Fraction(4, 1), Fraction(5, 1), Fraction(3, 1))
+    """
+
+    start: tuple[Fraction, ...]
+    gains: NDArray[np.int64]
+    unit: tuple[Fraction, ...]
+    row: IntArray
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one function only."""
+        return len(self.start) == 1
+
+    def apart(self) -> list["Goal"]:
+        """Return goals of one function each.
+
+        Returns
+        -------
+        list of Goal
+        """
+        parts = zip(self.start, self.gains, self.unit, strict=True)
+        return [Goal((start,), gains[None], (unit,), self.row) for start, gains, unit in parts]
+
+    @cached_property
+    def offsets(self) -> FloatArray:
+        """Starting values, as doubles."""
+        return np.array([float(start) for start in self.start])
+
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """Gains in the goal's own unit, as doubles."""
+        return np.asarray(self.gains * np.array([float(unit) for unit in self.unit])[:, None])
+
+    @cached_property
+    def size(self) -> float:
+        """What tolerances are relative to: a function's gains together, and a bit of its start."""
+        gains = float(np.abs(self.slopes).sum(axis=1).max(initial=0.0))
+        return gains + 1e-6 * float(np.abs(self.offsets).max(initial=0.0))
+
+    @property
+    def wanted(self) -> BoolArray:
+        """Rows whose being overturned adds to some function."""
+        return np.asarray((self.gains > 0).any(axis=0))
+
+    @property
+    def feared(self) -> BoolArray:
+        """Rows whose being overturned takes from some function."""
+        return np.asarray((self.gains < 0).any(axis=0))
+
+    def value(self, overturned: BoolArray, kept: BoolArray | None = None) -> Fraction:
+        """Return what is reached for certain.
+
+        Parameters
+        ----------
+        overturned : (t,) array of bool
+            Rows that are overturned.
+        kept : (t,) array of bool, optional
+            Rows that are not; by default all others. The rest is unknown, and counts against it.
+
+        Returns
+        -------
+        Fraction
+        """
+        doubtful = ~overturned if kept is None else ~kept
+        counted = np.where(self.gains > 0, overturned, doubtful if kept is not None else overturned)
+        sums = (self.gains * counted).sum(axis=1).tolist()
+        return min(
+            start + unit * int(total)
+            for start, unit, total in zip(self.start, self.unit, sums, strict=True)
+        )
+
+    def values(self, overturned: FloatArray) -> FloatArray:
+        """Return values in doubles, of many sets of rows at once.
+
+        Parameters
+        ----------
+        overturned : (t, s) array
+            One set per column: 1 for rows that are overturned, or how nearly they are.
+
+        Returns
+        -------
+        (s,) array
+        """
+        return np.asarray((self.slopes @ overturned + self.offsets[:, None]).min(axis=0))
+
+    @cached_property
+    def ceiling(self) -> Fraction:
+        """The largest value there could be if every row could be overturned or not at will.
+
+        Of several functions it is also at most that of their mean: of gaps in both directions, 0.
+        """
+        most = min(
+            start + unit * self._most(gains)
+            for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True)
+        )
+        return most if self.single else min(most, self._ceiling_of_mean)
+
+    @property
+    def _ceiling_of_mean(self) -> Fraction:
+        count = math.lcm(*(unit.denominator for unit in self.unit))
+        weight = [int(unit * count) for unit in self.unit]
+        # Python's own integers: products of many denominators are large.
+        gains = sum(w * row.astype(object) for w, row in zip(weight, self.gains, strict=True))
+        best = np.zeros(int(self.row.max(initial=-1)) + 1, dtype=object)
+        np.maximum.at(best, self.row, gains)
+        total = sum(self.start) + Fraction(int(best.sum()), count)
+        return Fraction(total / len(self.start))
+
+    def _most(self, gains: NDArray[np.int64]) -> int:
+        best = np.zeros(int(self.row.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(best, self.row, gains)
+        return int(best.sum())
+
+    def snap(self, bound: float) -> Fraction:
+        """Return the largest value that exists and is not above a bound.
+
+        Parameters
+        ----------
+        bound : float
+
+        Returns
+        -------
+        Fraction
+        """
+        if not math.isfinite(bound):
+            return self.ceiling
+        exact = Fraction(bound)
+        found = []
+        for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True):
+            step = unit * math.gcd(*gains.tolist())
+            found.append(start + step * math.floor((exact - start) / step) if step else start)
+        return min(self.ceiling, max(found))
+
+    def next_above(self, value: Fraction) -> float:
+        """Return a double at most as large as every value above a given one that exists.
+
+        Parameters
+        ----------
+        value : Fraction
+
+        Returns
+        -------
+        float
+        """
+        found = []
+        for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True):
+            step = unit * math.gcd(*gains.tolist())
+            if step:
+                found.append(start + step * (math.floor((value - start) / step) + 1))
+            elif start > value:
+                found.append(start)
+        return math.nextafter(float(min(found)), -math.inf) if found else math.inf
+
+
+def count_goal(weight: NDArray[np.int64], unit: Fraction, row: IntArray) -> Goal:
+    """Return the goal of overturning as many rows as possible.
+
+    Parameters
+    ----------
+    weight : (t,) array of int
+        How often each row counts.
+    unit : Fraction
+        Of the weights.
+    row : (t,) array of int
+        As for `Goal`.
+
+    Returns
+    -------
+    Goal
+    """
+    return Goal((Fraction(0),), weight[None, :], (unit,), row)
+
+
+_MOST_STEPS = 2**45
+"""Largest number of steps of a unit: sums of so many are exact in doubles and in int64."""
+
+
+def whole_numbers(values: FloatArray) -> tuple[NDArray[np.int64], Fraction, Fraction]:
+    """Return numbers as multiples of a unit.
+
+    They are taken as they are written: 0.1 is 1/10, and not the double next to it. Numbers that
+    have no common unit of reasonable size, such as 1/3 and π, are rounded to multiples of a small
+    one.
+
+    Parameters
+    ----------
+    values : (n,) array
+        Finite.
+
+    Returns
+    -------
+    steps : (n,) array of int
+    unit : Fraction
+    blur : Fraction
+        How far any sum of some of the numbers is from the sum of the steps, at most.
+
+    Examples
+    --------
+    >>> steps, unit, blur = whole_numbers(np.array([0.5, 0.1, 2.0]))
+    >>> steps.tolist(), unit, blur
+    ([5, 1, 20], Fraction(1, 10), Fraction(0, 1))
+    """
+    written = [Fraction(repr(value)) for value in values.tolist()]
+    total = sum(map(abs, written)) or Fraction(1)
+    unit = Fraction(1, math.lcm(*(value.denominator for value in written)))
+    blur = Fraction(0)
+    if total / unit > _MOST_STEPS:
+        unit = total / _MOST_STEPS
+        blur = unit * len(written)
+    steps = [round(value / unit) for value in written]
+    return np.array(steps, dtype=np.int64), unit, blur

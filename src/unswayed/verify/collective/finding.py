@@ -1,0 +1,171 @@
+"""What comes of one part of a collective claim."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from unswayed.verify.collective.known import nearest
+from unswayed.verify.collective.multipliers import FRAGILE, LAGRANGIAN, TRIVIAL, Bound
+from unswayed.verify.words import ratio
+
+PROVEN, REJECTED, OPEN = "proven", "rejected", "not re-proven"
+
+_WORD = ("HiGHS", "engine")  # what rests on these rests on somebody's word
+
+_HOW = {
+    FRAGILE: "because all other rows are robust, each by itself",
+    LAGRANGIAN: "by selection on sums of influence rows, with the file's multipliers",
+    TRIVIAL: "as every such quotient is",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one part of a collective claim.
+
+    Attributes
+    ----------
+    part : str
+        "at least", "at most", "value", "low", "high", "low reached" or "high reached".
+    claimed : float
+        The number that the file names; of a mean's value the lower of two.
+    status : str
+        "proven", "rejected", or "not re-proven" where it rests on somebody's word.
+    reproven : float or None
+        The best that was proven; None if nothing was.
+    text : str
+        In words.
+    """
+
+    part: str
+    claimed: float
+    status: str
+    reproven: float | None
+    text: str
+
+
+def value_finding(claimed: float, value: Fraction | None) -> Finding:
+    """Return whether a metric has a value as things are.
+
+    Parameters
+    ----------
+    claimed : float
+    value : Fraction or None
+        None where it is a quotient by 0.
+
+    Returns
+    -------
+    Finding
+    """
+    if value is None:
+        return Finding("value", claimed, REJECTED, None, "it is a quotient by 0")
+    if nearest(value) != claimed:
+        return Finding("value", claimed, REJECTED, nearest(value), f"it is {ratio(value)}")
+    return Finding("value", claimed, PROVEN, nearest(value), "of the model as trained")
+
+
+def inner_finding(name: str, claimed: float, reached: Fraction | str, labels: str) -> Finding:
+    """Return whether a value is reached, up to the doubles on both sides of it.
+
+    Parameters
+    ----------
+    name : str
+        "low" or "high".
+    claimed : float
+    reached : Fraction or str
+        What the witness leads to; or what is wrong with it.
+    labels : str
+        How many labels it changes.
+
+    Returns
+    -------
+    Finding
+    """
+    part = f"{name} reached"
+    if isinstance(reached, str):
+        return Finding(part, claimed, REJECTED, None, reached)
+    holds = claimed >= below(reached) if name == "low" else claimed <= above(reached)
+    if not holds:
+        text = f"its witness leads to {ratio(reached)}"
+        return Finding(part, claimed, REJECTED, nearest(reached), text)
+    return Finding(part, claimed, PROVEN, nearest(reached), f"{labels} changed at once lead there")
+
+
+def outer_finding(
+    part: str,
+    claimed: float,
+    rests_on: str,
+    found: Bound,
+    reached: Sequence[Fraction],
+    *,
+    up: bool = True,
+) -> Finding:
+    """Return what comes of an outer end.
+
+    Parameters
+    ----------
+    part : str
+    claimed : float
+        No labels lead beyond, the file says.
+    rests_on : str
+        What that rests on, by the file.
+    found : Bound
+        What is proven.
+    reached : sequence of Fraction
+        Values that are reached.
+    up : bool
+        Whether it is an upper end.
+
+    Returns
+    -------
+    Finding
+    """
+    best = None
+    if math.isfinite(found.value):
+        best = (above if up else below)(Fraction(found.value))
+    if found.value <= claimed if up else found.value >= claimed:
+        text = _HOW[found.basis]
+        if rests_on in _WORD:
+            text += f"; it need not rest on {rests_on}, as the file says"
+        return Finding(part, claimed, PROVEN, best, text)
+    beyond = [each for each in reached if (each > claimed if up else each < claimed)]
+    if beyond:
+        return Finding(part, claimed, REJECTED, best, f"{ratio(beyond[0])} is reached")
+    proven = "nothing"
+    if best is not None:
+        number = ratio(Fraction(found.value)).removesuffix(".0")
+        proven = f"{'at most' if up else 'at least'} {number}, {_HOW[found.basis]}"
+    if rests_on in _WORD:
+        text = f"rests on {rests_on}: not re-proven; what was re-proven is {proven}"
+        return Finding(part, claimed, OPEN, best, text)
+    return Finding(part, claimed, REJECTED, best, f"it is not proven; what is proven is {proven}")
+
+
+def below(value: Fraction) -> float:
+    """Return the largest double that is not above a fraction.
+
+    Parameters
+    ----------
+    value : Fraction
+
+    Returns
+    -------
+    float
+    """
+    near = nearest(value)
+    return near if near <= value else math.nextafter(near, -math.inf)
+
+
+def above(value: Fraction) -> float:
+    """Return the smallest double that is not below a fraction.
+
+    Parameters
+    ----------
+    value : Fraction
+
+    Returns
+    -------
+    float
+    """
+    return -below(-value)

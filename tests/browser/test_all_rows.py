@@ -1,0 +1,81 @@
+"""The pages about all rows at once in a real browser."""
+
+import json
+
+import pytest
+
+from tests.commands import CLASSES, people, unswayed_here
+
+NASTY = "<img src=x onerror=window.pwned=1>"
+PAGES = {
+    "together": ("together", "--budget", "2%", "--budget", "4%", "--time-limit", "0"),
+    "fairness": (
+        *("fairness", "--groups", "gender,city", "--budget", "1%", "--budget", "2%"),
+        *("--limit", "0.4", "--time-limit", "0"),
+    ),
+    "review": ("review", "plan", "--budget", "3%", "--labels", "12", "--per-reviewer", "6"),
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A folder with a page of each command, and the facts that it must agree with."""
+    folder = tmp_path_factory.mktemp("all-rows")
+    frame = people(300)
+    frame["city"] = frame["city"].replace("Aachen", NASTY).replace("Bergen", "B" * 50)
+    frame.to_csv(folder / "people.csv", index=False)
+    for name, (command, *options) in PAGES.items():
+        rest = [options.pop(0)] if command == "review" else []
+        done = unswayed_here(
+            *(command, *rest, "people.csv", *CLASSES, "--holdout", "30%", *options),
+            *("--report", f"{name}.html", "--json"),
+            cwd=folder,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        (folder / f"{name}.json").write_text(done.stdout)
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_fits_its_window_and_runs_nothing(pages, visit, name, width, scheme):
+    page = visit(pages / f"{name}.html", width=width, scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("img").count() == 0
+    charts = page.locator(".chart")
+    assert charts.count() > 0
+    for at in range(charts.count()):
+        assert charts.nth(at).locator("svg").count() == 1
+
+
+def test_counts_are_those_of_the_answer(pages, visit):
+    facts = json.loads((pages / "together.json").read_text())["together"]
+    page = visit(pages / "together.html")
+    lines = page.locator("#count-table tbody tr")
+    for at, each in enumerate(facts["budgets"]):
+        cells = lines.nth(at).locator("td").all_inner_texts()
+        assert [int(cell) for cell in cells[:4]] == [
+            each["one_at_a_time"], each["at_most"], each["at_least"], each["replayed"],
+        ]  # fmt: skip
+
+
+def test_ranges_and_verdicts_are_those_of_the_answer(pages, visit):
+    facts = json.loads((pages / "fairness.json").read_text())["fairness"]
+    page = visit(pages / "fairness.html")
+    text = page.locator("main").inner_text()
+    assert NASTY in text
+    for column in facts["columns"]:
+        for line in (*column["metrics"], *(each for r in column["rates"] for each in r["groups"])):
+            assert all(each["text"] in text for each in line["ranges"])
+    said = page.locator("#limits li").all_inner_texts()
+    assert len(said) == len(facts["limits"]) == 4
+    assert all(each["sentence"] in line for each, line in zip(facts["limits"], said, strict=True))
+
+
+def test_labels_to_check_are_those_of_the_plan(pages, visit):
+    facts = json.loads((pages / "review.json").read_text())["review"]
+    page = visit(pages / "review.html")
+    rows = page.locator("table.rows tbody tr td:first-child").all_inner_texts()
+    assert [int(row) for row in rows] == [each["row"] for each in facts["labels"]]

@@ -1,0 +1,88 @@
+"""Every public name is in the reference and has an example; pages say what their code prints."""
+
+import contextlib
+import inspect
+import io
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+import unswayed
+from unswayed import CertifiedClassifier, LabelBias, RowSum, datasets
+
+ROOT = Path(__file__).parents[2]
+LISTED = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8").split()
+NAMES = [name for name in unswayed.__all__ if name != "__version__"]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "docs").rglob("*.md")
+    if "```python" in path.read_text(encoding="utf-8")
+)
+ABOUT_METHODS = ("README.md", "docs/approximation.md", "docs/scale.md", "docs/together.md")
+
+
+def test_every_public_name_is_in_the_reference():
+    loaders = [name for name in datasets.__all__ if name != "DatasetError"]
+    assert {*NAMES, *loaders} <= set(LISTED)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_has_an_example(name):
+    documented = inspect.getdoc(getattr(unswayed, name))
+    assert ">>> " in documented, f"{name} has no example"
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("plot_*.py")), ids=str)
+def test_examples_are_short(example):
+    assert len(example.read_text(encoding="utf-8").splitlines()) < 60
+
+
+def surroundings(tmp_path):
+    """What pages about methods take as given: a fitted model, rows, and groups of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = (X[:, 0] + rng.normal(0, 0.6, 90) > 0).astype(int)
+    (tmp_path / "people").mkdir()
+    people = pd.DataFrame(np.tile(X, (10, 1)), columns=["age", "hours", "job"])
+    people = people.assign(hired=np.tile(y, 10))
+    people.to_parquet(tmp_path / "people" / "1.parquet")
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=3)).fit(X[:60], y[:60])
+    line, tests = (
+        Ridge(alpha=10).fit(people[["age", "hours", "job"]].to_numpy(), people["hired"]),
+        X[60:],
+    )
+    tests[17] = (0.501 - line.intercept_) * line.coef_ / (line.coef_ @ line.coef_)  # a close call
+    return {
+        "np": np,
+        "LabelBias": LabelBias,
+        "RowSum": RowSum,
+        "model": model,
+        "X": X[:60],
+        "y": y[:60],
+        "X_test": tests,
+        "race": rng.choice(["Black", "White"], 30),
+        "stakes": np.ones(30),
+        "women": rng.random(60) < 0.5,
+        "lower": -np.ones(60),
+        "upper": np.ones(60),
+    }
+
+
+@pytest.mark.parametrize("page", [*PAGES, "README.md"])
+def test_a_page_prints_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n```\n(.*?)```)?", text, re.DOTALL)
+    names = {"__name__": "page"} | (surroundings(tmp_path) if page in ABOUT_METHODS else {})
+    for code, shown in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(compile(code, page, "exec"), names)
+        assert printed.getvalue() == shown, page

@@ -1,0 +1,280 @@
+"""Certificate files about all rows together: what is saved is proven again, and no more."""
+
+import json
+import pickle
+from contextlib import suppress
+
+import jsonschema
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from tests.together.oracle import problems
+from tests.verify.collective import Truth, rows, untrue
+from unswayed import CertifiedClassifier, InputError, LabelBias
+from unswayed.cli import main
+from unswayed.decisions import Sign
+from unswayed.verify import schema_text, verify
+
+KINDS = (
+    "together", "solver", "up", "weighted", "balanced", "numbers", "rate", "accuracy",
+    "difference", "odds", "ratio", "own", "quotient", "mean", "gap",
+)  # fmt: skip
+
+
+def statuses(report):
+    return {each.part: each.status for each in report.collective}
+
+
+def test_there_is_a_case_of_every_kind(collective):
+    assert tuple(collective) == KINDS
+    claims = [case.document["collective"] for case in collective.values()]
+    bases = {claim.get("rests_on") for claim in claims} - {None}
+    bases |= {
+        claim[end]["rests_on"] for claim in claims if "low" in claim for end in ("low", "high")
+    }
+    assert bases == {"fragile rows", "Lagrangian", "HiGHS", "closed form"}
+
+
+@pytest.mark.parametrize("floating_point", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_file_is_valid_and_proven_and_true(collective, kind, floating_point):
+    case = collective[kind]
+    jsonschema.Draft202012Validator(json.loads(schema_text())).validate(case.document)
+    false, report = untrue(case.document, case.data, floating_point=floating_point)
+    assert not false
+    assert not report.rejected
+    assert report.undecided == (kind == "solver")
+    assert bool(report.exact_rows) == (not floating_point)
+
+
+def test_a_bound_of_the_solver_is_said_not_to_be_proven_again(collective):
+    case = collective["solver"]
+    _, report = untrue(case.document, case.data)
+    at_least, at_most = report.collective
+    assert at_least.status == "proven"
+    assert at_most.status == "not re-proven"
+    assert at_most.text.startswith("rests on HiGHS: not re-proven; what was re-proven is at most ")
+    assert at_most.reproven > at_most.claimed >= at_least.claimed
+
+
+def test_bounds_of_multipliers_are_those_of_the_engine_and_hold(tmp_path):
+    """The checker computes them by other means, from the multipliers alone."""
+    path, data = tmp_path / "c.json", tmp_path / "c.npz"
+    by_multipliers = 0
+    for problem in problems(41_000_000, 40):
+        found = problem.fitted().certify_together(problem.tests, time_limit=0)
+        found.save(path, data=data)
+        report = verify(path, data=data)
+        at_least, at_most = report.collective
+        assert statuses(report) == {"at least": "proven", "at most": "proven"}, problem
+        assert at_most.reproven == found.at_most
+        assert at_least.claimed <= problem.overturned.sum(axis=1).max() <= at_most.reproven
+        by_multipliers += found.rests_on == "Lagrangian"
+    assert by_multipliers > 2
+
+
+@pytest.mark.parametrize("metric", ["accuracy_difference", "selection_rate_ratio"])
+def test_ranges_of_metrics_are_proven_again(tmp_path, metric):
+    path, data = tmp_path / "c.json", tmp_path / "c.npz"
+    count = 0
+    for problem in problems(42_000_000, 25):
+        try:
+            found = problem.fitted().certify_metric(
+                problem.tests, metric, groups=problem.groups, y_true=problem.y_true, time_limit=0
+            )
+        except InputError:  # a single group, or a denominator of 0
+            continue
+        found.save(path, data=data)
+        assert set(statuses(verify(path, data=data)).values()) == {"proven"}, problem
+        count += 1
+    assert count >= 5
+
+
+# --- altered claims -------------------------------------------------------------------------
+
+
+def altered(case, *path, to):
+    made = json.loads(json.dumps(case.document))
+    target = made["collective"]
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = to(target[path[-1]])
+    return made
+
+
+@pytest.mark.parametrize("kind", ["together", "up", "balanced", "numbers"])
+def test_one_less_at_most_and_one_more_at_least_are_rejected(collective, kind):
+    case = collective[kind]
+    for end, step in (("at_most", -1), ("at_least", 1)):
+        document = altered(case, end, to=lambda number: number + step)  # noqa: B023
+        _, report = untrue(document, case.data)
+        assert report.rejected, end
+
+
+def test_less_than_is_reached_is_rejected_even_if_it_rests_on_the_solver(collective):
+    case = collective["solver"]
+    claim = case.document["collective"]
+    document = altered(case, "at_most", to=lambda _: claim["at_least"] - 1)
+    _, report = untrue(document, case.data)
+    assert statuses(report)["at most"] == "rejected"
+
+
+@pytest.mark.parametrize("kind", ["difference", "ratio", "own", "quotient", "mean", "gap", "odds"])
+def test_narrower_ranges_are_rejected(collective, kind):
+    case = collective[kind]
+    for end, step in (("low", 1e-9), ("high", -1e-9)):
+        document = altered(case, end, "outer", to=lambda x: x + step)  # noqa: B023
+        assert statuses(untrue(document, case.data)[1])[end] == "rejected"
+        document = altered(case, end, "inner", to=lambda x: x - step)  # noqa: B023
+        assert statuses(untrue(document, case.data)[1])[f"{end} reached"] == "rejected"
+
+
+def test_a_row_that_the_witness_does_not_overturn_is_rejected(collective):
+    case = collective["together"]
+    listed = case.document["collective"]["witness"]["overturned"]
+    for row in set(range(14)) - set(listed):
+        document = altered(case, "witness", "overturned", to=lambda rows: sorted([*rows, row]))  # noqa: B023
+        assert "does not overturn" in untrue(document, case.data)[1].rejected[0]
+    fewer = altered(case, "witness", "overturned", to=lambda rows: rows[1:])
+    assert "overturns" in untrue(fewer, case.data)[1].rejected[0]
+
+
+@pytest.mark.parametrize("kind", ["together", "weighted", "numbers", "balanced"])
+def test_other_multipliers_only_weaken_a_bound(collective, kind):
+    case, rng = collective[kind], np.random.default_rng(3)
+    truth = Truth(case.document, case.data)
+    claim = case.document["collective"]
+    most = max(truth.count(claim, scores) for scores in truth.label_sets)
+    events = sum(len(claim["multipliers"][name]) for name in ("rise", "fall", "no_rise", "no_fall"))
+    weaker = 0
+    for _ in range(20):
+        # Everything is said to exclude everything, and every event has a multiplier.
+        cliques = [
+            {"weight": float(rng.choice([0.3, 1.0, 9.0])),
+             "events": sorted(rng.permutation(events)[: rng.integers(1, events + 1)].tolist())}
+            for _ in range(4)
+        ]  # fmt: skip
+        section = claim["multipliers"] | {"links": float(rng.random()), "cliques": cliques}
+        document = altered(case, "multipliers", to=lambda _: section)  # noqa: B023
+        _, report = untrue(document, case.data, truth)
+        assert report.collective[1].reproven >= most
+        weaker += report.collective[1].status == "rejected"
+    assert weaker
+
+
+# --- words, exit codes, errors --------------------------------------------------------------
+
+
+def run(capsys, document, data, folder, *more):
+    (folder / "c.json").write_text(json.dumps(document))
+    code = main(["verify", str(folder / "c.json"), "--data", str(data), *more])
+    return code, capsys.readouterr()
+
+
+def test_exit_codes_say_whether_all_of_it_is_proven(collective, capsys, tmp_path):
+    case = collective["together"]
+    code, said = run(capsys, case.document, case.data, tmp_path)
+    assert code == 0
+    assert "asked: how many of 14 rows one set of wrong labels overturns" in said.out
+    assert "2 parts of the claim proven, 0 rejected, 0 not re-proven" in said.out
+    code, said = run(capsys, altered(case, "at_most", to=lambda x: x - 1), case.data, tmp_path)
+    assert code == 1
+    assert "REJECTED, it is not proven; what is proven is at most" in said.out
+    solver = collective["solver"]
+    code, said = run(capsys, solver.document, solver.data, tmp_path)
+    assert code == 3
+    assert "rests on HiGHS: not re-proven" in said.out
+
+
+def test_json_has_every_part(collective, capsys, tmp_path):
+    case = collective["difference"]
+    code, said = run(capsys, case.document, case.data, tmp_path, "--json")
+    assert code == 0
+    found = json.loads(said.out)
+    assert [each["part"] for each in found["collective"]] == [
+        "value", "low reached", "low", "high reached", "high",
+    ]  # fmt: skip
+    assert found["proven"] == 5
+
+
+ALTERED = {
+    "where": ("up", lambda claim: claim.update(where=claim["where"][:-1])),
+    "direction": ("up", lambda claim: claim.update(direction="down")),
+    "weights": ("weighted", lambda claim: claim.update(weights=0.5)),
+    "groups": ("difference", lambda claim: claim["groups"][0].update(name="x")),
+    "members": ("gap", lambda claim: claim.update(groups=swapped(claim["groups"]))),
+    "truth": ("odds", lambda claim: claim.update(truth=claim["truth"][1:])),
+    "metric": ("difference", lambda claim: claim.update(metric="selection_rate_ratio")),
+    "terms": ("own", lambda claim: claim["terms"][0].update(negative=1.0)),
+}
+
+
+def swapped(groups):
+    first, second, *others = (each["rows"] for each in groups)
+    made = sorted([*first[1:], second[0]]), sorted([*second[1:], first[0]]), *others
+    return [each | {"rows": members} for each, members in zip(groups, made, strict=True)]
+
+
+@pytest.mark.parametrize("what", ALTERED)
+def test_whatever_changes_what_was_asked_changes_the_question(collective, what):
+    kind, change = ALTERED[what]
+    case = collective[kind]
+    document = json.loads(json.dumps(case.document))
+    change(document["collective"])
+    before, after = (untrue_question(each, case.data) for each in (case.document, document))
+    assert before != after
+
+
+def untrue_question(document, data):
+    path = data.parent / "altered.json"
+    path.write_text(json.dumps(document))
+    return verify(path, data=data).question
+
+
+def test_what_has_no_model_behind_it_cannot_be_saved(tmp_path):
+    X, T, y, _ = rows(3)
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y)
+    found = model.certify_together(T, time_limit=0)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.at_most == found.at_most
+    with pytest.raises(InputError, match="carries no model"):
+        again.save(tmp_path / "c.json")
+    metric = model.certify_metric(T, "selection_rate", groups=T[:, 0] > 0, time_limit=0)
+    with pytest.raises(InputError, match="by_group"):
+        metric.by_group[True].save(tmp_path / "c.json")
+    with pytest.raises(InputError, match="cannot hold both"):
+        metric.save(tmp_path / "c.json", data=tmp_path / "c.json")
+    signs = model.certify_together(T, time_limit=0, decision=Sign())
+    with pytest.raises(InputError, match="not about Sign"):
+        signs.save(tmp_path / "c.json")
+    many = model.certify_metric(
+        np.vstack([T] * 8), "selection_rate_group_max", groups=np.arange(112), budget=0
+    )
+    with pytest.raises(InputError, match="112 groups"):
+        many.save(tmp_path / "c.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_groups_that_look_alike_are_told_apart(tmp_path):
+    X, T, y, _ = rows(3)
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y)
+    groups = np.array([1, "1"] * 7, dtype=object)
+    found = model.certify_metric(T, "selection_rate_group_max", groups=groups, time_limit=0)
+    found.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+    assert "0: 1" in verify(tmp_path / "c.json", data=tmp_path / "c.npz").question
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 7.0])
+def test_a_score_on_the_threshold_is_counted_as_the_exact_one_or_refused(tmp_path, scale):
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.25, 0.5], [0.75, 0.5]]) / scale
+    model = CertifiedClassifier(Ridge(alpha=0.1), bias=LabelBias.flips(budget=1))
+    found = model.fit(X, [0, 1, 0, 1, 0, 1]).certify_together(X.mean(axis=0)[None], time_limit=0)
+    path, data = tmp_path / "c.json", tmp_path / "c.npz"
+    score = found.source.question.scores.value[0]
+    if score > 0.5:  # the mean of the labels is 0.5, up to the rounding of the mean row
+        with suppress(InputError):
+            found.save(path, data=data)
+    else:
+        found.save(path, data=data)
+    assert not path.exists() or not verify(path, data=data).rejected
