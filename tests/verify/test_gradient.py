@@ -187,6 +187,8 @@ def forged(case, low, high, factor, rng):
 def test_whatever_is_accepted_is_true_of_all_label_sets(seed, tmp_path):
     X, y, T, rng = problem(seed, 9, 1 + seed % 2)
     budget = 1 + (seed % 2 and seed % 3 < 2)
+    if min(y.sum(), len(y) - y.sum()) <= budget:  # else labels of one class have no solution
+        y[:6] = 0, 1, 0, 1, 0, 1
     extra = {"class_weight": {0: 0.6, 1: 1.9}} if seed % 3 == 2 else {}
     weight = rng.choice([0.5, 1.0, 2.0], 9) if seed % 3 == 1 else None
     case = saved(logistic(X, y, T[:6], budget, C=0.01, weight=weight, **extra), tmp_path, "small")
@@ -204,3 +206,23 @@ def test_whatever_is_accepted_is_true_of_all_label_sets(seed, tmp_path):
             assert claim["low"] <= low[at] + 1e-9
             assert claim["high"] >= high[at] - 1e-9
     assert accepted
+
+
+@pytest.mark.parametrize("seed", range(SOME))
+def test_nothing_is_accepted_if_labels_can_become_one_class(seed, tmp_path):
+    X, y, T, rng = problem(seed, 9, 1 + seed % 2)
+    y[:] = seed % 2
+    y[seed % 9] = 1 - seed % 2
+    case = saved(logistic(X, y, T[:6], 1, C=0.01), tmp_path, "small")
+    assert "down" not in case.document["region"]
+    wide = packed(np.full(9, 10.0 ** (seed % 3)))
+    document = copy.deepcopy(case.document)
+    document["region"] |= {"down": wide, "up": wide}
+    for at, claim in enumerate(document["claims"]):
+        ends = {"low": -50.0, "high": 50.0} if at % 2 else {}
+        verdict = (
+            {"verdict": "undecided"} if at % 2 else {"verdict": "robust", "decision": seed % 2}
+        )
+        document["claims"][at] = {"row": claim["row"], **verdict, **ends}
+    report = checked(document, case.data, tmp_path)
+    assert len(report.rejected) + len(report.not_reproven) == len(document["claims"])

@@ -156,6 +156,8 @@ class Known:
     ) -> FloatArray:
         """Return bounds that are sharper still, from slopes that each row's own labels lead to.
 
+        Labels that move a score the other way lead to slopes, too, and sometimes to better ones.
+
         Parameters
         ----------
         rows, about, sign, labels
@@ -170,13 +172,14 @@ class Known:
             return found
         for place in self._track(range(len(rows)), "proving rows one by one", len(rows)):
             one = slice(place, place + 1)
-            solution = self._solution(self.guess(int(rows[place]), sign, labels))
-            if solution is None:
-                continue
-            moved = self._problem.margins(solution.parameters)[0] - self._box.centre.margins
-            for share in _SHARES:
-                rest = Remainder(self._box, labels, FINE, share * moved)
-                found[one] = self._sharper(rest, rows[one], found[one], sign)
+            for way in (sign, -sign):
+                solution = self._solution(self.guess(int(rows[place]), way, labels))
+                if solution is None:
+                    continue
+                moved = self._problem.margins(solution.parameters)[0] - self._box.centre.margins
+                for share in _SHARES:
+                    rest = Remainder(self._box, labels, FINE, share * moved)
+                    found[one] = self._sharper(rest, rows[one], found[one], sign)
         return found
 
     # --- some labels --------------------------------------------------------------------------
