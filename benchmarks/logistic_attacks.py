@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.logistic_attacks --data DIR`` prints, for every penalty and budget: rows that
 are robust, overturned and undecided; how many label sets were tried on the robust ones (found
-greedily for each distinct row by refits, and drawn at random for all rows) and how many promises broke; and
-what certificates on changed labels say. Refits are this file's own; a break is refitted in full.
+greedily for each distinct row by refits, and drawn at random for all rows) and how many promises
+broke; and what certificates on changed labels say. Refits are this file's own; a break is refitted
+in full.
 """
 
 import argparse
