@@ -26,7 +26,7 @@ from unswayed.exceptions import BiasError, InputError, SolverPrecisionWarning, U
 from unswayed.models.gradient.learner import GradientLearner
 from unswayed.models.gradient.problem import stiff_columns
 
-_EARLY = 0.02  # log-odds by which a solver's own scores may differ before users are told
+_EARLY = 0.02  # log-odds by which a solver's own scores may differ, relative to scores beyond 1
 _STIFF = 2.0**-12  # of its size: a column that varies by less troubles solvers
 _NAMED = 4  # columns that a warning names
 
@@ -160,19 +160,21 @@ class FittedGradient(Fitted):
             return
         score = score[:CHECKED]
         with np.errstate(invalid="ignore"):
-            gap = float(np.abs(score - self.raw(features[: len(score)])).max(initial=0.0))
+            off = np.abs(score - self.raw(features[: len(score)])) / np.maximum(np.abs(score), 1.0)
+        gap = float(off.max(initial=0.0))
         kind, proven = type(self.final).__name__, self.secant.proven
         if not proven:
             message = (
-                f"no minimiser of this {kind} problem could be enclosed (classes that a plane "
-                "separates have none without a penalty, and columns that depend on one another "
-                "have many): every verdict is UNDECIDED; a penalty would make it regular"
-                + self._stiff_columns()
+                f"no minimiser of this {kind} problem could be enclosed: every verdict is "
+                "UNDECIDED. Without a penalty, classes that a plane separates have none, and "
+                "columns that depend on one another have many; labels that are all alike, apart "
+                "from those of weight 0, have none either. A penalty that is neither tiny nor "
+                "huge makes most problems regular" + self._stiff_columns()
             )
         elif not gap <= _EARLY:
             message = (
-                f"the solver of {kind} stopped early: its scores differ by up to {gap:.2g} from "
-                "those of the minimiser, which certificates are about; a smaller tol (tol=1e-8) "
+                f"the solver of {kind} stopped early: its scores differ by up to {gap:.2g} (of "
+                "scores beyond 1, relatively) from those of the minimiser, which certificates are about; a smaller tol (tol=1e-8) "
                 "and a larger max_iter close the gap" + self._stiff_columns()
             )
         else:
@@ -183,14 +185,20 @@ class FittedGradient(Fitted):
     def _stiff_columns(self) -> str:
         """Return what to do about columns whose numbers are large and nearly equal, if any."""
         matrix = cast(GradientLearner, self.learner).specification.matrix
-        stiff = [] if matrix is None else stiff_columns(matrix, _STIFF)[:_NAMED].tolist()
-        if not stiff:
-            return ""
-        named = [self.names[column] for column in stiff]
-        return (
-            f"; the numbers of {', '.join(map(repr, named))} are large beside how far they vary, "
-            "which takes all digits from solvers: standardise the columns (StandardScaler)"
-        )
+        stiff = set() if matrix is None else set(stiff_columns(matrix, _STIFF).tolist())
+        same = set() if matrix is None else set(stiff_columns(matrix, 0.0).tolist())
+        found = ""
+        if named := self._named(stiff - same):
+            found += (
+                f"; the numbers of {named} are large beside how far they vary, which takes all "
+                "digits from solvers: standardise such columns (StandardScaler)"
+            )
+        if named := self._named(same):
+            found += f"; {named} never varies, as little as an intercept does: leave it out"
+        return found
+
+    def _named(self, columns: set[int]) -> str:
+        return ", ".join(repr(self.names[column]) for column in sorted(columns)[:_NAMED])
 
 
 def _directions(rows: Any) -> FloatArray:

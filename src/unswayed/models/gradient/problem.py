@@ -383,8 +383,9 @@ class GradientProblem:
         matrix : (m, m) array
         error : float
         """
-        matrix = self.rows.gram(curvature)
-        matrix = (matrix + matrix.T) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = self.rows.gram(curvature)
+            matrix = (matrix + matrix.T) / 2
         # The absolute values of the terms sum up to a matrix with the same diagonal.
         trace = float(np.trace(matrix))
         error = gamma(self.rows.gram_terms + 6) * trace + 4.0 * UNIT * float(self.penalty.max())
