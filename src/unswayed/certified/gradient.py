@@ -174,8 +174,9 @@ class FittedGradient(Fitted):
         elif not gap <= _EARLY:
             message = (
                 f"the solver of {kind} stopped early: its scores differ by up to {gap:.2g} (of "
-                "scores beyond 1, relatively) from those of the minimiser, which certificates are about; a smaller tol (tol=1e-8) "
-                "and a larger max_iter close the gap" + self._stiff_columns()
+                "scores beyond 1, relatively) from those of the minimiser, which certificates are "
+                "about; a smaller tol (tol=1e-8) and a larger max_iter close the gap"
+                + self._stiff_columns()
             )
         else:
             return
