@@ -145,8 +145,11 @@ def unsure_of_nothing(certs, rows):
             yield f"row {i}: {certs.verdict[i]} at budget 0, score {float(row.score)!r}"
 
 
-def lies(problem):
-    """Everything false in what is said of a problem, and how often each verdict was right."""
+def lies(problem, efforts=None):
+    """Everything false in what is said of a problem, and how often each verdict was right.
+
+    Without efforts, one of the three is drawn for every budget.
+    """
     found, tally = [], Counter()
     truth = problem.truth
     rows = truth.rows
@@ -163,10 +166,13 @@ def lies(problem):
             if not truth.undefined[0]:
                 found.append(f"refused: {error}")
             return found, tally
-        for budget in sorted({problem.budget, 1 + problem.seed % 4}):
-            certs = model.certify(
-                tests, budget=budget, effort=(problem.seed + budget) % 3, **problem.asked
-            )
+        asked = [
+            (budget, effort)
+            for budget in sorted({problem.budget, 1 + problem.seed % 4})
+            for effort in efforts or [(problem.seed + budget) % 3]
+        ]
+        for budget, effort in asked:
+            certs = model.certify(tests, budget=budget, effort=effort, **problem.asked)
             note("certify", false_verdicts(certs, rows))
             note("certify", false_ranges(certs, rows))
             if problem.regular:

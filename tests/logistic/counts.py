@@ -57,6 +57,7 @@ class CountProblem:
             ),
             bias=LabelBias.intervals(self.lower, self.upper, budget=self.budget),
             radius=self.radius,
+            trust="sample_weight",  # see Problem.fitted
         )
         given = {} if self.weight is None else {"sample_weight": self.weight}
         return model.fit(self.X, self.y, **given)

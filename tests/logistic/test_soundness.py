@@ -2,7 +2,7 @@
 
 A failure prints the problem; ``python -m pytest tests/logistic -k "near-ties"`` runs one family.
 One problem in forty is drawn, with CI=1 one in four, with LOGISTIC_EVERY=1 all of them;
-SEEDS_FROM=20000 draws others.
+SEEDS_FROM=20000 draws others, and LOGISTIC_EFFORTS=012 asks with every effort.
 """
 
 import os
@@ -16,6 +16,7 @@ from tests.logistic.checks import lies
 CHUNK = 20
 SHARE = int(os.environ.get("LOGISTIC_EVERY", "4" if os.environ.get("CI") else "40"))
 FIRST_SEED = int(os.environ.get("SEEDS_FROM", "0"))
+EFFORTS = [int(effort) for effort in os.environ.get("LOGISTIC_EFFORTS", "")]
 SHOWN = 3  # problems of a failing chunk that are printed
 
 
@@ -42,7 +43,7 @@ def checked(drawn):
     """How often each verdict was given; fails if something false was said."""
     failures, tally, n_checked = [], Counter(), 0
     for problem in drawn:
-        complaints, found = lies(problem)
+        complaints, found = lies(problem, EFFORTS)
         tally += found
         n_checked += 1
         if complaints:

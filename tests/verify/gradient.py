@@ -53,6 +53,7 @@ def make_cases(folder):
     counts = rng.poisson(2.0, len(y)).astype(float)
     fitted = poisson(X, counts, 2)
     women = LabelBias.flips(budget=8, where=np.arange(len(y)) % 3 == 0, direction="up")
+    years = np.array([2000.0, 0.0])
     certs = {
         "logistic": logistic(X, y, T, 4),
         "weighted": logistic(X, y, T, 4, weight=weight, fit_intercept=False),
@@ -60,6 +61,7 @@ def make_cases(folder):
         "some": logistic(X, y, T, 8, bias=women),
         "nobody": logistic(X, y, T, 0),
         "open": logistic(X, y, T, 25, C=10.0),
+        "years": logistic(X + years, y, T + years, 4, solver="newton-cholesky"),
         "counts": fitted.certify(T),
         "logarithms": fitted.certify(T, decision=Radius(0.3)),
         "coefficients": CertifiedClassifier(

@@ -19,8 +19,8 @@ from unswayed.verify.gradient.selection import largest
 SOME = 40 if os.environ.get("CI") else 8
 EXACT = Context(prec=600, Emax=10**6, Emin=-(10**6))
 KINDS = [
-    "logistic", "weighted", "class-weights", "some", "nobody", "open", "counts", "logarithms",
-    "coefficients",
+    "logistic", "weighted", "class-weights", "some", "nobody", "open", "years", "counts",
+    "logarithms", "coefficients",
 ]  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def altered_regions(document):
         yield f"parameter {place} moved", {"parameters": packed(moved)}
 
 
-@pytest.mark.parametrize("kind", ["logistic", "weighted", "class-weights", "counts"])
+@pytest.mark.parametrize("kind", ["logistic", "weighted", "class-weights", "years", "counts"])
 def test_a_region_that_labels_lead_out_of_proves_nothing(cases, kind, tmp_path):
     case, count = cases[kind], 0
     for what, change in altered_regions(case.document):
@@ -336,3 +336,22 @@ def test_a_file_without_a_region_can_still_prove_that_rows_are_not_robust(cases,
     claim.pop("minimum_budget", None)
     report = checked(document, case.data, tmp_path)
     assert "the file has no region" in report.rejected[claim["row"]]
+
+
+def test_offsets_that_do_not_belong_to_the_parameters_prove_nothing(cases, tmp_path):
+    case = cases["years"]
+    about = doubles(case.document["region"]["offsets"], 2)
+    for offsets in ([about[0] + 1.0, 0.0], [0.0, 0.0], [about[0] + 1e-3, 0.1], [1e300, 0.0]):
+        document = copy.deepcopy(case.document)
+        document["region"]["offsets"] = packed(offsets)
+        report = checked(document, case.data, tmp_path)
+        assert not report.robust, offsets
+
+
+def test_offsets_need_an_intercept(cases, tmp_path):
+    case = cases["weighted"]
+    document = copy.deepcopy(case.document)
+    document["region"]["offsets"] = packed([0.5, 0.0])
+    report = checked(document, case.data, tmp_path)
+    assert not report.robust
+    assert not report.not_robust

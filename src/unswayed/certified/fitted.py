@@ -6,7 +6,7 @@ the one it finds and keeps to it, so that no answer is made of two fits.
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,6 +144,7 @@ class Fitted:
     labels: Reading
     trusted: tuple[str, ...]
     _told: set[str] = field(default_factory=set)  # warnings are given once per fit
+    direct_solver: ClassVar[str] = "cholesky"  # of these estimators, that never stops early
 
     @property
     def final(self) -> Any:
@@ -292,7 +293,7 @@ class Fitted:
             f"predict says another class than the exact solution, which is what is certified, for "
             f"{len(rows)} of {len(certified)} rows ({named}), because the solver of "
             f"{type(self.final).__name__} stopped early; a smaller tol (tol=1e-12), or a direct "
-            "solver (solver='cholesky'), closes the gap",
+            f"solver (solver={self.direct_solver!r}), closes the gap",
             SolverPrecisionWarning,
             stacklevel=4,
         )

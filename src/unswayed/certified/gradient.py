@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,11 @@ from unswayed.certifiers.verdicts import Answer, judge
 from unswayed.decisions import Decision
 from unswayed.exceptions import BiasError, InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.models.gradient.learner import GradientLearner
+from unswayed.models.gradient.problem import stiff_columns
 
-_EARLY = 0.02  # log-odds by which a solver's own scores may differ before users are told
+_EARLY = 0.02  # log-odds by which a solver's own scores may differ, relative to scores beyond 1
+_STIFF = 2.0**-12  # of its size: a column that varies by less troubles solvers
+_NAMED = 4  # columns that a warning names
 
 REGION, ATTACK = "region", "attack"
 
@@ -33,6 +36,8 @@ REGION, ATTACK = "region", "attack"
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedGradient(Fitted):
     """A fit of logistic or Poisson regression."""
+
+    direct_solver: ClassVar[str] = "newton-cholesky"
 
     @classmethod
     def of(
@@ -137,6 +142,8 @@ class FittedGradient(Fitted):
         certified : array
             Predictions of the exact minimiser.
         """
+        if not self.secant.proven:
+            return  # nothing is certified, and users were told why
         self._told.add("")
         super().check_predictions(features, decision, certified)
 
@@ -153,24 +160,46 @@ class FittedGradient(Fitted):
             return
         score = score[:CHECKED]
         with np.errstate(invalid="ignore"):
-            gap = float(np.abs(score - self.raw(features[: len(score)])).max(initial=0.0))
+            off = np.abs(score - self.raw(features[: len(score)])) / np.maximum(np.abs(score), 1.0)
+        gap = float(off.max(initial=0.0))
         kind, proven = type(self.final).__name__, self.secant.proven
         if not proven:
             message = (
-                f"no minimiser of this {kind} problem could be enclosed (classes that a plane "
-                "separates have none without a penalty, and columns that depend on one another "
-                "have many): every verdict is UNDECIDED; a penalty would make it regular"
+                f"no minimiser of this {kind} problem could be enclosed: every verdict is "
+                "UNDECIDED. Without a penalty, classes that a plane separates have none, and "
+                "columns that depend on one another have many; labels that are all alike, apart "
+                "from those of weight 0, have none either. A penalty that is neither tiny nor "
+                "huge makes most problems regular" + self._stiff_columns()
             )
         elif not gap <= _EARLY:
             message = (
-                f"the solver of {kind} stopped early: its scores differ by up to {gap:.2g} from "
-                "those of the minimiser, which certificates are about; a smaller tol (tol=1e-8) "
-                "and a larger max_iter close the gap"
+                f"the solver of {kind} stopped early: its scores differ by up to {gap:.2g} (of "
+                "scores beyond 1, relatively) from those of the minimiser, which certificates are "
+                "about; a smaller tol (tol=1e-8) and a larger max_iter close the gap"
+                + self._stiff_columns()
             )
         else:
             return
         self._told.add(message)
         warnings.warn(message, SolverPrecisionWarning if proven else UnprovenWarning, stacklevel=5)
+
+    def _stiff_columns(self) -> str:
+        """Return what to do about columns whose numbers are large and nearly equal, if any."""
+        matrix = cast(GradientLearner, self.learner).specification.matrix
+        stiff = set() if matrix is None else set(stiff_columns(matrix, _STIFF).tolist())
+        same = set() if matrix is None else set(stiff_columns(matrix, 0.0).tolist())
+        found = ""
+        if named := self._named(stiff - same):
+            found += (
+                f"; the numbers of {named} are large beside how far they vary, which takes all "
+                "digits from solvers: standardise such columns (StandardScaler)"
+            )
+        if named := self._named(same):
+            found += f"; {named} never varies, as little as an intercept does: leave it out"
+        return found
+
+    def _named(self, columns: set[int]) -> str:
+        return ", ".join(repr(self.names[column]) for column in sorted(columns)[:_NAMED])
 
 
 def _directions(rows: Any) -> FloatArray:

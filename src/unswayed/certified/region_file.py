@@ -41,6 +41,8 @@ def region_document(engine: SecantEngine, labels: int) -> dict[str, Any]:
     problem = engine.problem
     parameters = engine.centre.parameters * problem.scale
     made: dict[str, Any] = {"parameters": pack_doubles(parameters)}
+    if problem.offset.any():
+        made["offsets"] = pack_doubles(problem.offset)
     region = engine.region(labels, 0)
     if region is not None:
         down, up = _roomy(region, labels)

@@ -190,7 +190,7 @@ class Attacker:
         own = self._here.bound * self.centre.residual
         with np.errstate(invalid="ignore", over="ignore"):
             moved = np.einsum("ij,ij->i", signed, step)
-            rounding = gamma(problem.n_parameters + 8) * row_norms(step)
+            rounding = gamma(problem.n_parameters + 10) * row_norms(step)
             lost = SAFETY * row_norms(signed) * (away + 2.0 * own + rounding)
             lost += 4.0 * UNIT * np.abs(moved)
             moved = np.nextafter(moved - lost, -np.inf)

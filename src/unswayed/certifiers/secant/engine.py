@@ -145,7 +145,7 @@ class SecantEngine:
         with np.errstate(invalid="ignore", over="ignore"):
             value = (rows @ theta) * directions.scale
             size = float(np.linalg.norm(theta)) * SAFETY
-            error = gamma(self.problem.n_parameters + 4) * size * row_norms(rows)
+            error = gamma(self.problem.n_parameters + 6) * size * row_norms(rows)
             error = SAFETY * (error + self._plain.residual(rows)) * directions.scale
         nothing = ~rows.any(axis=1)
         known = np.isfinite(value) & np.isfinite(error) & self.proven

@@ -84,8 +84,8 @@ class Region:
         wide, narrow = upper * SAFETY * self.flat.inverse, lower / SAFETY * steep.inverse
         self._middle, self._half = (wide + narrow) / 2, (wide - narrow) / 2
         norms = self.flat.norm * upper + steep.norm
-        # What rounding does to these matrices, to products with them, and to quadratic forms.
-        self._rounding = math.sqrt(SAFETY * gamma(4 * problem.n_parameters + 16) * norms)
+        # What rounding does to rows, to these matrices, to products of both, to quadratic forms.
+        self._rounding = math.sqrt(SAFETY * gamma(4 * problem.n_parameters + 20) * norms)
         self.error = self.errors(problem.design)
 
     def weighted(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -133,6 +133,7 @@ class Remainder:
             )
 
         run_blocks(block_starts(k, 8 * n_rows), n_rows, work)
+        missed = missed + 2.0 * UNIT * sizes  # rows themselves are rounded
         lost = missed * self._shift + norms * self.region.centre.residual
         found = np.nextafter(out + SAFETY * lost, np.inf)
         return np.where(np.isnan(found), np.inf, found)

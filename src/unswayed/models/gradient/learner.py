@@ -33,8 +33,7 @@ class GradientLearner(LinearLearner):
         self.n_rows, self.n_features = problem.n_rows, problem.n_features
         self.parameter_scale = problem.scale
         self.error_scale = ErrorScale.unknown(self.n_rows)
-        with np.errstate(all="ignore"):
-            found = start[: problem.n_parameters] / problem.scale
+        found = problem.scaled_parameters(start[: problem.n_parameters])
         self._start = np.where(np.isfinite(found), found, 0.0)
 
     @property

@@ -3,8 +3,14 @@
 Parameters θ of labels y solve Σ_i w_i (mean(a_i·θ) - y_i) a_i + Λθ = 0. Equal rows are merged: what
 counts of them is the sum of their weights and of their weighted labels. Columns are scaled by
 powers of two, so that features of any unit are treated alike.
+
+Columns that vary little beside their size, years or numbers of accounts, are seen from their median
+if there is an intercept, which makes up for it: in the equations of such a column and a column of
+ones, all digits would cancel. The difference of two doubles that are within a factor 2 is a double,
+so that no training row is rounded; entries of other rows are, once.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,11 +20,14 @@ from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import InfluenceMap
 from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.doubles import dense
 from unswayed.models.gradient.links import LIBRARY, Link
-from unswayed.models.ridge.scaling import rescaled, row_norms, with_ones
+from unswayed.models.ridge.scaling import column_peaks, rescaled, row_norms, with_ones
 
 _SCALES = 2.0**300  # columns are scaled by this at most: squares of it are doubles
 _WHOLE = 2.0**40  # sums of whole numbers up to this are exact
+_STIFF = 2.0**-4  # of its size: a column that varies by less is seen from its median
+_LARGEST = 2.0**900  # of these medians: differences never overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +72,30 @@ class Centre:
     residual: float
 
 
+def stiff_columns(features: Matrix, share: float = _STIFF) -> IntArray:
+    """Return the columns that vary little beside their size, constant ones among them.
+
+    Parameters
+    ----------
+    features : (n, p) matrix
+    share : float
+        Of their size, that they vary by at most.
+
+    Returns
+    -------
+    array of int
+    """
+    if not features.shape[0]:
+        return np.zeros(0, dtype=np.intp)
+    low, high = (
+        np.ravel(each.toarray() if hasattr(each, "toarray") else each)
+        for each in (features.min(axis=0), features.max(axis=0))
+    )
+    least, most = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    same_sign = (low > 0) | (high < 0)
+    return np.flatnonzero(same_sign & (least >= (1.0 - share) * most) & (most < _LARGEST))
+
+
 class GradientProblem:
     """Rows, weights and penalty of a training problem; labels are given later.
 
@@ -91,8 +124,10 @@ class GradientProblem:
         Upper bounds on the norms of the distinct rows.
     penalty : (m,) array
         In scaled units.
+    offset : (p,) array
+        What is taken off the features; 0 for most.
     scale : (m,) array
-        Scaled features are features times this, parameters are scaled ones times it.
+        Scaled features are such differences times this, parameters are scaled ones times it.
     weight : (n,) array
         Of the labels, without class weights.
     class_weight : pair of float
@@ -114,10 +149,17 @@ class GradientProblem:
         self.class_weight = class_weight
         self.weight = np.ones(self.n_rows) if sample_weight is None else sample_weight
         self.first, self.group = distinct_rows(features)
-        peak = np.abs(features).max(axis=0) if self.n_rows else np.zeros(self.n_features)
-        peak = peak.toarray().ravel() if hasattr(peak, "toarray") else np.asarray(peak).ravel()
+        self.offset = np.zeros(self.n_features)
+        if fit_intercept and not hasattr(features, "indptr"):
+            stiff = stiff_columns(features)
+            self.offset[stiff] = np.median(features[:, stiff], axis=0)
+        peak = column_peaks(self._shifted(features)) if self.n_rows else self.offset
         ones = np.ones(int(fit_intercept))
-        self.scale = np.concatenate((1.0 / np.clip(binade(peak), 1.0 / _SCALES, _SCALES), ones))
+        # Columns that the penalty rules are scaled such that it is about as steep as the rest.
+        total = float(self.weight.sum()) * max(class_weight)
+        least = math.sqrt(penalty / total) if 0.0 < total < math.inf else 0.0
+        size = binade(np.maximum(peak, least))
+        self.scale = np.concatenate((1.0 / np.clip(size, 1.0 / _SCALES, _SCALES), ones))
         design = self.directions(features[self.first])
         self.rows = InfluenceMap(design, -np.ones(len(self.first)), np.ones(len(self.first)))
         self.sizes = row_norms(design)
@@ -140,13 +182,34 @@ class GradientProblem:
         Returns
         -------
         (k, m) matrix
+            Entries of rows that are no training rows may be rounded, once.
         """
-        scaled = rescaled(features, self.scale[: self.n_features])
+        scaled = rescaled(self._shifted(features), self.scale[: self.n_features])
         if not self.fit_intercept:
             return scaled
         if hasattr(scaled, "indptr"):
             return with_ones(scaled)
         return np.column_stack((scaled, np.ones(scaled.shape[0])))
+
+    def _shifted(self, features: Matrix) -> Matrix:
+        return dense(features) - self.offset if self.offset.any() else features
+
+    def scaled_parameters(self, parameters: FloatArray) -> FloatArray:
+        """Return coefficients and intercept of the features as they are in scaled units, about.
+
+        Parameters
+        ----------
+        parameters : (m,) array
+
+        Returns
+        -------
+        (m,) array
+        """
+        found = np.array(parameters, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            if self.offset.any():
+                found[-1] += self.offset @ found[:-1]
+            return found / self.scale
 
     @property
     def design(self) -> Matrix:
@@ -320,8 +383,9 @@ class GradientProblem:
         matrix : (m, m) array
         error : float
         """
-        matrix = self.rows.gram(curvature)
-        matrix = (matrix + matrix.T) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = self.rows.gram(curvature)
+            matrix = (matrix + matrix.T) / 2
         # The absolute values of the terms sum up to a matrix with the same diagonal.
         trace = float(np.trace(matrix))
         error = gamma(self.rows.gram_terms + 6) * trace + 4.0 * UNIT * float(self.penalty.max())

@@ -14,7 +14,7 @@ from unswayed.verify.gradient.box import Box
 from unswayed.verify.gradient.functions import LINKS
 from unswayed.verify.gradient.problem import Problem
 from unswayed.verify.gradient.question import Range
-from unswayed.verify.gradient.region import proven_box, read_parameters, read_region
+from unswayed.verify.gradient.region import proven_box, read_offsets, read_parameters, read_region
 from unswayed.verify.gradient.remainder import FINE, MOST_ROWS, Remainder
 from unswayed.verify.gradient.solution import Solution, enclosed, score
 from unswayed.verify.integers import Track
@@ -56,7 +56,8 @@ class Known:
         model, region = document["model"], document["region"]
         self._given, self._track = read_given(document, data, bias), track
         first, second = map(float, model.get("class_weights", (1.0, 1.0)))
-        self._problem = Problem(self._given, LINKS[model["kind"]], (first, second))
+        offsets = read_offsets(region, self._given.train.shape[1])
+        self._problem = Problem(self._given, LINKS[model["kind"]], (first, second), offsets)
         self._labels = self._problem.labels(self._given.labels)
         self._centre = read_parameters(region, self._problem)
         self._base = enclosed(self._problem, self._labels, self._centre)

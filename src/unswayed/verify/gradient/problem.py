@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed.verify.floating.enclosure import two_sum
 from unswayed.verify.floating.equations import MOST_EQUATIONS
 from unswayed.verify.floating.given import Given, distinct
 from unswayed.verify.floating.rounding import (
@@ -79,23 +80,36 @@ class Problem:
     link : Link
     class_weights : pair of float
         What the weights of rows of class 0 and of class 1 are multiplied by.
+    offsets : (p,) array, optional
+        What is taken off the features: the intercept makes up for any number. With a column whose
+        numbers are large and nearly equal, all digits of the equations would cancel.
 
     Raises
     ------
     UnprovenError
-        If numbers are too far apart, or there are too many features.
+        If numbers are too far apart, there are too many features, or there are offsets, but no
+        intercept.
     """
 
     def __init__(
-        self, given: Given, link: Link, class_weights: tuple[float, float] = (1.0, 1.0)
+        self,
+        given: Given,
+        link: Link,
+        class_weights: tuple[float, float] = (1.0, 1.0),
+        offsets: FloatArray | None = None,
     ) -> None:
         self.given, self.link, self.class_weights = given, link, class_weights
+        self._offsets = offsets
+        if offsets is not None and not given.intercept:
+            raise UnprovenError("features are seen from offsets, but there is no intercept")
         self.first, self.kind, self.count = distinct(given.train, np.zeros(len(given.labels)))
         width = given.train.shape[1]
         if width >= MOST_EQUATIONS:
             raise UnprovenError("there are too many features")
+        none = np.zeros(0, dtype=np.int64)
+        shifted = self._shifted(given.train, np.ones(1))
         self.power = np.append(
-            exponents(given.train, axis=0)[0] if width else np.zeros(0, dtype=np.int64),
+            exponents(shifted, axis=0)[0] if width else none,
             np.zeros(int(given.intercept), dtype=np.int64),
         )
         self.design = self.directions(given.train[self.first], np.ones(len(self.first)))
@@ -116,8 +130,17 @@ class Problem:
         -------
         (k, m) array
         """
-        made = scaled(rows, -self.power[: rows.shape[1]])
+        made = scaled(self._shifted(rows, ends), -self.power[: rows.shape[1]])
         return np.column_stack((made, ends)) if self.given.intercept else made
+
+    def _shifted(self, rows: FloatArray, ends: FloatArray) -> FloatArray:
+        """Return rows less the offsets, each as often as the intercept counts."""
+        if self._offsets is None:
+            return rows
+        less, rest = two_sum(rows, -ends[:, None] * self._offsets)
+        if rest.any():  # NaN counts
+            raise UnprovenError("features cannot be seen from the offsets without rounding")
+        return less
 
     def parameters(self, values: FloatArray) -> FloatArray:
         """Return parameters in scaled units.

@@ -53,6 +53,24 @@ def read_region(
     return read_parameters(region, problem), ends[0], ends[1]
 
 
+def read_offsets(region: dict[str, Any], width: int) -> FloatArray | None:
+    """Return what a certificate takes off the features; None if nothing.
+
+    Parameters
+    ----------
+    region : dict
+    width : int
+        How many features there are.
+
+    Returns
+    -------
+    (p,) array or None
+    """
+    if "offsets" not in region:
+        return None
+    return np.frombuffer(vector(region["offsets"], width, "region.offsets"))
+
+
 def read_parameters(region: dict[str, Any], problem: Problem) -> FloatArray:
     """Return the parameters of a certificate, in scaled units.
 
