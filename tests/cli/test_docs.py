@@ -35,6 +35,7 @@ def demo(tmp_path_factory):
         "docs/start/command-line.md",
         "docs/command-line.md",
         "docs/certificates.md",
+        "docs/logistic.md",
         "docs/together.md",
     ],
 )

@@ -195,12 +195,16 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
     if threshold is None or threshold == "balanced" or score.min() <= threshold < score.max():
         return []
     said = study.decided(float(score[0]))
+    ends = np.array([threshold, score.min(), score.max()])
+    what, instead = "scores", ", or --threshold balanced"
+    if not study.request.kind.linear:  # it was written as a probability
+        ends, what, instead = probability_ranges(ends, ends, ends)[0], "probabilities", ""
     return [
         Caveat(
             "threshold-outside-scores",
-            f"--threshold {threshold:g} is outside the scores of the test rows, {score.min():.3g} "
-            f"to {score.max():.3g}, so that every one of them is told {said!r}",
-            "pass a threshold between them, or --threshold balanced",
+            f"--threshold {ends[0]:g} is outside the {what} of the test rows, {ends[1]:.3g} "
+            f"to {ends[2]:.3g}, so that every one of them is told {said!r}",
+            f"pass a threshold between them{instead}",
         )
     ]
 

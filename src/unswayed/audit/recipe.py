@@ -9,7 +9,6 @@ import numpy as np
 
 from unswayed._typing import IntArray
 from unswayed.audit.files import is_parquet
-from unswayed.audit.kinds import need_linear
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
@@ -29,7 +28,6 @@ def check_recipe(request: Request) -> None:
     ------
     InputError
     """
-    need_linear(request.kind, "--certificates")
     for path in () if request.reading.is_usual else (request.train, request.test):
         if path is not None and path.exists() and is_parquet(path):
             raise InputError(

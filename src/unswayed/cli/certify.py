@@ -53,7 +53,7 @@ from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
 from unswayed.report.findings import Findings
 from unswayed.report.summarise import headline
-from unswayed.words import percent
+from unswayed.words import counted, percent
 
 
 def certify(
@@ -437,7 +437,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         if not study.request.kind.linear:
             hint = "; " + more_decided(study)
         budget = facts["budgets"][0]["budget"]
-        terminal.say(f"undecided at {budget}: {facts['undecided']:,} rows{hint}")
+        terminal.say(f"undecided at {budget}: {counted(facts['undecided'], 'row')}{hint}")
     show_predicted(terminal, facts)
     for grouping in facts["groups"]:
         show_groups(terminal, facts, grouping)

@@ -31,7 +31,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
-from unswayed.words import between, labels, percent, points, shorten, signed, suggest
+from unswayed.words import between, counted, labels, percent, points, shorten, signed, suggest
 
 _LINES = 10
 _INTERVALS = (
@@ -227,7 +227,7 @@ def _show_undecided(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Say how many rows are neither robust nor overturned: a rate is what is proven."""
     for name, side in zip(facts["names"], (facts["first"], facts["second"]), strict=True):
         left = [
-            f"{each['undecided']:,} rows at {each['budget']}"
+            f"{counted(each['undecided'], 'row')} at {each['budget']}"
             for each in side["budgets"]
             if each["undecided"]
         ]

@@ -172,11 +172,14 @@ def _claims(results: Results) -> list[Claim]:
 
 
 def _draw(results: Results, folder: Path) -> None:
-    figure, axes = figures.panels(len(_STRENGTHS))
+    figure, axes = figures.panels(len(_STRENGTHS), height=3.9)
     for axis, name in zip(axes[0], _STRENGTHS, strict=True):
-        for number, (kind, penalty) in enumerate(_kinds(name)):
-            found, colour = results[_called(name, kind, penalty)], COLOURS[number]
-            style = {"color": colour, "marker": MARKERS[number], "markersize": 3.5}
+        kinds = _kinds(name)
+        for number, (kind, penalty) in enumerate(kinds):
+            # Colours from both ends: those of ridge regression are the same in every panel.
+            look = number if kind == "logistic" else len(COLOURS) - len(kinds) + number
+            found, colour = results[_called(name, kind, penalty)], COLOURS[look]
+            style = {"color": colour, "marker": MARKERS[look], "markersize": 3.5}
             line = "-" if kind == "logistic" else "--"
             robust = found[Verdict.ROBUST]
             axis.plot(PERCENTS, robust, line, label=_in_words(kind, penalty), **style)
@@ -185,7 +188,7 @@ def _draw(results: Results, folder: Path) -> None:
                 axis.plot(PERCENTS, standing, "-", color=colour, linewidth=0.6)
                 axis.fill_between(PERCENTS, robust, standing, color=colour, alpha=0.15, linewidth=0)
         axis.set(title=name, ylim=(0, 101), xlabel="labels wrong (% of training rows)")
-        axis.legend(frameon=False, fontsize=6)
+        axis.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.22))
     axes[0][0].set_ylabel("test rows (%)")
     figures.save(figure, folder, "logistic")
 
