@@ -266,6 +266,22 @@ def test_gaps_of_means_hold_every_value_there_is(seed, whole):
         assert reached == pytest.approx(end, abs=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore")  # about this model, which is the point
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(alpha=1e-12)])
+@pytest.mark.parametrize("metric", ["mean_prediction", "mean_prediction_difference"])
+def test_ends_that_rounding_hides_are_not_called_proven(metric, estimator):
+    rng = np.random.default_rng(0)
+    X, tests, y = rng.standard_normal((12, 3)), rng.standard_normal((5, 3)), rng.standard_normal(12)
+    X[:, 2] = X[:, 0] + X[:, 1] + 1e-12 * rng.standard_normal(12)
+    X[:, 1] *= 1e6
+    bias = LabelBias.shifts(1, budget=2)
+    model = CertifiedRegressor(estimator, bias=bias).fit(X, y)
+    found = model.certify_metric(tests, metric, groups=list("aabbb"))
+    assert found.high > 1e3  # nothing is known
+    assert not (found.proven_low or found.proven_high)
+    assert found.low <= found.inner_low <= found.value <= found.inner_high <= found.high
+
+
 # --- bad input ----------------------------------------------------------------------------------
 
 X, Y = [[1.0, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 2]], ["no", "yes", "yes", "no", "yes", "no"]

@@ -16,7 +16,7 @@ from unswayed.together.search import FRAGILE, Deadline, Found, Search, dearest, 
 
 _ROUNDS = 12  # of better and better quotients
 
-_COARSE = 2**20  # denominator of quotients that are too fine for whole numbers
+_FINEST = 2**53  # denominator of quotients; beyond, the next double is near enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,22 +242,24 @@ class Ranges:
         if not known:  # not even the predictions as they are
             best = outer
         outer = max(outer, best) if up else min(outer, best)
-        return End(outer, best, changes, outer == best and known, rests_on, at=at)
+        # What terms were rounded by may be missing from what is reached.
+        blur = max(above.blur + abs(best) * below.blur for above, below in form.pairs)
+        closed = outer == best or (found.proven and found.inner <= 0)
+        if blur:
+            best += (-blur if up else blur) / floor.value
+        return End(outer, best, changes, closed and known, rests_on, at=at)
 
     def _excess(
         self, form: Quotient, best: Fraction, deadline: Deadline, name: str, *, up: bool
     ) -> End:
         """Return how far labels can take quotients beyond the best one, times the denominator."""
-        at = best
-        try:
-            differences = [above.less(below, best) for above, below in form.pairs]
-        except OverflowError:
-            at = Fraction(round(best * _COARSE), _COARSE)
-            differences = [above.less(below, at) for above, below in form.pairs]
-            slip = abs(best - at)
+        at = best if best.denominator <= _FINEST else Fraction(float(best))
+        slip = abs(best - at)
+        differences = [above.less(below, at) for above, below in form.pairs]
+        if slip:
             differences = [
-                Function(d.start, d.gains, d.unit, d.blur + slip * _size(below))
-                for d, (_, below) in zip(differences, form.pairs, strict=True)
+                replace(each, blur=each.blur + slip * _size(below))
+                for each, (_, below) in zip(differences, form.pairs, strict=True)
             ]
         part = deadline.part(0.5)
         if up:
