@@ -189,6 +189,11 @@ def test_a_row_whose_prediction_is_unknown_counts_for_bounds_and_not_for_witness
     assert (found.at_least, found.at_most) == (0, 1)
     rate = model.certify_metric(middle, "selection_rate")
     assert (rate.low, rate.high, rate.proven) == (0.0, 1.0, False)
+    ratio = model.certify_metric(
+        [*middle, X[0]], "accuracy_ratio", groups=["a", "b"], y_true=model.predict([*middle, X[0]])
+    )
+    assert (ratio.low, ratio.high, ratio.proven) == (0.0, 1.0, False)
+    assert (ratio.inner_low, ratio.inner_high) == (1.0, 0.0)  # nothing is known to be reached
 
 
 def test_progress_is_told_in_lines_of_bound_best_and_gap():
@@ -264,6 +269,23 @@ def test_gaps_of_means_hold_every_value_there_is(seed, whole):
         now = refit_scores(X, labels, tests, alpha=0.3)[0]
         reached = abs(now[groups == "a"].mean() - now[groups == "b"].mean())
         assert reached == pytest.approx(end, abs=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")  # about this model, which is the point
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(alpha=1e-12)])
+@pytest.mark.parametrize("metric", ["mean_prediction", "mean_prediction_difference"])
+def test_ends_that_rounding_hides_are_not_called_proven(metric, estimator):
+    rng = np.random.default_rng(0)
+    X, tests, y = rng.standard_normal((12, 3)), rng.standard_normal((5, 3)), rng.standard_normal(12)
+    X[:, 2] = X[:, 0] + X[:, 1] + 1e-12 * rng.standard_normal(12)
+    X[:, 1] *= 1e6
+    bias = LabelBias.shifts(1, budget=2)
+    model = CertifiedRegressor(estimator, bias=bias).fit(X, y)
+    found = model.certify_metric(tests, metric, groups=list("aabbb"))
+    assert found.high > 1e3  # nothing is known
+    assert not found.proven_low
+    assert not found.proven_high
+    assert found.low <= found.inner_low <= found.value <= found.inner_high <= found.high
 
 
 # --- bad input ----------------------------------------------------------------------------------

@@ -167,6 +167,13 @@ def own(problem):
         RowSum((terms[0], terms[1])) / RowSum((thirds[0] + 0.1, thirds[1] + 0.2)),
         lambda said: chosen(said, terms) / chosen(said, (thirds[0] + 0.1, thirds[1] + 0.2)),
     )
+    wide = rng.choice([0.0, 0.1, -0.7, 1e-4, 3.0], (2, len(problem.tests)))
+    dust = rng.random((2, len(problem.tests))) + 0.1
+    # These share no unit that whole numbers of 64 bits could count in.
+    yield (
+        RowSum((wide[0], wide[1])) / RowSum((dust[0], dust[1])),
+        lambda said: chosen(said, wide) / chosen(said, dust),
+    )
 
 
 @pytest.mark.parametrize("start", range(3))

@@ -1,5 +1,6 @@
 """Ranges of metrics, from a fitted model and users' groups and labels to results."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from unswayed.doubles import as_values, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.groups import group_names
 from unswayed.together.fragile import Changes
-from unswayed.together.means import Mean, Sums
+from unswayed.together.means import Mean, Sums, alike
 from unswayed.together.metrics import Form, Largest, Named, Sample, own_metric
 from unswayed.together.ranges import End, Ranges
 from unswayed.together.search import Deadline, Progress, Search
@@ -271,8 +272,8 @@ class MetricQuestion:
             high=mean.high,
             inner_low=mean.inner_low,
             inner_high=mean.inner_high,
-            proven_low=mean.proven,
-            proven_high=mean.proven,
+            proven_low=mean.proven_low,
+            proven_high=mean.proven_high,
             witness_low=collective.labels(mean.changes_low),
             witness_high=collective.labels(mean.changes_high),
             rests_on=(CLOSED_FORM, CLOSED_FORM),
@@ -287,19 +288,23 @@ class MetricQuestion:
     ) -> tuple[MetricRange, tuple[Changes, Changes]]:
         """Return the range of the largest difference of groups' means, and the labels there."""
         found = [sums.ends(at) for at in pairs]
-        top = max(found, key=lambda each: each.high)
+        present = max(each.value for each in found)
+        size = max(each.size for each in found)
+        top = max(found, key=lambda each: each.inner_high)
+        high = max(each.high for each in found)
         # The gap is at least each difference, in both orders, and so never below 0.
         low = max(0.0, *(each.low for each in found))
         best = sums.gentlest(pairs, [each.changes_low for each in found])
-        present = max(each.value for each in found)
-        high = self._mean(name, top, sums, self._n_rows)
+        inner_low = min(best.value, present) if math.isfinite(best.value) else present
         collective = Collective(self.question, self.budget, sums.fragile)
         made = replace(
-            high,
+            self._mean(name, top, sums, self._n_rows),
             value=present,
             low=low,
-            inner_low=best.value,
-            proven_low=best.value - low <= best.error,
+            high=high,
+            inner_low=inner_low,
+            proven_low=alike(low, inner_low, size),
+            proven_high=alike(high, top.inner_high, size),
             witness_low=collective.labels(best.changes),
         )
         return made, (best.changes, top.changes_high)

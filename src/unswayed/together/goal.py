@@ -241,11 +241,27 @@ def whole_numbers(values: FloatArray) -> tuple[NDArray[np.int64], Fraction, Frac
     ([5, 1, 20], Fraction(1, 10), Fraction(0, 1))
     """
     written = [Fraction(repr(value)) for value in values.tolist()]
-    total = sum(map(abs, written)) or Fraction(1)
     unit = Fraction(1, math.lcm(*(value.denominator for value in written)))
-    blur = Fraction(0)
-    if total / unit > _MOST_STEPS:
-        unit = total / _MOST_STEPS
-        blur = unit * len(written)
-    steps = [round(value / unit) for value in written]
+    return multiples([int(value / unit) for value in written], unit)
+
+
+def multiples(steps: list[int], unit: Fraction) -> tuple[NDArray[np.int64], Fraction, Fraction]:
+    """Return multiples of a unit; of a larger one, rounded, where there are too many steps.
+
+    Parameters
+    ----------
+    steps : list of int
+    unit : Fraction
+
+    Returns
+    -------
+    steps, unit, blur
+        As of `whole_numbers`.
+    """
+    total, blur = sum(map(abs, steps)), Fraction(0)
+    if total > _MOST_STEPS:
+        per_step = -(-total // _MOST_STEPS)
+        rounded = [round(Fraction(each, per_step)) for each in steps]
+        blur = unit * sum(abs(a - b * per_step) for a, b in zip(steps, rounded, strict=True))
+        steps, unit = rounded, unit * per_step
     return np.array(steps, dtype=np.int64), unit, blur

@@ -1,5 +1,6 @@
 """Means of scores: a weighted sum of scores is one more influence row, whose range is exact."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from unswayed.together.fragile import Changes, Fragile
 
 _BLOCK = 256  # rows at a time
 
+_ALIKE = 1e-6  # of two ends, relative to what labels do: digits that people are shown
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mean:
@@ -30,8 +33,8 @@ class Mean:
         Reached, rounded inwards.
     changes_low, changes_high : Changes
         The labels that lead there.
-    proven : bool
-        The two ranges differ by rounding only.
+    size : float
+        What rounding is measured by: the value, and how far labels move it.
     """
 
     value: float
@@ -41,7 +44,34 @@ class Mean:
     inner_high: float
     changes_low: Changes
     changes_high: Changes
-    proven: bool
+    size: float
+
+    @property
+    def proven_low(self) -> bool:
+        """Whether the lower ends of the two ranges differ by ordinary rounding only."""
+        return alike(self.low, self.inner_low, self.size)
+
+    @property
+    def proven_high(self) -> bool:
+        """Whether the upper ends of the two ranges differ by ordinary rounding only."""
+        return alike(self.high, self.inner_high, self.size)
+
+
+def alike(outer: float, inner: float, size: float) -> bool:
+    """Return whether two ends are one number but for ordinary rounding.
+
+    Parameters
+    ----------
+    outer, inner : float
+    size : float
+        What rounding is measured by.
+
+    Returns
+    -------
+    bool
+        False for models so near to singular that rounding is most of the range.
+    """
+    return math.isfinite(outer) and abs(outer - inner) <= _ALIKE * size
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +173,7 @@ class Sums:
             max(inner_high, value) if np.isfinite(off[0]) else value,
             strongest(fragile, -z[0]),
             strongest(fragile, z[0]),
-            bool(np.isfinite(off[0])),
+            abs(value) + up + down,
         )
 
     def gentlest(self, which: range, tried: list[Changes]) -> "Gentle":

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray
 from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
-from unswayed.together.goal import whole_numbers
+from unswayed.together.goal import multiples, whole_numbers
 
 _MIXES = 24  # of predictions, on which a callable is asked whether rows stand for themselves
 
@@ -72,6 +72,7 @@ class Function:
         Returns
         -------
         Function
+            With more blur than the two have, where they share no unit of reasonable size.
         """
         theirs = other.unit * times
         unit = _common(self.unit, theirs)
@@ -79,14 +80,13 @@ class Function:
         largest = max(
             mine * int(np.abs(self.gains).sum()), abs(their) * int(np.abs(other.gains).sum())
         )
-        if largest >= 2**60:
-            raise OverflowError("these sums are too fine for whole numbers of 64 bits")
-        return Function(
-            self.start - times * other.start,
-            self.gains * mine - other.gains * their,
-            unit,
-            self.blur + abs(times) * other.blur,
-        )
+        start, blur = self.start - times * other.start, self.blur + abs(times) * other.blur
+        if largest < 2**60:
+            return Function(start, self.gains * mine - other.gains * their, unit, blur)
+        # Python's own integers: a unit that both share may be tiny.
+        exactly = self.gains.astype(object) * mine - other.gains.astype(object) * their
+        gains, unit, rounded = multiples(exactly.tolist(), unit)
+        return Function(start, gains, unit, blur + rounded)
 
 
 def _common(one: Fraction, other: Fraction) -> Fraction:

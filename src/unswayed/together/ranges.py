@@ -16,7 +16,7 @@ from unswayed.together.search import FRAGILE, Deadline, Found, Search, dearest, 
 
 _ROUNDS = 12  # of better and better quotients
 
-_COARSE = 2**20  # denominator of quotients that are too fine for whole numbers
+_FINEST = 2**53  # denominator of quotients; beyond, the next double is near enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,9 +184,13 @@ class Ranges:
     def _quotient(self, form: Quotient, deadline: Deadline, name: str) -> tuple[End, End]:
         floors = [self._floor(each, deadline, capped=form.capped) for each in form.families]
         floor = _Floor(min(each.value for each in floors), dearest(e.rests_on for e in floors))
-        high = self._climb(form, deadline.part(0.5), f"{name}, high", floor, up=True)
-        low = self._climb(form, deadline, f"{name}, low", floor, up=False)
-        return low, high
+        high, reached = self._climb(form, deadline.part(0.5), f"{name}, high", floor, up=True)
+        low, too = self._climb(form, deadline, f"{name}, low", floor, up=False)
+        # Of label sets whose value is not known, all that is known is that it is in the range.
+        return (
+            low if too else replace(low, inner=high.outer),
+            high if reached else replace(high, inner=low.outer),
+        )
 
     def _floor(self, family: Sequence[Function], deadline: Deadline, *, capped: bool) -> "_Floor":
         """Return what the largest of some denominators never falls below; 0 if nothing is known."""
@@ -209,8 +213,8 @@ class Ranges:
 
     def _climb(
         self, form: Quotient, deadline: Deadline, name: str, floor: "_Floor", *, up: bool
-    ) -> End:
-        """Return how large, or small, the smallest quotient can become.
+    ) -> tuple[End, bool]:
+        """Return how large, or small, the smallest quotient can become, and if that is reached.
 
         At the best quotient t so far, the difference numerator - t·denominator is 0. If labels make
         it D larger at most, the quotient becomes at most D/floor larger; if they make it larger at
@@ -239,25 +243,25 @@ class Ranges:
             best, changes, known = value, found.changes, True
             if deadline.limited and deadline.left <= 0:
                 break
-        if not known:  # not even the predictions as they are
-            best = outer
         outer = max(outer, best) if up else min(outer, best)
-        return End(outer, best, changes, outer == best and known, rests_on, at=at)
+        # What terms were rounded by may be missing from what is reached.
+        blur = max(above.blur + abs(best) * below.blur for above, below in form.pairs)
+        closed = outer == best or (found.proven and found.inner <= 0)
+        if blur:
+            best += (-blur if up else blur) / floor.value
+        return End(outer, best, changes, closed and known, rests_on, at=at), known
 
     def _excess(
         self, form: Quotient, best: Fraction, deadline: Deadline, name: str, *, up: bool
     ) -> End:
         """Return how far labels can take quotients beyond the best one, times the denominator."""
-        at = best
-        try:
-            differences = [above.less(below, best) for above, below in form.pairs]
-        except OverflowError:
-            at = Fraction(round(best * _COARSE), _COARSE)
-            differences = [above.less(below, at) for above, below in form.pairs]
-            slip = abs(best - at)
+        at = best if best.denominator <= _FINEST else Fraction(float(best))
+        slip = abs(best - at)
+        differences = [above.less(below, at) for above, below in form.pairs]
+        if slip:
             differences = [
-                Function(d.start, d.gains, d.unit, d.blur + slip * _size(below))
-                for d, (_, below) in zip(differences, form.pairs, strict=True)
+                replace(each, blur=each.blur + slip * _size(below))
+                for each, (_, below) in zip(differences, form.pairs, strict=True)
             ]
         part = deadline.part(0.5)
         if up:
