@@ -40,6 +40,10 @@ def test_the_version_is_written_in_one_place():
     assert importlib.metadata.version("unswayed") == unswayed.__version__
 
 
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
 def test_hooks_before_a_commit_are_those_of_make_lint():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE).group(1)

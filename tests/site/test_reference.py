@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import io
 import re
+import runpy
 import warnings
 from pathlib import Path
 
@@ -86,3 +87,14 @@ def test_a_page_prints_what_it_shows(page, tmp_path, monkeypatch):
             warnings.simplefilter("error")
             exec(compile(code, page, "exec"), names)
         assert printed.getvalue() == shown, page
+
+
+def test_the_paper_is_told_in_ten_pictures_of_which_three_are_drawn_by_a_script(tmp_path):
+    page = (ROOT / "docs" / "explanation" / "paper.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^\]]{40,}\]\(\.\./images/(.*?)\)", page)
+    assert len(shown) == len(set(shown)) == 10
+    script = ROOT / "docs" / "images" / "make_explanations.py"
+    runpy.run_path(str(script))["main"](tmp_path)
+    drawn = {f"explanation/{path.name}" for path in tmp_path.iterdir()}
+    assert drawn == {name for name in shown if name.startswith("explanation/")}
+    assert all((ROOT / "docs" / "images" / name).is_file() for name in shown)

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "Compare two files, or two settings of one, on the same test rows.",
     "tradeoff": "Weigh accuracy against robustness over the penalty.",
     "reproduce": "Compute every table and figure of the paper again.",
+    "tour": "Understand what is proven, in five minutes and seven steps.",
     "demo": "Run an embedded story end to end and write its report.",
 }
 

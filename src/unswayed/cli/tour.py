@@ -1,0 +1,237 @@
+"""``unswayed tour``: what a proof about wrong labels is, in five minutes."""
+
+import contextlib
+import io
+import sys
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from unswayed.cli.terminal import Terminal
+
+_WIDEST = 80  # characters of a line, also on a wider screen
+
+_OPENING = """\
+A company hired some of its applicants, and a model learned from these decisions. Some of them \
+were unjust: women were declined who should have been hired. Nobody knows which.
+
+Can anything the model says still be trusted? In seven steps: all of it is computed now, on this \
+machine, by the lines you see, and these lines also work in your own Python."""
+
+_CLOSING = """\
+That was all of it: say which labels may be wrong, ask, and get a proof or the labels that prove \
+the opposite.
+
+Where to go next:
+
+  unswayed demo                              this story as a report to explore
+  unswayed inspect people.csv --label hired  how a file of yours is read
+  unswayed certify people.csv --label hired --budget 1% --report report.html
+  unswayed --help                            everything else
+
+In Python: help(unswayed.CertifiedClassifier) and help(unswayed.LabelBias)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to understand, and the code that shows it."""
+
+    title: str
+    sentence: str
+    code: str  # what is shown and what is run
+    proves: str
+    but: str  # what it does not prove
+
+
+STEPS = (
+    Step(
+        "A model learns from decisions",
+        "1,200 made-up applicants. The model learns from the decisions about 900 of them and is "
+        "asked about the other 300. It is an ordinary model of scikit-learn.",
+        """\
+import numpy as np
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from unswayed.datasets.salary_story import salary_columns
+
+people = salary_columns(1200)
+woman = people["gender"] == "female"
+names = ["education", "experience", "interview"]
+rows = np.column_stack([woman, *(people[name] for name in names)])
+X, y = rows[:900], people["decision"][:900]
+new, decided = rows[900:], people["decision"][900:]
+
+model = make_pipeline(StandardScaler(), RidgeClassifier()).fit(X, y)
+said = model.predict(new)
+print(f"{(said == decided).mean():.0%} are as the company decided")
+for group, who in (False, "men"), (True, "women"):
+    hired = said[woman[900:] == group] == "hired"
+    print(f"{who}: {hired.mean():.0%} are to be hired")""",
+        "Nothing yet.",
+        "That the model is fair: it learned from the unjust decisions as diligently as from the "
+        "just ones.",
+    ),
+    Step(
+        "State what may be wrong",
+        "A proof needs an assumption, and you make it: women only, only from declined to hired, "
+        "and at most 2 % of all decisions. Any of them: the proof has to hold for every choice.",
+        """\
+from math import comb
+from unswayed import LabelBias
+
+bias = LabelBias.flips(budget=0.02, where=woman[:900], direction="up")
+doubtful = np.flatnonzero(woman[:900] & (y == "declined"))
+ways = sum(comb(len(doubtful), wrong) for wrong in range(19))
+print(f"up to 18 of {len(doubtful)} decisions: {ways:.0e} ways to be wrong")""",
+        "Nothing yet: this is the question. A model could be trained for each of these ways, but "
+        "nobody could train them all.",
+        "That 2 % is enough. It is for you to judge, and nothing is said of a 19th.",
+    ),
+    Step(
+        "Ask",
+        "One pass answers for all these ways at once, because this kind of model is linear in its "
+        "labels: how much each decision adds to a score can be written down.",
+        """\
+from unswayed import CertifiedClassifier
+
+proven = CertifiedClassifier(model, bias=bias).fit(X, y)
+certs = proven.certify(new)
+print(f"{certs.robust.sum()} of {len(new)} predictions are robust")
+assert (proven.predict(new) == said).all()  # it is still the same model""",
+        "For each robust row: whichever decisions were the unjust ones, up to 18 of them, a model "
+        "trained on the right ones says the same.",
+        "That these predictions are right or fair. That is step 7.",
+    ),
+    Step(
+        "A prediction that hangs by a thread",
+        "Here is a woman whom the model declines. Which decisions about others keep her out?",
+        """\
+her, form = 97, "{:<9} {:>9} {:>10} {:>9}  {}"
+witness = certs.witness(her)
+print(form.format("", *names, "decision"))
+print(form.format("she", *new[her, 1:], f"{said[her]} (predicted)"))
+for row, right in zip(witness.indices, witness.labels):
+    print(form.format(f"row {row}", *X[row, 1:], f"{y[row]} -> {right}"))
+print(f"at least {certs.minimum_budget[her]:g} decisions of {len(y)} do it")""",
+        "If these women should have been hired, she is hired too. Fewer changes never do it: "
+        "the set is the smallest there is.",
+        "That these decisions were unjust. They are the ones to look at.",
+    ),
+    Step(
+        "Do not believe it: replay it",
+        "A witness can be checked by anyone: change these labels and train scikit-learn's own "
+        "model again. Nothing of unswayed takes part.",
+        """\
+from sklearn.base import clone
+
+changed = y.copy()
+changed[witness.indices] = witness.labels
+again = clone(model).fit(X, changed)
+for when, trained in ("before", model), ("after", again):
+    prediction, score = trained.predict(new), trained.decision_function(new)
+    print(f"{when:>6}: {prediction[her]} (score {score[her]:+.4f})")""",
+        "That her prediction is not robust: it changed before your eyes.",
+        "Anything about anybody else's prediction.",
+    ),
+    Step(
+        "Attack a robust one",
+        "Now the robust row that comes closest to falling. Change 18 decisions at random, train "
+        "again, and do so 200 times.",
+        """\
+close = np.where(certs.robust, certs.minimum_budget, np.inf).argmin()
+
+
+def after(changes):  # what a model says that learned with these changed
+    tried = y.copy()
+    tried[changes] = "hired"
+    return clone(model).fit(X, tried).predict(new[[close]])[0]
+
+
+rng, fallen = np.random.default_rng(0), 0
+for attempt in range(200):
+    fallen += after(rng.choice(doubtful, 18, replace=False)) != said[close]
+print(f"{fallen} of 200 random attacks overturn it")
+
+least = int(certs.minimum_budget[close])
+best = proven.certify(new[[close]], budget=least).witness(0)
+print(f"the best {least} changes: {said[close]} -> {after(best.indices)}")""",
+        "Attacks that fail prove nothing; the certificate does: no 18 changes overturn it. And it "
+        "is exact, not cautious: one change more, of the right decisions, and it falls.",
+        "That it stands under other assumptions: if men's decisions were wrong too, say.",
+    ),
+    Step(
+        "What robust does not mean",
+        "A robust prediction can be robustly wrong.",
+        """\
+other = certs.robust & (said != decided)
+print(f"{other.sum()} of {certs.robust.sum()} robust ones: not as decided")
+print(certs.by_group(people["gender"][900:]))""",
+        "That wrong labels of the stated kind did not make these predictions what they are.",
+        "That they are right, or fair, or that features are free of errors. Rates by group tell "
+        "whom the doubt concerns; a gap can be chance, so it comes with an interval.",
+    ),
+)
+
+
+def tour() -> int:
+    """Understand what is proven, in five minutes and seven steps.
+
+    An embedded story, computed while you read. On a terminal it waits for Enter after each step;
+    unswayed tour | less does not.
+
+    Example: unswayed tour
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    terminal = Terminal(None)
+    waits = sys.stdin.isatty() and sys.stdout.isatty()
+    names: dict[str, Any] = {"__name__": "tour"}
+    _say(terminal, _OPENING)
+    for number, step in enumerate(STEPS, start=1):
+        if waits and not _goes_on():
+            return 0
+        terminal.say()
+        terminal.say(f"{number} of {len(STEPS)}: {step.title}", style="bold")
+        terminal.say()
+        _say(terminal, step.sentence)
+        terminal.say()
+        terminal.say(textwrap.indent(step.code, "    "), style="cyan")
+        terminal.say()
+        terminal.say(textwrap.indent(_run(step.code, names).rstrip("\n"), "  | "))
+        terminal.say()
+        _say(terminal, step.proves, "this proves:       ")
+        _say(terminal, step.but, "it does not prove: ")
+    terminal.say()
+    _say(terminal, _CLOSING)
+    return 0
+
+
+def _run(code: str, names: dict[str, Any]) -> str:
+    """Run a step's code in the names of the steps before it, and return what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "<tour>", "exec"), names)  # noqa: S102 - a text of this file
+    return printed.getvalue()
+
+
+def _say(terminal: Terminal, text: str, head: str = "") -> None:
+    """Print paragraphs, each wrapped; lines that are indented stay as they are."""
+    width = min(terminal.width, _WIDEST)
+    for line in text.split("\n"):
+        whole = line.startswith(" ") or not line
+        indent = " " * len(head)
+        made = head + line if whole else textwrap.fill(head + line, width, subsequent_indent=indent)
+        terminal.say(made)
+
+
+def _goes_on() -> bool:
+    """Wait for Enter; return whether the reader wants to go on."""
+    try:
+        answer = input("\nEnter: go on, q: stop ")
+    except EOFError:
+        answer = "q"
+    return answer.strip().lower() != "q"
