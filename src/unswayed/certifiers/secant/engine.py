@@ -358,7 +358,8 @@ class SecantEngine:
                     self._cut(directions, bounds, own, sign, np.array([row]))
             rows = self._open(bounds, margins, sign, left, _SPLIT)
             if len(rows) and len(self.problem.first) <= _SMALL:
-                self._split(directions, bounds, margins, region, labels, sign, rows)
+                splitting = Splitting(region, labels, self._at_centre)
+                self._split(directions, bounds, margins, splitting, sign, rows)
 
     def _open(
         self, bounds: Bounds, margins: Margins, sign: float, left: IntArray, near: float
@@ -376,20 +377,14 @@ class SecantEngine:
         return left[still[left]]
 
     def _split(
-        self,
-        directions: Directions,
-        bounds: Bounds,
-        margins: Margins,
-        region: Region,
-        labels: int,
-        sign: float,
-        rows: IntArray,
-    ) -> None:
+        self, directions: Directions, bounds: Bounds, margins: Margins, splitting: Splitting,
+        sign: float, rows: IntArray,
+    ) -> None:  # fmt: skip
         """Take over the bounds that follow from every case of a split budget."""
         asked, outer = directions.take(rows), bounds.outer_up if sign > 0 else bounds.outer_down
         own, margin = self._own(asked), (margins.up if sign > 0 else margins.down)[rows]
         enough = (margin - margins.slack[rows] - own) / asked.scale * (1.0 - 1e-9)
-        found = Splitting(region, labels, self._at_centre).reach(sign * asked.rows, enough)
+        found = splitting.reach(sign * asked.rows, enough)
         outer[rows] = np.minimum(outer[rows], np.nextafter(found * asked.scale + own, np.inf))
 
     def _cut(
