@@ -211,6 +211,7 @@ def main():
     asked.add_argument("--percents", type=float, nargs="*", help="some of the budgets")
     asked.add_argument("--rows", type=int, help="attack so many robust rows at most, greedily")
     asked.add_argument("--random", type=int, default=1024, help="label sets drawn at random")
+    asked.add_argument("--effort", type=int, default=1, help="of the certificates")
     asked.add_argument("--reruns", type=int, default=2, help="certificates on changed labels")
     options = asked.parse_args()
     print(
@@ -227,7 +228,7 @@ def main():
             rng = np.random.default_rng(0)
             budget = count_budget(percent / 100, len(fold.y))
             start = time.perf_counter()
-            certs = certified(fold, penalty, budget).certify(fold.tests)
+            certs = certified(fold, penalty, budget).certify(fold.tests, effort=options.effort)
             took = time.perf_counter() - start
             share = [100 * np.mean(certs.verdict == verdict) for verdict in Verdict]
             named = dict(zip(Verdict, share, strict=True))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.logistic.test_splitting import rare_category
 from tests.verify.files import doubles
 from tests.verify.gradient import logistic, make_cases, packed, poisson, problem, reached, saved
 from unswayed.verify import verify
@@ -226,3 +227,14 @@ def test_nothing_is_accepted_if_labels_can_become_one_class(seed, tmp_path):
         document["claims"][at] = {"row": claim["row"], **verdict, **ends}
     report = checked(document, case.data, tmp_path)
     assert len(report.rejected) + len(report.not_reproven) == len(document["claims"])
+
+
+def test_rows_that_need_a_split_budget_are_left_open_but_not_rejected(tmp_path):
+    model, tests = rare_category(2, C=20.0)
+    robust = [model.certify(tests, effort=effort).robust for effort in (1, 2)]
+    only = tests[robust[1] & ~robust[0]][:3]
+    case = saved(model.certify(only, effort=2), tmp_path, "split")
+    assert {claim["verdict"] for claim in case.document["claims"]} == {"robust"}
+    report = checked(case.document, case.data, tmp_path)
+    assert not report.rejected
+    assert report.robust + len(report.not_reproven) == len(only) > 0

@@ -17,6 +17,7 @@ from unswayed.certifiers.secant.closing import closed_region
 from unswayed.certifiers.secant.moves import Moves
 from unswayed.certifiers.secant.region import Region
 from unswayed.certifiers.secant.remainder import COARSE, FINE, Remainder
+from unswayed.certifiers.secant.splitting import WIDE, Splitting
 from unswayed.decisions import Margins
 from unswayed.doubles import dense
 from unswayed.models.gradient.learner import GradientLearner
@@ -26,8 +27,8 @@ from unswayed.models.learner import Scores
 from unswayed.models.ridge.scaling import row_norms
 
 EFFORTS = (0, 1, 2)
-_SMALL = 1200  # distinct rows up to which a region is tightened by remainders by default
-_WIDE = 3.0  # log-odds: tightening a region of smaller moves decided no row in any trial
+_SMALL = 1200  # distinct rows up to which a region is tightened by remainders, or a budget split
+_SPLIT = 1.5  # times its margin: a bound that splitting the budget may take below it
 _NEAR = 1.1  # times its margin: a bound that a finer grid may take below it
 _ROUNDS = {0: 1, 1: 3, 2: 6}  # of attacks
 _SHARES = (0.4, 0.7, 1.0)  # of an attack's way, at which slopes are tried
@@ -191,7 +192,7 @@ class SecantEngine:
 
     def _worth_tightening(self, region: Region) -> bool:
         wide = max(region.up.max(initial=0.0), region.down.max(initial=0.0))
-        return bool(wide > _WIDE) and len(self.problem.first) <= _SMALL
+        return bool(wide > WIDE) and len(self.problem.first) <= _SMALL
 
     def _tightened(self, region: Region, labels: int) -> Region:
         """Cut a region down by what follows from remainders of its own rows."""
@@ -355,6 +356,10 @@ class SecantEngine:
                     curvature = self.problem.link.secant(self.centre.margins, share * moved)
                     own = Remainder(region, labels, self.labels.weight * curvature, FINE)
                     self._cut(directions, bounds, own, sign, np.array([row]))
+            rows = self._open(bounds, margins, sign, left, _SPLIT)
+            if len(rows) and len(self.problem.first) <= _SMALL:
+                splitting = Splitting(region, labels, self._at_centre)
+                self._split(directions, bounds, margins, splitting, sign, rows)
 
     def _open(
         self, bounds: Bounds, margins: Margins, sign: float, left: IntArray, near: float
@@ -370,6 +375,17 @@ class SecantEngine:
             still = ~(outer + slack <= margin) & ~(inner - slack > margin)
             still &= np.isfinite(slack) & np.isfinite(margin) & ~(outer > near * margin)
         return left[still[left]]
+
+    def _split(
+        self, directions: Directions, bounds: Bounds, margins: Margins, splitting: Splitting,
+        sign: float, rows: IntArray,
+    ) -> None:  # fmt: skip
+        """Take over the bounds that follow from every case of a split budget."""
+        asked, outer = directions.take(rows), bounds.outer_up if sign > 0 else bounds.outer_down
+        own, margin = self._own(asked), (margins.up if sign > 0 else margins.down)[rows]
+        enough = (margin - margins.slack[rows] - own) / asked.scale * (1.0 - 1e-9)
+        found = splitting.reach(sign * asked.rows, enough)
+        outer[rows] = np.minimum(outer[rows], np.nextafter(found * asked.scale + own, np.inf))
 
     def _cut(
         self, directions: Directions, bounds: Bounds, rest: Remainder, sign: float, rows: IntArray

@@ -6,7 +6,7 @@ import numpy as np
 
 from unswayed._core import selection
 from unswayed._core.compression import Entries, merge_rows
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.bias import ResolvedBias
 from unswayed.models.gradient.problem import GradientProblem
 
@@ -162,3 +162,73 @@ class Moves:
         added = np.repeat(unit, many)
         order = np.argsort(rows)
         return rows[order], added[order]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitMoves(Moves):
+    """Moves of which so many may be within some rows at once, and so many outside them.
+
+    Attributes
+    ----------
+    inside : (moves,) array of bool
+        Which of `sides` are within the rows.
+    most_inside, most_outside : int
+    """
+
+    inside: BoolArray
+    most_inside: int
+    most_outside: int
+
+    @classmethod
+    def split(
+        cls, moves: Moves, inside: BoolArray, most_inside: int, most_outside: int
+    ) -> "SplitMoves":
+        """Return moves that are further limited.
+
+        Parameters
+        ----------
+        moves : Moves
+        inside : (moves,) array of bool
+        most_inside, most_outside : int
+
+        Returns
+        -------
+        SplitMoves
+        """
+        given = moves.entries, moves.n_movable, moves.rising, moves.falling, moves.sides
+        return cls(*given, inside, most_inside, most_outside)
+
+    def most(self, effects: FloatArray, labels: int) -> FloatArray:
+        """Return the sum of the largest effects that so many labels can have, rounded up.
+
+        The largest first, as long as there is room for them, is the best choice: limits on parts
+        that share nothing, and on all together.
+
+        Parameters
+        ----------
+        effects : (k, moves) array
+        labels : int
+
+        Returns
+        -------
+        (k,) array
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = effects * self.sides.upper
+        order = np.argsort(-values, axis=1)
+        values = np.take_along_axis(values, order, axis=1)
+        counts = np.where(values <= 0, 0.0, self.sides.n_upper[order])
+        inside = self.inside[order]
+        for part, room in (
+            (inside, self.most_inside),
+            (~inside, self.most_outside),
+            (None, labels),
+        ):
+            asked = counts if part is None else np.where(part, counts, 0.0)
+            taken = np.clip(room - (np.cumsum(asked, axis=1) - asked), 0.0, asked)
+            counts = taken if part is None else np.where(part, taken, counts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.where(counts > 0, values * counts, 0.0).sum(axis=1)
+        # Of nonnegative terms: the roundings of a sum, and of each term.
+        found = found * (1.0 + (len(self.sides) + 8) * 2.0**-52)
+        return np.where(np.isnan(found), np.inf, found)
