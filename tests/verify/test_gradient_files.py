@@ -8,6 +8,7 @@ import pytest
 
 from tests.verify.files import doubles, pack, rows_of
 from tests.verify.gradient import make_cases, packed
+from tests.verify.gradient_forgeries import forgeries
 from tests.verify.test_gradient import KINDS, checked
 from tests.verify.test_mutations import VALIDATOR
 from unswayed.cli import main
@@ -336,3 +337,10 @@ def test_a_file_without_a_region_can_still_prove_that_rows_are_not_robust(cases,
     claim.pop("minimum_budget", None)
     report = checked(document, case.data, tmp_path)
     assert "the file has no region" in report.rejected[claim["row"]]
+
+
+def test_nothing_false_is_accepted_of_forged_files(tmp_path):
+    tally, accepted = forgeries(range(5), 6, tmp_path)
+    assert not accepted
+    assert tally["claims rejected"] > 20
+    assert tally["claims accepted"] > 20
