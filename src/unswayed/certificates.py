@@ -325,9 +325,17 @@ class CertificateSet:
         Returns
         -------
         dict of str to array or list
+            Of logistic regression with ranges of probabilities, and of this and Poisson regression
+            with ``enough``: how many labels were found to be enough to overturn a row.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
-        return columns | {
+        extra: dict[str, Any] = {}
+        if self.link == "logistic":
+            extra |= {"probability_low": self.probability_low}
+            extra |= {"probability_high": self.probability_high}
+        if self.link is not None:
+            extra |= {"enough": self.minimum_budgets.high}
+        common = {
             "prediction": self.prediction,
             "score": self.score,
             "low": self.low,
@@ -338,6 +346,7 @@ class CertificateSet:
             "minimum_budget_proven": self.minimum_budget_proven,
             "method": self.method.tolist(),
         }
+        return columns | common | extra
 
     def to_frame(self) -> Any:
         """Return a frame of the library the test rows came in.

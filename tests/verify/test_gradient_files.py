@@ -8,6 +8,7 @@ import pytest
 
 from tests.verify.files import doubles, pack, rows_of
 from tests.verify.gradient import make_cases, packed
+from tests.verify.gradient_forgeries import forgeries
 from tests.verify.test_gradient import KINDS, checked
 from tests.verify.test_mutations import VALIDATOR
 from unswayed.cli import main
@@ -355,3 +356,10 @@ def test_offsets_need_an_intercept(cases, tmp_path):
     report = checked(document, case.data, tmp_path)
     assert not report.robust
     assert not report.not_robust
+
+
+def test_nothing_false_is_accepted_of_forged_files(tmp_path):
+    tally, accepted = forgeries(range(5), 6, tmp_path)
+    assert not accepted
+    assert tally["claims rejected"] > 20
+    assert tally["claims accepted"] > 20

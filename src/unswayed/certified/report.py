@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unswayed.certified.question import Question
 
 _LONGEST = 300  # characters of a model in words
+_KINDS = {None: "ridge", "logistic": "logistic", "log": "poisson"}  # by link
 _NO_COEFFICIENTS = (
     "Each fold has a model and coefficients of its own; fit one model on all rows and ask it for "
     "certify_coefficients() to see how far they can move"
@@ -177,17 +178,18 @@ def findings_of(
     class_names = dict(zip(classes, distinct_texts(classes), strict=True))
     radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
-    lower, upper = float(bias.lower.min()), float(bias.upper.max())
-    compared, logistic = _groups(frame, groups), certificates.link == "logistic"
+    ends = f"{float(bias.lower.min()):g} to {float(bias.upper.max()):g}"
+    compared, kind = _groups(frame, groups), _KINDS[certificates.link]
+    scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
     prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
     truth, right = _truth(certificates, class_names, y_true)
     return Findings(
         task="regression" if radius is not None else "classification",
         label="the label",
         classes=tuple(class_names.values()),
-        bias=f"{movable:,} of {len(bias.lower):,} training labels may be off, by {lower:g} to "
-        f"{upper:g}",
-        keeps="keep their prediction" if radius is None else f"stay within {radius:g}",
+        bias=f"{movable:,} of {len(bias.lower):,} training labels may "
+        + ("really be the other class" if kind == "logistic" else f"be off, by {ends}"),
+        keeps="keep their prediction" if radius is None else f"stay within {radius:g}{scale}",
         model=beginning(" ".join(repr(question.estimator).split()), _LONGEST),
         rows_in_words="rows that it was asked about",
         numbering="Rows are numbered from 0, as in Python.",
@@ -197,9 +199,9 @@ def findings_of(
         score=certificates.score,
         minimum_budget=certificates.minimum_budgets.low,
         enough=certificates.minimum_budgets.high,
-        kind="logistic" if logistic else "ridge",
+        kind=kind,
         probability=probability_ranges(certificates.score, certificates.low, certificates.high)
-        if logistic
+        if kind == "logistic"
         else None,
         prediction=prediction,
         truth=truth,
@@ -240,7 +242,8 @@ def _truth(
         if not np.isfinite(numbers).all():
             raise InputError("y_true holds NaN or infinity; pass the label of every certified row")
         texts = [as_text(each) for each in numbers.tolist()]
-        return texts, quality(certificates.score, numbers, classes=False)
+        predicted = np.asarray(certificates.prediction, dtype=np.float64)  # scores may be logs
+        return texts, quality(predicted, numbers, classes=False)
     strange = [each for each in labels.tolist() if each not in class_names]
     if strange:
         known = " and ".join(repr(each) for each in class_names)
@@ -248,9 +251,9 @@ def _truth(
             f"y_true has {strange[0]!r}, which the model does not know: its classes are {known}; "
             "write labels as they were passed to fit"
         )
-    predicted = np.array(certificates.prediction.tolist(), dtype=object)
+    said = np.array(certificates.prediction.tolist(), dtype=object)
     actual = np.array(labels.tolist(), dtype=object)
-    return [class_names[each] for each in labels.tolist()], quality(predicted, actual, classes=True)
+    return [class_names[each] for each in labels.tolist()], quality(said, actual, classes=True)
 
 
 def _counts(question: "Question", classes: Sequence[Any]) -> list[int]:

@@ -421,7 +421,10 @@ def more_decided(study: Study) -> str:
     str
     """
     effort = "" if study.request.effort == 2 else "--effort 2, "
-    return f"{effort}a smaller --C, or rare categories joined to others, leave fewer"
+    return (
+        f"{effort}a smaller --C, rare categories joined to others, or far-out numbers capped leave "
+        "fewer"
+    )
 
 
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ def witnesses_of(findings: Findings) -> dict[int, Witness]:
     least = findings.proven_budget[rows]
     rows = rows[np.isfinite(least) & (least > 0)]
     many = int(np.clip(_WITNESS_WORK // findings.n_train, 20, _MOST_WITNESSES))
-    if findings.kind == "logistic":  # each of them takes refits
+    if findings.kind != "ridge":  # each of them takes refits
         rows, many = rows[np.isfinite(findings.enough[rows])], _CHOSEN
     found = findings.witnesses(rows[:many])
     return {int(row): each for row, each in zip(rows, found, strict=False) if each is not None}

@@ -232,9 +232,9 @@ class Findings:
     coefficients : callable
         Returns the coefficients, or None if there are none.
     radius, alpha, C : float, optional
-    kind : {"ridge", "logistic"}
-        Of the model. Verdicts of logistic regression leave rows undecided, and its scores are
-        log-odds.
+    kind : {"ridge", "logistic", "poisson"}
+        Of the model. Verdicts of the last two leave rows undecided, and their scores are log-odds,
+        or logarithms of expected counts.
     probability : (value, low, high), arrays, optional
         Of the second class, for every test row at the main budget, where scores are log-odds.
     decided : bool
