@@ -210,7 +210,7 @@ def test_whatever_is_accepted_is_true_of_all_label_sets(seed, tmp_path):
 
 @pytest.mark.parametrize("seed", range(SOME))
 def test_nothing_is_accepted_if_labels_can_become_one_class(seed, tmp_path):
-    X, y, T, rng = problem(seed, 9, 1 + seed % 2)
+    X, y, T, _rng = problem(seed, 9, 1 + seed % 2)
     y[:] = seed % 2
     y[seed % 9] = 1 - seed % 2
     case = saved(logistic(X, y, T[:6], 1, C=0.01), tmp_path, "small")
