@@ -55,6 +55,7 @@ def own_members(module: str, name: str) -> list[tuple[str, str]]:
 autosummary_context = {"own_members": own_members}
 autodoc_typehints = "none"  # numpydoc says what parameters are
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # names of methods fit the margin
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -76,6 +77,17 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": []}
+
+
+def setup(app: Any) -> None:
+    """Leave blocks of Markdown that name no language, which are what code prints, uncoloured."""
+
+    def read(app: Any, document: str, _: list[str]) -> None:
+        if str(app.env.doc2path(document)).endswith(".md"):
+            app.env.temp_data["highlight_language"] = "none"
+
+    app.connect("source-read", read)
+
 
 os.environ.setdefault("MPLBACKEND", "agg")
 sphinx_gallery_conf = {

@@ -42,10 +42,10 @@ print(certs.witness(row))
 strengths = [0.001, 0.01, 0.1, 1.0]
 verdicts = [certified(C).certify(X_test).verdict for C in strengths]
 below = np.zeros(len(strengths))
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for verdict, colour in (("robust", "#0072b2"), ("undecided", "#bbbbbb"), ("not-robust", "#d55e00")):
     share = np.array([np.mean(found == verdict) for found in verdicts])
     ax.bar([f"C = {C:g}" for C in strengths], share, bottom=below, color=colour, label=verdict)
     below += share
 ax.set_ylabel("share of 100 test rows")
-_ = ax.legend()
+_ = ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)

@@ -1,8 +1,15 @@
-"""Check that public functions say what goes in and what comes out, as numpydoc has it.
+"""Check that docstrings say what goes in and what comes out, as numpydoc has it.
 
-Public is what no part of its dotted name starts with an underscore. A method that overrides a
-documented one may be shorter: its base class has said it all. Run by `make lint`; with names of
-modules or packages as arguments it checks only those.
+All of numpydoc's rules hold for what users import (`unswayed.__all__`) and its public
+methods and properties, but those that ask for more text where there may be nothing to say: a
+longer summary, and a "See Also". A method needs an example that runs, its own or in that of a class
+that has it; a property is shown by its class. Fields of results, which nobody makes by hand, are
+listed as attributes.
+
+Other functions need no more than parameters and what is returned. Public is what no part of its
+dotted name starts with an underscore. A method that overrides a documented one may be shorter: its
+base class has said it all. Run by `make lint`; with names of modules or packages as arguments it
+checks only those.
 """
 
 import importlib
@@ -10,6 +17,9 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -18,6 +28,9 @@ from numpydoc.validate import validate
 
 import unswayed
 
+WRITTEN = (FunctionType, classmethod, staticmethod, property, cached_property)
+# What users import need not have: an extended summary, a section "See Also".
+OPTIONAL = ("ES01", "SA01")
 # numpydoc's: parameters missing, unknown or in another order; no Returns, no Yields.
 RULES = ("PR01", "PR02", "PR03", "RT01", "YD01")
 
@@ -62,15 +75,72 @@ def complaints(function: Any) -> list[str]:
     return [f"{code} {text}" for code, text in found["errors"] if code in RULES]
 
 
+def imported_names() -> Iterator[tuple[str, Any]]:
+    """Yield what users import: dotted names and objects."""
+    for name in unswayed.__all__:
+        if not name.startswith("_"):
+            yield f"unswayed.{name}", getattr(unswayed, name)
+
+
+def members(owner: type) -> Iterator[tuple[str, Any]]:
+    """Yield public methods and properties of a class that this package wrote."""
+    for base in owner.__mro__:
+        if base.__module__.startswith("unswayed"):
+            for name, value in vars(base).items():
+                if not name.startswith("_") and isinstance(value, WRITTEN):
+                    yield name, value
+
+
+def examples_of(documented: Any) -> str:
+    """Return the examples in a docstring."""
+    doc = get_doc_object(documented)
+    return "\n".join(line for line in doc["Examples"] if line.startswith((">>>", "...")))
+
+
+def undocumented_fields(owner: type) -> list[str]:
+    """Return fields of a dataclass that no class of its family lists as attributes."""
+    listed = {
+        name.strip()
+        for base in owner.__mro__
+        if base.__doc__ and base.__module__.startswith("unswayed")
+        for section in ("Attributes", "Parameters")
+        for entry in get_doc_object(base)[section]
+        for name in entry.name.split(",")
+    }
+    return [field.name for field in fields(owner) if field.name not in listed]
+
+
+def imported_complaints() -> Iterator[str]:
+    """Yield what is missing in docstrings of what users import."""
+    names = dict(imported_names())
+    shown = "\n".join(examples_of(value) for value in names.values())
+    for name, value in names.items():
+        own = [text for text in validate(name)["errors"] if text[0] not in OPTIONAL]
+        made = inspect.isclass(value) and (is_dataclass(value) or issubclass(value, Enum))
+        yield from (f"{name}: {code} {text}" for code, text in own if code != "PR01" or not made)
+        if is_dataclass(value):
+            yield from (f"{name}: no attribute {field}" for field in undocumented_fields(value))
+        if inspect.isclass(value):
+            for member, _ in members(value):
+                path = f"{name}.{member}"
+                for code, text in validate(path)["errors"]:
+                    by_class = f".{member}(" in shown or not callable(getattr(value, member))
+                    if code not in OPTIONAL and not (code == "EX01" and by_class):
+                        yield f"{path}: {code} {text}"
+
+
 def main(wanted: list[str]) -> int:
     """Print every complaint; return 1 if there are any."""
     count = 0
+    for each in sorted(set(imported_complaints())) if not wanted else ():
+        count += 1
+        print(each)
     for module in modules(wanted):
         for name, function in functions(module, module):
             for each in complaints(function):
                 count += 1
                 print(f"{name}: {each}")
-    print(f"docstrings: {count} complaints" if count else "docstrings: every public function")
+    print(f"docstrings: {count} complaints" if count else "docstrings: all public names")
     return int(count > 0)
 
 

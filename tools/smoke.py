@@ -27,12 +27,15 @@ def certify() -> None:
 
 
 def program(folder: Path, *, works: bool) -> None:
-    """Run the demo in a folder, or see that it says what to install."""
+    """Run demo and tour in a folder, or see that the program says what to install."""
     command = [sys.executable, "-m", "unswayed", "demo"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if works:
         assert done.returncode == 0, done.stderr
         assert (folder / "unswayed-report.html").stat().st_size > 100_000
+        command[-1] = "tour"
+        told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        assert "0 of 200 random attacks overturn it" in told.stdout, told.stdout
     else:
         assert done.returncode == 2, done.stderr
         assert "pip install 'unswayed[cli]'" in done.stderr, done.stderr

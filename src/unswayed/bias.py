@@ -61,6 +61,23 @@ class LabelBias:
     Make one with `flips`, `shifts` or `intervals`. It is resolved against the training labels
     when a model is fitted.
 
+    Attributes
+    ----------
+    kind : {"flips", "shifts", "intervals"}
+        Which of these made it.
+    budget : int, float or Budget
+        How many at once.
+    lower, upper : arrays, optional
+        Ends of the intervals, relative to the labels; None for flips, where labels decide.
+    where : (n,) array of bool or callable, optional
+        The training rows that may be wrong.
+    direction : {"up", "down"}, optional
+        The only way in which they may be.
+    relative : bool
+        Whether ends are shares of each label's absolute value.
+    clip : (low, high), optional
+        The range that no label can leave.
+
     Examples
     --------
     The paper's first example: women may be underpaid by up to 2000.
@@ -116,6 +133,16 @@ class LabelBias:
         Returns
         -------
         LabelBias
+
+        Raises
+        ------
+        BiasError
+            If the budget is no count or share, or the direction another word.
+
+        Examples
+        --------
+        >>> LabelBias.flips(budget=0.01, direction="up")
+        LabelBias.flips(budget=0.01, direction='up')
         """
         return cls("flips", budget, where=where, direction=direction)
 
@@ -136,8 +163,10 @@ class LabelBias:
         ----------
         amount : float or pair
             ±amount, or (lower, upper) with lower <= 0 <= upper.
-        budget, where
-            As for `flips`.
+        budget : int, float or Budget
+            How many at once: a count, or a share of the training rows in (0, 1).
+        where : (n,) array of bool, or callable of (X, y) that returns one, optional
+            The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
             "up" leaves only the upward half of the interval, "down" the downward one.
         relative : bool
@@ -149,6 +178,11 @@ class LabelBias:
         Returns
         -------
         LabelBias
+
+        Raises
+        ------
+        BiasError
+            If the amount is negative, no number or pair, or 0 does not lie in it.
 
         Examples
         --------
@@ -185,12 +219,21 @@ class LabelBias:
         ----------
         lower, upper : (n,) array-like, or float
             Ends of the intervals, relative to the labels, lower <= 0 <= upper; a number is for all.
-        budget, where, direction
-            As for `shifts`.
+        budget : int, float or Budget
+            How many at once: a count, or a share of the training rows in (0, 1).
+        where : (n,) array of bool, or callable of (X, y) that returns one, optional
+            The training rows that may be wrong; by default all.
+        direction : {"up", "down"}, optional
+            "up" leaves only the upward half of each interval, "down" the downward one.
 
         Returns
         -------
         LabelBias
+
+        Raises
+        ------
+        BiasError
+            If ends differ in number, or 0 lies outside of an interval.
 
         Examples
         --------
@@ -222,6 +265,7 @@ class LabelBias:
         Parameters
         ----------
         y : (n,) array-like of numbers
+            The training labels.
         X, labels : optional
             What a callable `where` is given: the features, and the labels as the user has them.
         flip_between : (negative, positive), optional
@@ -230,6 +274,7 @@ class LabelBias:
         Returns
         -------
         ResolvedBias
+            With `lower`, `upper` and `budget`.
         """
         y = np.asarray(y, dtype=np.float64)
         n_rows = len(y)

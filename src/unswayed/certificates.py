@@ -38,6 +38,17 @@ class Verdict(StrEnum):
 class Witness:
     """Label changes that overturn one prediction: the proof that it is not robust.
 
+    Attributes
+    ----------
+    indices : (k,) array of int
+        Training rows, ascending.
+    labels : (k,) array
+        Their new labels, as the user writes labels.
+    score : float
+        What the model that is trained on them says.
+    places : tuple, optional
+        File (or partition) and row of each, where training rows are in files.
+
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
@@ -122,6 +133,7 @@ class CertificateSource(Protocol):
         Parameters
         ----------
         certificates : CertificateSet
+            What to draw.
         path : Path
         data : Path or None, for no data
         """
@@ -140,6 +152,7 @@ class CertificateSource(Protocol):
         Parameters
         ----------
         certificates : CertificateSet
+            What to draw.
         path : Path
         table, groups, y_true : as for `CertificateSet.report`
         """
@@ -204,6 +217,19 @@ class CertificateSet:
     ([True, False], [2.0, 1.0])
     >>> certs.high.round(3).tolist()
     [1.0, 0.667]
+
+    As rates of groups, as columns, as a frame, as a page, and as a file that others can check:
+
+    >>> print(certs.by_group(["a", "b"])["a"])
+    1.0
+    >>> certs.to_dict()["verdict"], len(certs.to_frame())
+    (['robust', 'not-robust'], 2)
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> certs.report(folder / "report.html")
+    >>> certs.save(folder / "c.json", data=folder / "c.npz")
+    >>> sorted(path.name for path in folder.iterdir())
+    ['c.json', 'c.npz', 'report.html']
     """
 
     score: FloatArray
@@ -292,6 +318,7 @@ class CertificateSet:
         Returns
         -------
         GroupRates
+            Rates, counts, and the gap between groups.
         """
         undecided = np.asarray(self.verdict == Verdict.UNDECIDED, dtype=bool)
         return group_rates(self.robust, groups, undecided)
@@ -309,7 +336,13 @@ class CertificateSet:
 
         Returns
         -------
-        Witness, or None unless the verdict is NOT_ROBUST
+        Witness or None
+            None unless the verdict is NOT_ROBUST.
+
+        Raises
+        ------
+        InputError
+            If there is no such row, or the certificates were pickled.
         """
         row = operator.index(row)
         if not -len(self) <= row < len(self):
@@ -325,8 +358,9 @@ class CertificateSet:
         Returns
         -------
         dict of str to array or list
-            Of logistic regression with ranges of probabilities, and of this and Poisson regression
-            with ``enough``: how many labels were found to be enough to overturn a row.
+            One entry per certificate in each. Of logistic regression with ranges of probabilities,
+            and of this and Poisson regression with ``enough``: how many labels were found to be
+            enough to overturn a row.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         extra: dict[str, Any] = {}
@@ -357,6 +391,7 @@ class CertificateSet:
         Returns
         -------
         frame
+            One line per certificate.
         """
         columns = self.to_dict()
         return frame_like(None, columns) if self.source is None else self.source.frame(columns)

@@ -117,6 +117,7 @@ class TogetherCertificate(Saved):
     proven : bool
         The two are equal, so that this is the answer.
     witness : CollectiveWitness
+        Labels that overturn `at_least`.
     fragile : int or float
         How many can be overturned one at a time, by a set of labels for each.
     n_rows : int
@@ -131,6 +132,8 @@ class TogetherCertificate(Saved):
         What was asked, in words.
     trusted : tuple of str
         What the caller vouched for and nobody proved.
+    source : CollectiveSource, optional
+        The model behind it, which writes files.
 
     Examples
     --------
@@ -143,6 +146,8 @@ class TogetherCertificate(Saved):
     >>> found = model.certify_together([[1, 0], [0, 1], [0, 1]])
     >>> found.at_least, found.at_most, found.proven
     (2, 2, True)
+    >>> found.to_dict()["fragile"]
+    2
     """
 
     at_most: float
@@ -168,6 +173,7 @@ class TogetherCertificate(Saved):
         Returns
         -------
         dict of str to value
+            What the certificate says, by name.
         """
         return {
             "at_most": self.at_most,
@@ -196,6 +202,7 @@ class MetricRange(Saved):
     Attributes
     ----------
     metric : str
+        Its name.
     value : float
         Of the model as trained.
     low, high : float
@@ -205,13 +212,19 @@ class MetricRange(Saved):
     proven_low, proven_high : bool
         Whether outer and inner end are the same number.
     witness_low, witness_high : CollectiveWitness
+        Labels that lead to the inner ends.
     rests_on : tuple of str
         What `low` and `high` rest on: see `TogetherCertificate.bounds`; "closed form" for means.
     n_rows : int
         Rows that the metric is about.
     budget : float
+        At most so much was taken to be wrong.
     question : str
+        What was asked, in words.
     trusted : tuple of str
+        What the caller vouched for and nobody proved.
+    source : CollectiveSource, optional
+        The model behind it, which writes files.
     by_group : GroupRanges
         The same for every group, where there are groups and the metric is one of single groups.
 
@@ -226,6 +239,13 @@ class MetricRange(Saved):
     >>> found = model.certify_metric([[1, 0], [0, 1]], "selection_rate")
     >>> found.value, found.low, found.high, found.proven
     (0.5, 0.5, 1.0, True)
+    >>> found.to_dict()["metric"]
+    'selection_rate'
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> found.save(folder / "gap.json", data=folder / "gap.npz")
+    >>> (folder / "gap.json").exists()
+    True
     """
 
     metric: str
@@ -257,6 +277,7 @@ class MetricRange(Saved):
         Returns
         -------
         dict of str to value
+            What the range says, by name.
         """
         names = ("metric", "value", "low", "high", "inner_low", "inner_high", "proven", "n_rows",
                  "budget", "question")  # fmt: skip

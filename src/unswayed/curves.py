@@ -16,6 +16,13 @@ class RobustnessCurve:
 
     A step function: `rate` holds from each of `budgets` up to the next.
 
+    Attributes
+    ----------
+    budgets : (k,) array
+        Where the rate changes, ascending from 0.
+    rate : (k,) array
+        Share of robust rows from there on.
+
     Examples
     --------
     >>> curve = robustness_curve([1, 3, 3, np.inf])
@@ -46,6 +53,12 @@ def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
     Returns
     -------
     RobustnessCurve
+        A function of the budget, with the steps it is made of.
+
+    Raises
+    ------
+    InputError
+        If there are no rows, or a minimum budget is NaN.
 
     Examples
     --------

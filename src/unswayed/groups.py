@@ -19,6 +19,17 @@ SMALL_GROUP = 30
 class GroupRates:
     """Robustness rates of groups of test rows, and the gap between the best and the worst.
 
+    Attributes
+    ----------
+    groups : tuple
+        The groups, sorted.
+    rate : (k,) array
+        Share of the rows of each that are proven robust.
+    count : (k,) array of int
+        Rows of each.
+    undecided : (k,) array of int, optional
+        Rows of each that are neither proven robust nor overturned.
+
     Examples
     --------
     >>> rates = GroupRates(("Black", "White"), np.array([0.4, 0.5]), np.array([10, 20]))
@@ -28,6 +39,12 @@ class GroupRates:
     Black   40.0 %  (10 rows; 16.8 to 68.7)
     White   50.0 %  (20 rows; 29.9 to 70.1)
     gap     10.0 points  (0.0 to 40.7: within chance)
+    >>> rates.intervals().round(3).tolist()
+    [[0.168, 0.687], [0.299, 0.701]]
+    >>> rates.gap_interval()[0], [round(end, 3) for end in rates.gap_range()]
+    (0.0, [0.1, 0.1])
+    >>> rates.to_dict()["count"]
+    [10, 20]
     """
 
     groups: tuple[Any, ...]
@@ -45,8 +62,10 @@ class GroupRates:
 
         Returns
         -------
-        low, high : float
-            Equal to the gap where no row is undecided.
+        low : float
+            The gap is at least this.
+        high : float
+            And at most this: both equal it where no row is undecided.
         """
         least, most = self.rate, self.rate + self.n_undecided / self.count
         # The largest difference of two groups, each at the end that makes it larger.
@@ -91,8 +110,10 @@ class GroupRates:
 
         Returns
         -------
-        low, high : float
-            A low end of 0: no two groups are told apart, and the gap is within chance.
+        low : float
+            0 if no two groups are told apart: the gap is within chance.
+        high : float
+            The other end.
         """
         return gap_interval(self.kept, self.count, confidence=confidence)
 

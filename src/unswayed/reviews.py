@@ -66,6 +66,13 @@ class ReviewPlan:
     >>> plan = model.review_plan([[1, 0], [0, 1]], labels=2)
     >>> plan.order.tolist(), plan.robust_after.tolist()
     ([3, 5], [1, 1, 2])
+    >>> len(plan.baseline("random")), len(plan.to_frame()), list(plan.to_dict())[:3]
+    (3, 2, ['order', 'batch', 'row'])
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> plan.to_csv(folder / "plan.csv")
+    >>> print((folder / "plan.csv").read_text().splitlines()[0])
+    order,batch,row,label,cost,total_cost,robust_after,checked_label
     """
 
     order: IntArray
@@ -119,6 +126,7 @@ class ReviewPlan:
         Returns
         -------
         dict of str to array or list
+            One entry per label in each.
         """
         return {
             "order": np.arange(1, len(self) + 1),
@@ -138,6 +146,7 @@ class ReviewPlan:
         Returns
         -------
         frame
+            One line per label.
         """
         return frame_like(self.like, self.to_dict())
 
@@ -150,6 +159,7 @@ class ReviewPlan:
         Parameters
         ----------
         path : path
+            The file, usually named ``.csv``.
         """
         columns = {name: np.asarray(column).tolist() for name, column in self.to_dict().items()}
         with (

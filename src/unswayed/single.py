@@ -25,10 +25,21 @@ def prediction_range(influence: ArrayLike, y: ArrayLike, bias: LabelBias) -> tup
     y : (n,) array
         Labels.
     bias : LabelBias
+        Which labels may be wrong.
 
     Returns
     -------
-    low, high : float
+    low : float
+        The least value.
+    high : float
+        The largest value.
+
+    Raises
+    ------
+    InputError
+        If influence and labels differ in length, or hold NaN or infinity.
+    BiasError
+        If the bias does not fit these labels.
 
     Examples
     --------

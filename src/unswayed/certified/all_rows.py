@@ -54,7 +54,8 @@ class AllRows(ABC):
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float
@@ -74,6 +75,7 @@ class AllRows(ABC):
         Returns
         -------
         TogetherCertificate
+            Bounds from both sides, and labels that reach the lower one.
 
         Examples
         --------
@@ -116,7 +118,8 @@ class AllRows(ABC):
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         metric : str, RowSum, quotient of two, or callable
             Of a classifier, fairlearn's names: "selection_rate", "accuracy",
             "true_positive_rate", "true_negative_rate", "false_positive_rate" and
@@ -140,6 +143,7 @@ class AllRows(ABC):
         Returns
         -------
         MetricRange
+            The proven range, the reached one, and labels at both ends.
 
         Examples
         --------

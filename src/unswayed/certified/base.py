@@ -86,11 +86,24 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
             a few times, where they are. Categories need no encoder then.
         y : labels, one per row
             Of the same partitions as X, if that is a dask collection.
-        sample_weight : weights, one per row, optional
+        sample_weight : (n,) array-like, optional
+            How much each row counts; by default all the same.
 
         Returns
         -------
         self
+            The fitted model.
+
+        Raises
+        ------
+        LabelPeekError
+            If a step or the model looks at the labels beyond a linear fit; it is named.
+        NotLinearError
+            If the model is of no family that can be certified.
+        BiasError
+            If the bias does not fit these labels.
+        InputError
+            If rows, labels or settings cannot be used.
         """
         check_certifiable(self.estimator)
         self._check_settings()
@@ -250,7 +263,8 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         method : {"exact", "auto", "sandwich", "box"}, ParameterBox, Sandwich or Certifier
@@ -274,6 +288,12 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         CertificateSet
+            One certificate per row, in their order.
+
+        Raises
+        ------
+        InputError
+            If rows have other columns than at `fit`, or options do not go together.
         """
         fitted = self._current()
         check_method(method)
@@ -313,6 +333,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ParameterBox
+            For this model, this bias and this budget.
         """
         fitted = self._current()
         fitted.need_linear("parameter_box")
@@ -337,6 +358,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         Sandwich
+            For this model, this bias and this budget.
         """
         fitted = self._current()
         fitted.need_linear("sandwich")
@@ -355,7 +377,8 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         resolve : "exact", optional
             Settle what rounding leaves open in rational arithmetic.
         decision : Decision, optional
@@ -364,6 +387,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         (n,) array
+            One number per row.
         """
         return self.minimum_budgets(X, resolve=resolve, decision=decision).low
 
@@ -375,12 +399,17 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, resolve, decision
-            As for `minimum_budget`.
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
+        resolve : "exact", optional
+            Settle what rounding leaves open in rational arithmetic.
+        decision : Decision, optional
+            What must stay the same, instead of the class or of being within `radius`.
 
         Returns
         -------
         MinimumBudgets
+            With `low`, `high` and `proven`, one entry per row.
         """
         return self._question(self._current(), X, resolve, decision).minimum_budgets()
 

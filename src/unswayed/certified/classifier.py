@@ -62,6 +62,18 @@ LinearSmoother, or a Pipeline that ends in one
     <CertificateSet: 2 rows, same class if up to 1 label is wrong: 2 not-robust>
     >>> str(certs.witness(0)), certs.witness(0).labels.tolist()
     ('1 label change moves the score to 0.5', ['no'])
+
+    Predictions are those of the wrapped estimator. With more labels, some rows take more errors:
+
+    >>> X = [[1, 0]] * 5 + [[0, 1]] * 3
+    >>> model.fit(X, ["yes"] * 5 + ["no"] * 3).predict([[1, 0], [0, 1]]).tolist()
+    ['yes', 'no']
+    >>> model.decision_function([[1, 0], [0, 1]]).round(3).tolist()
+    [0.5, -0.5]
+    >>> model.minimum_budget([[1, 0], [0, 1]]).tolist()
+    [3.0, 2.0]
+    >>> model.minimum_budgets([[1, 0], [0, 1]]).proven.tolist()
+    [True, True]
     """
 
     def __init__(
@@ -150,11 +162,13 @@ LinearSmoother, or a Pipeline that ends in one
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
 
         Returns
         -------
         (n,) array
+            One number per row.
         """
         fitted = self._current()
         return fitted.raw(fitted.features(X)) - self._decision(fitted).value
@@ -165,11 +179,13 @@ LinearSmoother, or a Pipeline that ends in one
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
 
         Returns
         -------
         (n,) array
+            One class per row, as labels were written at `fit`.
         """
         fitted = self._current()
         return self._decision(fitted).predict(fitted.raw(fitted.features(X)))

@@ -65,6 +65,7 @@ class CrossCertificates(CertificateSet):
         Returns
         -------
         dict of str to array or list
+            One entry per certificate in each.
         """
         return {"fold": self.fold} | super().to_dict()
 
@@ -154,6 +155,7 @@ class Folds:
         Parameters
         ----------
         certificates : CertificateSet
+            What to draw.
         path : Path
         data : Path or None
         """
@@ -175,6 +177,7 @@ class Folds:
         Parameters
         ----------
         certificates : CertificateSet
+            What to draw.
         path : Path
         table : frame or None
             The rows as people know them.
@@ -219,13 +222,16 @@ def cross_certify(
         It is copied, and not fitted itself. In its bias, a share is one of each fold's training
         rows, and arrays with one entry per row are cut to them.
     X : array, scipy-sparse matrix, or pandas, polars or pyarrow frame
-    y : labels, one per row
+        All rows, to learn from and to certify.
+    y : (n,) array-like
+        Their labels.
     cv : int, splitter of scikit-learn, or iterable of (train, test)
         How many folds, which are drawn at random but always in the same way; or how rows are
         split. Every row must be in one test part, and in no more.
     budget : int, float or Budget, optional
         Instead of the bias's own.
-    sample_weight : weights, one per row, optional
+    sample_weight : (n,) array-like, optional
+        How much each row counts; by default all the same.
     groups : array-like, optional
         Rows of one group stay in one fold.
     method : {"exact", "auto", "sandwich", "box"}
@@ -239,6 +245,11 @@ def cross_certify(
     -------
     CrossCertificates
         In the order of X.
+
+    Raises
+    ------
+    InputError
+        If the model is no certified one, or rows are in no test part or in several.
 
     Examples
     --------

@@ -28,6 +28,7 @@ class CertifiedRegressor(RegressorMixin, Certified):
     ----------
     estimator : LinearRegression, Ridge, KernelRidge, PoissonRegressor, LinearSmoother, or a \
 Pipeline that ends in one
+        What is trained; predictions are its own.
     bias : LabelBias
         Which labels may be wrong.
     radius : float
@@ -52,6 +53,16 @@ Pipeline that ends in one
     ... ).fit([[1, 0], [0, 1]], [3, 4])
     >>> model.certify([[-1, 2]])
     <CertificateSet: 1 row, within 3 if up to 1 label is wrong: 1 robust>
+    >>> model.predict([[-1, 2]]).round(6).tolist(), model.minimum_budget([[-1, 2]]).tolist()
+    ([5.0], [2.0])
+
+    The signs of its coefficients, 3 and 4, and of their sum:
+
+    >>> certs = model.certify_coefficients()
+    >>> certs.names, [str(verdict) for verdict in certs.verdict]
+    (('x0', 'x1'), ['robust', 'robust'])
+    >>> [str(v) for v in model.certify_coefficients(contrasts=[[1, 1]]).verdict]
+    ['robust']
     """
 
     def __init__(
@@ -102,11 +113,13 @@ Pipeline that ends in one
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
 
         Returns
         -------
         (n,) array
+            One number per row.
         """
         fitted = self._current()
         score = fitted.raw(fitted.features(X))

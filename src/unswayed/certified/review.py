@@ -61,7 +61,8 @@ class Reviewable(AllRows):
 
         Parameters
         ----------
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         labels : int
             At most so many labels are checked.
         budget : int, float or Budget, optional
@@ -83,6 +84,7 @@ class Reviewable(AllRows):
         Returns
         -------
         ReviewPlan
+            Labels in the order in which to check them, and what that brings.
 
         Examples
         --------
@@ -119,8 +121,10 @@ class Reviewable(AllRows):
 
         Parameters
         ----------
-        X, y
-            What this model was fitted on.
+        X : array, sparse matrix or frame
+            The rows that this model was fitted on.
+        y : (n,) array-like
+            The labels that it was fitted on.
         answers : mapping of row to label, frame, or path of a CSV file
             What reviewers found: for training rows by number the label as it should be. Frames and
             files have columns ``row`` and ``checked_label``, as `ReviewPlan.to_csv` writes them;

@@ -29,10 +29,15 @@ class ParameterBox:
     Attributes
     ----------
     names : tuple of str
+        Of the parameters.
     value, low, high : arrays
         Parameters as trained, and their ranges, rounding included.
     budget : Budget
         What may be wrong at once.
+    fingerprint : str
+        Of the model and bias that it was built from.
+    box : Box
+        The same in the units of the learner.
 
     Examples
     --------
@@ -47,6 +52,18 @@ class ParameterBox:
     [1.0, 0.667]
     >>> model.certify([[1, 0]], method=box)
     <CertificateSet: 1 row, same class if up to 1 label is wrong: 1 robust>
+
+    What certifiers ask of it: how far the scores of rows, in the space of parameters, can rise.
+
+    >>> import numpy as np
+    >>> box.bounds(np.array([[1.0, 1.0]]), np.array([1.0])).outer_up.round(3).tolist()
+    [0.333]
+
+    How a fitted model makes it:
+
+    >>> fitted = model.fitted_
+    >>> ParameterBox.build(fitted.engine, box.budget, fitted.parameters(2), fitted.names)
+    <ParameterBox: 2 parameters, up to 1 label is wrong>
     """
 
     names: tuple[str, ...]
@@ -68,6 +85,7 @@ class ParameterBox:
         engine : ExactEngine
             Of a learner that has coefficients.
         budget : Budget
+            What may be wrong at once.
         values : Scores
             Parameters as trained.
         names : tuple of str
@@ -104,6 +122,7 @@ class ParameterBox:
         Returns
         -------
         Bounds
+            Outer ones, with their rounding errors.
         """
         up, down = self.box.reach(directions, sizes)
         error = gamma(2 * len(self) + 16) * np.maximum(up, down)

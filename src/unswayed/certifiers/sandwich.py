@@ -30,6 +30,7 @@ class Sandwich:
     Parameters
     ----------
     engine : Engine
+        Of a fitted model; `CertifiedClassifier.sandwich` passes its own.
     budget : Budget
         What may be wrong at once; it answers for no other budget.
     max_anchors : int
@@ -50,6 +51,19 @@ class Sandwich:
     >>> sandwich = model.sandwich()
     >>> model.certify([[1, 0]], method=sandwich)
     <CertificateSet: 1 row, same class if up to 1 label is wrong: 1 robust>
+
+    What certifiers ask of it: how far the scores of rows, in the space of parameters, can rise. A
+    row that is added is known exactly from then on.
+
+    >>> row = np.array([[1.0, 1.0]])
+    >>> sandwich.boxed(row).outer_up.round(3).tolist(), sandwich.sizes(row).shape
+    ([0.333], (1,))
+    >>> np.allclose(sandwich.add(row).outer_up, sandwich.bounds(row).outer_up)
+    True
+    >>> trained, decision = model.fitted_.scored, model.fitted_.labels.decision
+    >>> made = Sandwich(trained.engine, sandwich.budget)
+    >>> made.choose_anchors(trained.solution, decision).n_anchors
+    2
     """
 
     def __init__(self, engine: Engine, budget: Budget, max_anchors: int = MAX_ANCHORS) -> None:
@@ -126,6 +140,7 @@ class Sandwich:
         Parameters
         ----------
         directions : (k, q) array
+            In the learner's parameter space, one a row.
 
         Returns
         -------
@@ -196,6 +211,7 @@ class Sandwich:
         Parameters
         ----------
         directions : (k, q) array
+            In the learner's parameter space, one a row.
         margins : Margins, optional
             Use anchors from outside only for directions that planes and boxes leave undecided; by
             default for all.
@@ -203,6 +219,7 @@ class Sandwich:
         Returns
         -------
         Bounds
+            Inner and outer ones.
         """
         current, sizes = self._bounds, self._learner.direction_sizes(directions)
         base = current.base(directions, sizes)
@@ -218,10 +235,12 @@ class Sandwich:
         Parameters
         ----------
         directions : (k, q) array
+            In the learner's parameter space, one a row.
 
         Returns
         -------
         (k,) array
+            One size per direction.
         """
         return self._learner.direction_sizes(directions)
 
@@ -232,10 +251,12 @@ class Sandwich:
         Parameters
         ----------
         directions : (k, q) array
+            In the learner's parameter space, one a row.
 
         Returns
         -------
         Bounds
+            Outer ones.
         """
         alone = self._bounds.with_anchors(Anchors.none(self._learner.n_parameters))
         return alone.base(directions, self.sizes(directions))

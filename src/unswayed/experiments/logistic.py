@@ -19,7 +19,8 @@ from unswayed.experiments import figures
 from unswayed.experiments.experiment import Experiment, Result, Results
 from unswayed.experiments.problems import ALPHAS, Data
 from unswayed.experiments.record import Claim, Record, Table, Value
-from unswayed.plots.style import COLOURS, MARKERS
+from unswayed.plots.curve import RobustnessCurveDisplay
+from unswayed.plots.style import COLOURS
 
 PERCENTS = (0.1, 0.25, 0.5, 1.0, 2.0)
 """Budgets, in per cent of the training rows."""
@@ -174,20 +175,26 @@ def _claims(results: Results) -> list[Claim]:
 def _draw(results: Results, folder: Path) -> None:
     figure, axes = figures.panels(len(_STRENGTHS), height=3.9)
     for axis, name in zip(axes[0], _STRENGTHS, strict=True):
-        kinds = _kinds(name)
-        for number, (kind, penalty) in enumerate(kinds):
-            # Colours from both ends: those of ridge regression are the same in every panel.
-            look = number if kind == "logistic" else len(COLOURS) - len(kinds) + number
-            found, colour = results[_called(name, kind, penalty)], COLOURS[look]
-            style = {"color": colour, "marker": MARKERS[look], "markersize": 3.5}
-            line = "-" if kind == "logistic" else "--"
-            robust = found[Verdict.ROBUST]
-            axis.plot(PERCENTS, robust, line, label=_in_words(kind, penalty), **style)
-            standing = [100.0 - share for share in found[Verdict.NOT_ROBUST]]
-            if kind == "logistic":
-                axis.plot(PERCENTS, standing, "-", color=colour, linewidth=0.6)
-                axis.fill_between(PERCENTS, robust, standing, color=colour, alpha=0.15, linewidth=0)
-        axis.set(title=name, ylim=(0, 101), xlabel="labels wrong (% of training rows)")
+        found = {each: results[_called(name, *each)] for each in _kinds(name)}
+        rates = figures.shares(
+            {_in_words(*each): shares[Verdict.ROBUST] for each, shares in found.items()}
+        )
+        curves = RobustnessCurveDisplay(
+            PERCENTS, rates, steps=False, unit="labels wrong (% of training rows)"
+        ).plot(axis, legend=False)
+        others = len(COLOURS) - len(found)
+        for number, (line, ((kind, _), shares)) in enumerate(
+            zip(curves.lines_, found.items(), strict=True)
+        ):
+            if kind != "logistic":
+                # Colours from both ends: those of ridge regression are the same in every panel.
+                line.set(linestyle="--", color=COLOURS[others + number])
+                continue
+            standing = [100.0 - share for share in shares[Verdict.NOT_ROBUST]]
+            style = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
+            axis.fill_between(PERCENTS, shares[Verdict.ROBUST], standing, **style)
+            axis.plot(PERCENTS, standing, "-", color=line.get_color(), linewidth=0.6)
+        axis.set(title=name, ylabel="")
         axis.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.22))
     axes[0][0].set_ylabel("test rows (%)")
     figures.save(figure, folder, "logistic")

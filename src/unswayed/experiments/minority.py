@@ -17,7 +17,8 @@ from unswayed.experiments.problems import (
     with_constant,
 )
 from unswayed.experiments.record import Claim, Record, Table
-from unswayed.plots.style import ROBUST_ROWS, lines
+from unswayed.plots.curve import RobustnessCurveDisplay
+from unswayed.plots.style import lines
 
 SHARES = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)  # per cent
 GROUPS = ("majority", "minority")
@@ -112,16 +113,16 @@ def _report(results: Results) -> Record:
     )
 
 
+_BELOW = "minority's share (%)"
+
+
 def _draw(results: Results, folder: Path) -> None:
     figure, axes = figures.panels(2, alike=False)
     left, right = axes[0]
-    lines(left, SHARES, {group: _series(results, "rates", group) for group in GROUPS})
+    rates = figures.shares({group: _series(results, "rates", group) for group in GROUPS})
+    RobustnessCurveDisplay(SHARES, rates, steps=False, unit=_BELOW).plot(left)
     lines(right, SHARES, {group: _series(results, "spread", group) for group in GROUPS})
-    left.set(ylabel=ROBUST_ROWS, ylim=(0, 101))
-    right.set(ylabel="spread over folds (points)", ylim=(0, None))
-    for axis in (left, right):
-        axis.set_xlabel("minority's share (%)")
-    left.legend(frameon=False, fontsize="small")
+    right.set(xlabel=_BELOW, ylabel="spread over folds (points)", ylim=(0, None))
     figures.save(figure, folder, "minority")
 
 

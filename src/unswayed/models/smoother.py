@@ -42,6 +42,12 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
     >>> certificate = model.certify([[-1.0, 2.0]])
     >>> certificate.low.item(), certificate.high.item(), str(certificate.verdict[0])
     (3.0, 7.0, 'robust')
+
+    By itself, it predicts and says by which influence:
+
+    >>> smoother = LinearSmoother(lambda X, rows: abs(rows - X.T)).fit([[0], [1]], [3, 4])
+    >>> smoother.influence_rows(np.array([[2.0]])).tolist(), smoother.predict([[2]]).tolist()
+    ([[2.0, 1.0]], [10.0])
     """
 
     def __init__(
@@ -96,6 +102,7 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         Returns
         -------
         (m, n) array
+            One row per row asked about, one column per training label.
 
         Raises
         ------
@@ -127,6 +134,7 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         Returns
         -------
         (m,) array
+            One number per row.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

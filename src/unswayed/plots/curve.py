@@ -51,6 +51,18 @@ class RobustnessCurveDisplay:
     >>> display = RobustnessCurveDisplay(curve.budgets, {"four rows": curve.rate}).plot()
     >>> display.line_.get_ydata().tolist()
     [100.0, 75.0, 25.0]
+
+    Of certified rows, or of a model and rows:
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, [1, 1, 1, 0, 1, 0])
+    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> RobustnessCurveDisplay.from_certificates(certs).budgets.tolist()
+    [0.0, 1.0, 2.0]
     """
 
     def __init__(
@@ -93,12 +105,14 @@ class RobustnessCurveDisplay:
         ----------
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted.
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         groups : (n,) array-like, optional
             The group of each row, for one curve per group.
         max_budget : float, optional
             Where the curve ends; by default where it changes for the last time.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 
@@ -131,6 +145,7 @@ class RobustnessCurveDisplay:
         max_budget : float, optional
             Where the curve ends; by default where it changes for the last time.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 

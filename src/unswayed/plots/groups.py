@@ -38,6 +38,18 @@ class GroupDisplay:
     >>> display = GroupDisplay(rates).plot()
     >>> display.line_.get_xdata().tolist(), display.ax_.get_title()
     ([40.0, 50.0], 'gap 10.0 points (0.0 to 40.7: within chance)')
+
+    Of certified rows, or of a model and rows:
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, [1, 1, 1, 0, 1, 0])
+    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> GroupDisplay.from_certificates(certs, ["a", "b"]).line_.get_xdata().tolist()
+    [100.0, 0.0]
     """
 
     def __init__(self, rates: GroupRates) -> None:
@@ -65,12 +77,14 @@ class GroupDisplay:
         ----------
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted.
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         groups : (n,) array-like
             The group of each row.
         budget : int, float or Budget, optional
             Instead of the bias's own.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 
@@ -91,9 +105,11 @@ class GroupDisplay:
         Parameters
         ----------
         certificates : CertificateSet
+            What to draw.
         groups : (n,) array-like
             The group of each row.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 

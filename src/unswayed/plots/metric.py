@@ -22,6 +22,7 @@ class MetricRangeDisplay:
     Parameters
     ----------
     ranges : dict of str to MetricRange
+        What to draw, by name.
 
     Attributes
     ----------
@@ -45,6 +46,9 @@ class MetricRangeDisplay:
     >>> display = MetricRangeDisplay.from_estimator(model, [[1, 0], [0, 1]], "selection_rate")
     >>> display.outer_.get_segments()[0][:, 0].tolist()
     [0.5, 1.0]
+    >>> found = model.certify_metric([[1, 0], [0, 1]], "selection_rate")
+    >>> len(MetricRangeDisplay.from_ranges({"hired": found}).ranges)
+    1
     """
 
     def __init__(self, ranges: Mapping[str, MetricRange]) -> None:
@@ -75,11 +79,20 @@ class MetricRangeDisplay:
         ----------
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted.
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         metric : str, RowSum, quotient of two, or callable
-        groups, y_true, budget, time_limit
             As for `certify_metric`.
+        groups : (n,) array-like, optional
+            The group of each row.
+        y_true : (n,) array-like, optional
+            The labels of the rows, where the metric needs them.
+        budget : int, float or Budget, optional
+            Instead of the bias's own.
+        time_limit : float
+            In seconds.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 
@@ -106,6 +119,7 @@ class MetricRangeDisplay:
         ranges : MetricRange, or dict of str to MetricRange
             One is drawn with those of its groups below it, several by name.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 

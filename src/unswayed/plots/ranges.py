@@ -34,6 +34,7 @@ class RangeDisplay:
     values, low, high : (n,) array-like
         What the model says, and the ends of its range.
     verdicts : sequence of Verdict
+        One each; they decide the colours.
     names : sequence of str, optional
         By default their numbers.
     reference : float, optional
@@ -60,6 +61,20 @@ class RangeDisplay:
     >>> display = RangeDisplay([2, 1], [1, -1], [3, 3], verdicts, reference=0).plot()
     >>> display.ranges_[Verdict.ROBUST].get_segments()[0].tolist()
     [[1.0, 0.0], [3.0, 0.0]]
+
+    Of a model and rows, of its coefficients, or of certified rows:
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, [1, 1, 1, 0, 1, 0])
+    >>> RangeDisplay.from_coefficients(model).high.round(3).tolist()
+    [1.0, 0.667]
+    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> RangeDisplay.from_certificates(certs).high.round(3).tolist()
+    [1.0, 0.667]
     """
 
     def __init__(
@@ -103,12 +118,14 @@ class RangeDisplay:
         ----------
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted. The threshold of a classifier is drawn too.
-        X : rows, of the same columns as the training rows
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
         budget : int, float or Budget, optional
             Instead of the bias's own.
         rows : array-like of int, optional
             Which of the rows to draw; by default all.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 
@@ -148,6 +165,7 @@ class RangeDisplay:
         budget : int, float or Budget, optional
             Instead of the bias's own.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 
@@ -174,6 +192,7 @@ class RangeDisplay:
         Parameters
         ----------
         certificates : CertificateSet
+            What to draw.
         rows : array-like of int, optional
             Which of them to draw; by default all.
         reference : float, optional
@@ -181,6 +200,7 @@ class RangeDisplay:
         what : str, optional
             What the ranges are of.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 

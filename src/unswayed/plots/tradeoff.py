@@ -91,8 +91,10 @@ class TradeoffDisplay:
         ----------
         estimator : CertifiedClassifier or CertifiedRegressor
             Copies of it are fitted, itself is left alone.
-        X, y : training rows and their labels
-        X_test, y_test : rows to certify, and their labels
+        X, y : array-like
+            Training rows and their labels.
+        X_test, y_test : array-like
+            Rows to certify, and their labels.
         param_name : str
             The parameter, as `set_params` of the estimator knows it: with a pipeline,
             "estimator__ridge__alpha", say.
@@ -101,6 +103,7 @@ class TradeoffDisplay:
         budgets : sequence of int or float
             Counts of labels, or shares of the training rows.
         ax : Axes, optional
+            Where to draw; by default on axes of a new figure.
         **options
             For `plot`.
 

@@ -374,6 +374,17 @@ class RowSum:
 
     >>> cost = RowSum(lambda actual, said: np.where(said == actual, 0, np.where(said, 5, 1)))
     >>> precise = RowSum(lambda actual, said: said * actual) / RowSum(lambda _, said: said)
+
+    What the search makes of it: the terms of each row if it is predicted negative or positive, and
+    a function of all predictions.
+
+    >>> actual, classes = np.array([0, 1]), np.array([0, 1])
+    >>> cost.ends(actual, classes, 2)[0].tolist()
+    [[0.0, 1.0], [5.0, 0.0]]
+    >>> cost.function(actual, classes, 2).gains.tolist()
+    [5, -1]
+    >>> type(cost.form(actual, classes, 2)).__name__
+    'Largest'
     """
 
     def __init__(self, terms: Any, *, name: str = "sum of rows") -> None:
@@ -419,13 +430,16 @@ class RowSum:
         Parameters
         ----------
         y_true : (n,) array or None
+            The labels of the rows, if they are known.
         classes : pair
             The negative and the positive label.
         n_rows : int
+            How many rows there are.
 
         Returns
         -------
         list of one (2, n) array
+            The first row for negative predictions, the second for positive ones.
         """
         ends = np.zeros((2, n_rows))
         for factor, terms in self._terms:
@@ -437,12 +451,17 @@ class RowSum:
 
         Parameters
         ----------
-        y_true, classes, n_rows
-            As for `ends`.
+        y_true : (n,) array or None
+            The labels of the rows, if they are known.
+        classes : pair
+            The negative and the positive label.
+        n_rows : int
+            How many rows there are.
 
         Returns
         -------
         Function
+            In whole multiples of a unit.
         """
         (ends,) = self.ends(y_true, classes, n_rows)
         steps, unit, blur = whole_numbers(ends.ravel())
@@ -454,12 +473,17 @@ class RowSum:
 
         Parameters
         ----------
-        y_true, classes, n_rows
-            As for `function`.
+        y_true : (n,) array or None
+            The labels of the rows, if they are known.
+        classes : pair
+            The negative and the positive label.
+        n_rows : int
+            How many rows there are.
 
         Returns
         -------
         Largest
+            Of this one sum.
         """
         return Largest((self.function(y_true, classes, n_rows),))
 
