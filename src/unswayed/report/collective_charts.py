@@ -1,5 +1,6 @@
 """Vega-Lite specifications of charts about all rows at once: counts, ranges, reviews."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from unswayed.report.drawing import (
 
 _SINGLY, _TOGETHER = "one at a time", "together"
 _THICK = 15  # pixels of a bar
+_RANGE = ("low", "high", "inner_low", "inner_high")
 
 
 @unchecked
@@ -106,7 +108,8 @@ def range_chart(
             "full": drawable(name),
             "budget": budget,
             "value": line["value"],
-            **{end: found[end] for end in ("low", "high", "inner_low", "inner_high")},
+            # An end that nothing is known of is not drawn.
+            **{end: found[end] if math.isfinite(found[end]) else None for end in _RANGE},
         }
         for short, (name, line) in zip(names, lines, strict=True)
         for budget, found in zip(at, line["ranges"], strict=True)
