@@ -70,7 +70,7 @@ class ExpectedReview:
     ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
     >>> plan = model.review_plan([[1, 0], [0, 1]], labels=2)
     >>> plan.expected_after(0.0)
-    <ExpectedReview: about 2.0 ± 0.0 rows robust after 2 checks, if 0 of these labels are wrong>
+    <ExpectedReview: about 2.0 ± 0.0 rows robust after 2 checks, error rate 0>
     """
 
     checks: IntArray
@@ -90,7 +90,7 @@ class ExpectedReview:
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__}: about {self.mean[-1]:.1f} ± {self.spread[-1]:.1f} rows "
-            f"robust after {self.checks[-1]} checks, if {self.error_rate:.3g} of these labels are wrong>"
+            f"robust after {self.checks[-1]} checks, error rate {self.error_rate:.3g}>"
         )
 
 
