@@ -16,6 +16,7 @@ _HOMES = {
     "CertifiedRegressor": "certified",
     "CollectiveWitness": "collective",
     "CrossCertificates": "certified.cross",
+    "ExpectedReview": "reviews",
     "GroupDisplay": "plots",
     "GroupRates": "groups",
     "InputError": "exceptions",

@@ -6,19 +6,92 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.atomic import atomic_write
-from unswayed.doubles import is_missing
+from unswayed.doubles import as_doubles, is_missing
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame, frame_like
 
 ANSWER = "checked_label"
 """The column for what a reviewer finds: the label as it should be, empty if nobody has looked."""
+
+
+class ReviewSource(Protocol):
+    """The model that a plan was made for, as far as a review of it can be simulated."""
+
+    @property
+    def usual_rate(self) -> float:
+        """The budget's share of the labels that may be wrong."""
+        ...
+
+    def robust(
+        self, order: IntArray, checks: IntArray, rate: float, rng: np.random.Generator
+    ) -> IntArray:
+        """Draw which labels are wrong, and count robust rows after the first checks of a plan.
+
+        Parameters
+        ----------
+        order, checks : arrays of int
+        rate : float
+        rng : Generator
+
+        Returns
+        -------
+        (q,) array of int
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedReview:
+    """How many rows a simulated review leaves robust: an estimate, and no proof.
+
+    Attributes
+    ----------
+    checks : (q,) array of int
+        After so many checks.
+    counts : (draws, q) array of int
+        Rows proven robust for the refitted model of each draw.
+    error_rate : float
+        How likely every checked label was taken to be wrong.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> plan = model.review_plan([[1, 0], [0, 1]], labels=2)
+    >>> plan.expected_after(0.0)
+    <ExpectedReview: about 2.0 ± 0.0 rows robust after 2 checks, error rate 0>
+    """
+
+    checks: IntArray
+    counts: IntArray
+    error_rate: float
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean over the draws, (q,)."""
+        return np.asarray(self.counts.mean(axis=0))
+
+    @property
+    def spread(self) -> FloatArray:
+        """Standard deviation over the draws, (q,)."""
+        return np.asarray(self.counts.std(axis=0))
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: about {self.mean[-1]:.1f} ± {self.spread[-1]:.1f} rows "
+            f"robust after {self.checks[-1]} checks, error rate {self.error_rate:.3g}>"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,6 +127,8 @@ class ReviewPlan:
         What the caller vouched for and nobody proved.
     like : frame, optional
         An empty frame of the library that `to_frame` uses.
+    source : ReviewSource, optional
+        The model that `expected_after` refits, kept as long as the plan is. It is not pickled.
 
     Examples
     --------
@@ -86,9 +161,67 @@ class ReviewPlan:
     question: str
     trusted: tuple[str, ...] = ()
     like: Any = field(default=None, repr=False)
+    source: ReviewSource | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.order)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"source": None}
+
+    def expected_after(
+        self,
+        error_rate: float | None = None,
+        *,
+        checks: ArrayLike | None = None,
+        draws: int = 20,
+        random_state: Any = 0,
+    ) -> ExpectedReview:
+        """Estimate how many rows will be robust, if some checked labels turn out to be wrong.
+
+        Which of them are wrong is drawn, each by itself; these are corrected, to the other class
+        or to a number drawn evenly from their interval, and the model is fitted again. Rows are
+        then counted that are proven robust for that model. It is a simulation: it says what is
+        usual at this error rate, and promises nothing, as `robust_after` does.
+
+        Parameters
+        ----------
+        error_rate : float, optional
+            How likely each label is to be wrong, from 0 to 1; by default the budget's share of
+            the labels that may be wrong.
+        checks : array of int, optional
+            After how many checks to count; by default at five places, from none to all.
+        draws : int
+            How often to draw.
+        random_state : int, Generator or None
+            As for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        ExpectedReview
+        """
+        if self.source is None:
+            raise InputError(
+                "this plan carries no model to refit: ask the plan that review_plan() returned, "
+                "before it was pickled"
+            )
+        rate = (
+            self.source.usual_rate if error_rate is None else as_doubles(error_rate, "error_rate")
+        )
+        if np.ndim(rate) or not 0 <= rate <= 1:
+            raise InputError(f"error_rate must be a share from 0 to 1, got {error_rate!r}")
+        if not isinstance(draws, int | np.integer) or isinstance(draws, bool) or draws < 1:
+            raise InputError(f"draws must be an int, 1 or more, got {draws!r}")
+        places = np.linspace(0, len(self), 5).round() if checks is None else np.asarray(checks)
+        whole = places.ndim == 1 and len(places) and np.array_equal(places, places.astype(np.intp))
+        if not whole or places.min() < 0 or places.max() > len(self):
+            raise InputError(
+                f"checks must be numbers of checks from 0 to {len(self)}, got {checks!r}"
+            )
+        at = np.unique(places.astype(np.intp))
+        rng = np.random.default_rng(random_state)
+        counts = [self.source.robust(self.order, at, float(rate), rng) for _ in range(draws)]
+        return ExpectedReview(at, np.array(counts), float(rate))
 
     @property
     def rate_after(self) -> FloatArray:

@@ -124,6 +124,39 @@ def test_ends_are_never_rounded_to_less_than_is_proven():
     assert range_text(1 / 3, 2 / 3, share=True, outer=False) == "0.3334 to 0.6666"
 
 
+def test_a_value_that_is_reached_alone_is_one_number():
+    assert range_text(581.7801, 581.7801, share=False, outer=False) == "581.78"
+    assert range_text(1.0, 0.0, share=True, outer=False) == "unknown"
+
+
+def test_what_rounding_hides_of_numbers_does_not_break_a_limit():
+    gap = Limit("4", Fraction(4), Metric("mean_prediction_difference", (), "difference"))
+    found = {"high": 4.000001, "inner_high": 3.999999, "proven_high": True}
+    assert gap.judge(found, share=False) == OPEN
+
+
+def test_a_limit_that_is_broken_before_any_label_is_wrong_says_so(folder):
+    limits = asked(folder, *BY_GENDER, "--limit", "0.01")["fairness"]["limits"]
+    assert "above 0.01 already" in limits[0]["sentence"]
+    assert limits[0]["sentence"].startswith("at 3%: ")
+
+
+def test_ranges_of_which_nothing_is_known_have_a_page_too(folder):
+    table = pd.read_csv(folder / "people.csv")
+    table["twin"] = 1e6 * table["education"] + 1e-3 * table.index
+    table["third"] = table["twin"] + table["education"]
+    table.to_csv(folder / "twins.csv", index=False)
+    done = unswayed_here(
+        *("fairness", "twins.csv", *NUMBERS, "--shift", "3000", *BY_GENDER, "--alpha", "0"),
+        *("--report", "r.html"),
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "unknown to unknown" in done.stdout
+    assert "nan" not in done.stdout
+    assert (folder / "r.html").exists()
+
+
 def test_numbers_have_means_and_their_gap(folder):
     done = unswayed_here(
         *("fairness", "people.csv", *NUMBERS, "--shift", "3000", *BY_GENDER, "--json"), cwd=folder

@@ -146,6 +146,24 @@ def test_two_reviewers_may_not_disagree(planned):
     assert "settle which is right" in done.stderr
 
 
+def test_an_error_rate_asks_for_an_estimate_beside_what_is_proven(planned):
+    command = ("plan", "people.csv", "--labels", "12")
+    assert json.loads(run(planned, *command, "--json").stdout)["review"]["expected"] is None
+    options = ("--error-rate", "30%", "--report", "r.html")
+    facts = json.loads(run(planned, *command, *options, "--json").stdout)["review"]
+    estimate, points = facts["expected"], facts["points"]
+    assert (points[0], points[-1]) == (0, 12)
+    assert (estimate["mean"][0], estimate["spread"][0]) == (facts["robust_after"][0], 0)
+    assert max(estimate["spread"]) > 0
+    shown = run(planned, *command, *options).stdout
+    assert "estimate, no proof: 30% of the checked labels drawn wrong" in " ".join(shown.split())
+    assert f"{estimate['mean'][-1]:.1f} ± {estimate['spread'][-1]:.1f}" in shown
+    assert f"{estimate['mean'][-1]:.1f} ± " in (planned / "r.html").read_text()
+    done = run(planned, *command, "--error-rate", "often")
+    assert done.returncode == 2
+    assert "--error-rate 'often' is not a share" in done.stderr
+
+
 def test_costs_and_batches(planned):
     done = run(
         *(planned, "plan", "people.csv", "--labels", "9", "--per-reviewer", "4"),

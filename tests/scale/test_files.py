@@ -363,6 +363,17 @@ class TestSchema:
         )
         assert str(tmp_path / "a.parquet") in message
 
+    def test_another_kind_in_csv_names_the_row_that_makes_it_so(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+        (tmp_path / "b.csv").write_text("x,y\n1,0\n,0\n\nforty,1\n")
+        message = refusal(lambda: open_files(tmp_path, label="y"))
+        assert message.startswith(f"{tmp_path / 'b.csv'}: column 'x' holds texts but numbers in")
+        assert f"({tmp_path / 'b.csv'}, row 3 has 'forty'); give both" in message
+        (tmp_path / "c.csv").write_text("x,y\nfew,0\n1,1\n")
+        files = [tmp_path / "c.csv", tmp_path / "a.csv"]
+        message = refusal(lambda: open_files(files, label="y"))
+        assert f"({tmp_path / 'c.csv'}, row 1 has 'few')" in message
+
     def test_a_missing_column(self, tmp_path):
         self.write(tmp_path, a={"x": [1], "z": [1], "y": [0]}, b={"x": [1], "y": [0]})
         message = refusal(lambda: open_files(tmp_path, label="y"))

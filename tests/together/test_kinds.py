@@ -281,11 +281,12 @@ def test_ends_that_rounding_hides_are_not_called_proven(metric, estimator):
     X[:, 1] *= 1e6
     bias = LabelBias.shifts(1, budget=2)
     model = CertifiedRegressor(estimator, bias=bias).fit(X, y)
-    found = model.certify_metric(tests, metric, groups=list("aabbb"))
-    assert found.high > 1e3  # nothing is known
-    assert not found.proven_low
-    assert not found.proven_high
-    assert found.low <= found.inner_low <= found.value <= found.inner_high <= found.high
+    whole = model.certify_metric(tests, metric, groups=list("aabbb"))
+    for found in (whole, *(whole.by_group[group] for group in whole.by_group)):
+        assert found.high > 1e3  # nothing is known
+        assert not found.proven_low
+        assert not found.proven_high
+        assert found.low <= found.inner_low <= found.value <= found.inner_high <= found.high
 
 
 # --- bad input ----------------------------------------------------------------------------------

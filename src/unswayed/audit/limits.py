@@ -53,13 +53,16 @@ class Limit:
             `HOLDS`, `BROKEN` or `OPEN`.
         """
         below, above = enclose(self.value) if share else (self.value, self.value)
+        # Ends of shares that are proven are equal; those of numbers may differ by rounding.
         if self.above:
             if found["high"] <= above:
                 return HOLDS
-            return BROKEN if found["inner_high"] > above or found["proven_high"] else OPEN
-        if found["low"] >= below:
-            return HOLDS
-        return BROKEN if found["inner_low"] < below or found["proven_low"] else OPEN
+            reached = found["inner_high"] > above or (share and found["proven_high"])
+        else:
+            if found["low"] >= below:
+                return HOLDS
+            reached = found["inner_low"] < below or (share and found["proven_low"])
+        return BROKEN if reached else OPEN
 
     def check(self, line: dict[str, Any], column: str, budget: dict[str, Any], at: int,
               *, share: bool) -> dict[str, Any]:  # fmt: skip
@@ -90,12 +93,18 @@ class Limit:
         bound, best = text(found[outer], way), text(found[inner], -way)
         what = f"{self.metric.name} by {column}"
         many = counted(budget["labels"], "wrong label")
+        now = Fraction(line["value"])
+        already = now > self.value if self.above else now < self.value
+        if verdict == BROKEN and already:
+            what = f"{what}, which is {text(line['value'])} and so {beyond} {self.text} already,"
+        settle = "a longer --time-limit may settle it" if share else "rounding hides it"
         said = {
             HOLDS: f"up to {many} do not take {what} {beyond} {self.text}: it stays at "
             f"{'most' if self.above else 'least'} {bound}",
-            BROKEN: f"{many} can take {what} to {best}, {beyond} {self.text}",
+            BROKEN: f"{many} can take {what} to {best}"
+            + ("" if already else f", {beyond} {self.text}"),
             OPEN: f"whether {many} take {what} {beyond} {self.text} is open: {best} is reached, "
-            f"{bound} not excluded; a longer --time-limit may settle it",
+            f"{bound} not excluded; {settle}",
         }[verdict]
         return {
             "metric": self.metric.name,
@@ -103,7 +112,7 @@ class Limit:
             "limit": float(self.value),
             "budget": budget["budget"],
             "verdict": verdict,
-            "sentence": f"at {budget['budget']} {said}",
+            "sentence": f"at {budget['budget']}: {said}",
         }
 
 

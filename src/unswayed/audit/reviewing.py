@@ -12,6 +12,7 @@ from unswayed._typing import IntArray
 from unswayed.audit.all_rows import Say, budget_facts, numbers_of
 from unswayed.audit.numerals import are_numbers, as_numbers
 from unswayed.audit.opening import Opening
+from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study
 from unswayed.certified.answers import class_named
 from unswayed.exceptions import InputError
@@ -19,6 +20,8 @@ from unswayed.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_line
 from unswayed.words import shorten
 
 _OWN = ("order", "batch", "row", "label", "cost", ANSWER)
+_STEPS = 6  # between the points of a curve that are told in words
+_DRAWS = 20  # reviews that are simulated
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,15 @@ class Effort:
     costs : str or None
         Column of the training file.
     cost_limit : float or None
+    error_rate : str or None
+        How many of the checked labels are wrong, for an estimate: a share, as it was written.
     """
 
     labels: int = 60
     per_reviewer: int | None = None
     costs: str | None = None
     cost_limit: float | None = None
+    error_rate: str | None = None
 
     def __post_init__(self) -> None:
         """Raise if it is less than nothing."""
@@ -70,6 +76,8 @@ class Effort:
         ):
             if value is not None and not value >= least:
                 raise InputError(f"{option} {value:g} is too little; pass {least} or more")
+        if self.error_rate is not None:
+            parse_share(self.error_rate, "--error-rate")
 
 
 def plan_review(study: Study, effort: Effort, checked: IntArray, say: Say) -> ReviewPlan:
@@ -150,11 +158,13 @@ def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray
     Returns
     -------
     dict
-        "robust_after", "random" and "witness" have one entry for 0, 1, 2, … checks.
+        "robust_after", "random" and "witness" have one entry for 0, 1, 2, … checks; "expected" is
+        an estimate at the few numbers of checks in "points", or None.
     """
     names = study.feature_columns
     numbers = study.train.numbers[plan.order].tolist()
     cells = study.train.cells(plan.order, names)
+    points = sorted({round(len(plan) * at / _STEPS) for at in range(_STEPS + 1)})
     return {
         **budget_facts(study, study.request.budget),
         "keeps": study.keeps(),
@@ -167,6 +177,8 @@ def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray
         "robust_after": plan.robust_after.tolist(),
         "random": plan.baseline("random").tolist(),
         "witness": plan.baseline("witness").tolist(),
+        "points": points,
+        "expected": _expected(plan, effort, points),
         "columns": names,
         "labels": [
             {"row": row, "batch": batch, "label": study.train_label(at), "cells": cell}
@@ -174,6 +186,21 @@ def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray
                 numbers, plan.batch.tolist(), plan.order.tolist(), cells, strict=True
             )
         ],
+    }
+
+
+def _expected(plan: ReviewPlan, effort: Effort, points: list[int]) -> dict[str, Any] | None:
+    """Return what reviews that are simulated bring, if an error rate is given."""
+    if effort.error_rate is None:
+        return None
+    rate = parse_share(effort.error_rate, "--error-rate")
+    found = plan.expected_after(rate, checks=points, draws=_DRAWS)
+    return {
+        "error_rate": rate,
+        "error_rate_text": effort.error_rate.strip(),
+        "draws": _DRAWS,
+        "mean": found.mean.tolist(),
+        "spread": found.spread.tolist(),
     }
 
 

@@ -90,12 +90,12 @@ class MetricQuestion:
             named = Named.read(metric)
             named.check(sample)
             name, form, parts = metric, named.form(sample), named.by_group(sample)
-            asked = named_section(metric, sample)
+            asked, rate = named_section(metric, sample), named.rates[0]
         else:
             own, name = own_metric(metric)
             labels = None if self.y_true is None else as_values(self.y_true)
             form, parts = own.form(labels, classes, self._n_rows), []
-            asked = own_section(name, own.ends(labels, classes, self._n_rows))
+            asked, rate = own_section(name, own.ends(labels, classes, self._n_rows)), name
         collective = Collective.of(self.question, self.budget)
         positive = self.question.scores.value > self.question.decision.value  # type: ignore[attr-defined]
         search = Search(collective.fragile, self.progress)
@@ -118,7 +118,7 @@ class MetricQuestion:
                 ranges,
                 Largest((function,)),
                 part,
-                f"{name} of {group}",
+                f"{rate} of {group}",
                 int(rows.sum()),
             )
             by_group.append((group, one))
@@ -217,7 +217,7 @@ class MetricQuestion:
         sums = self._sums(np.array([*rates, *pairs] if difference else [*rates, every]))
         n_rows = [int(rows.sum()) for _, rows in members]
         parts = tuple(
-            (group, self._mean(f"{metric} of {group}", sums.ends(at), sums, n_rows[at]))
+            (group, self._mean(f"{_MEANS[0]} of {group}", sums.ends(at), sums, n_rows[at]))
             for at, (group, _) in enumerate(members)
         )
         if difference:

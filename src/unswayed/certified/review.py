@@ -15,6 +15,7 @@ from unswayed.bias import LabelBias, ResolvedBias
 from unswayed.budgets import Budget, Count
 from unswayed.certified.all_rows import AllRows
 from unswayed.certified.answers import bias_without, corrected
+from unswayed.certified.expected_review import Simulation
 from unswayed.certified.label_code import Reading
 from unswayed.certified.question import Question
 from unswayed.certified.together import Collective
@@ -227,6 +228,7 @@ def plan_review(
         question=f"{question.decision} if {budget}",
         trusted=question.trusted,
         like=like,
+        source=Simulation(question, budget),
     )
 
 

@@ -37,7 +37,6 @@ from unswayed.exceptions import InputError
 from unswayed.words import counted, percent
 
 _LINES = 10  # labels that the terminal shows
-_STEPS = 6  # points of the curve that it shows
 Files = Annotated[tuple[Path, ...], Parameter(negative="", show_default=False)]
 Out = Annotated[Path | None, OUTPUT, Parameter(name=("--out", "--output"))]
 
@@ -64,6 +63,7 @@ def plan(
     costs: Annotated[str | None, ASKED] = None,
     cost_limit: Annotated[float | None, ASKED] = None,
     exclude: Annotated[Files, ASKED] = (),
+    error_rate: Annotated[str | None, ASKED] = None,
     radius: Distance = None,
     out: Out = None,
     escape_formulas: Escape = True,
@@ -92,6 +92,9 @@ def plan(
         The costs of all checks sum up to this at most.
     exclude
         Reviews that were applied to the file: labels that were checked are right. May be repeated.
+    error_rate
+        Also estimate, by simulation, how many rows will be robust if this share of the checked
+        labels turns out to be wrong and is corrected, such as 5%.
     radius : str, optional
     out
         Table for reviewers, with an empty column checked_label: FILE.csv.
@@ -110,7 +113,13 @@ def plan(
         raise InputError("--budget: a plan is made for one budget; pass it once")
     check_output(out, "--out", (".csv",), *request.files, *exclude)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
-    effort = Effort(labels=labels, per_reviewer=per_reviewer, costs=costs, cost_limit=cost_limit)
+    effort = Effort(
+        labels=labels,
+        per_reviewer=per_reviewer,
+        costs=costs,
+        cost_limit=cost_limit,
+        error_rate=error_rate,
+    )
     opened = open_all_rows(
         request,
         terminal,
@@ -236,9 +245,12 @@ def _show_plan(terminal: Terminal, facts: dict[str, Any]) -> None:
         f"({facts['budget']}) among the others are wrong",
         style="bold",
     )
-    points = sorted({round(many * at / _STEPS) for at in range(_STEPS + 1)})
+    estimate = facts["expected"]
     terminal.table(
-        ["labels checked", "proven at least", "", "at random", "most used in witnesses"],
+        [
+            *("labels checked", "proven at least", "", "at random", "most used in witnesses"),
+            *(["estimate"] if estimate else []),
+        ],
         [
             [
                 f"{at:,}",
@@ -246,12 +258,22 @@ def _show_plan(terminal: Terminal, facts: dict[str, Any]) -> None:
                 percent(after[at] / facts["rows"]),
                 f"{facts['random'][at]:.1f}",
                 f"{facts['witness'][at]:.0f}",
+                *(
+                    [f"{estimate['mean'][place]:.1f} ± {estimate['spread'][place]:.1f}"]
+                    if estimate
+                    else []
+                ),
             ]
-            for at in points
+            for place, at in enumerate(facts["points"])
         ],
         left=(),
     )
     terminal.say("proven for the case that the checked labels turn out to be right")
+    if estimate:
+        terminal.say(
+            f"estimate, no proof: {estimate['error_rate_text']} of the checked labels drawn wrong "
+            f"and corrected, the model refitted; mean and spread of {estimate['draws']} draws"
+        )
     terminal.say()
     cost = f", cost {facts['cost']:g}" if facts["costs"] is not None else ""
     batches = f", {facts['batches']} reviewers" if facts["batches"] > 1 else ""

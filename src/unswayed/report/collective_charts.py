@@ -1,5 +1,6 @@
 """Vega-Lite specifications of charts about all rows at once: counts, ranges, reviews."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from unswayed.report.drawing import (
 
 _SINGLY, _TOGETHER = "one at a time", "together"
 _THICK = 15  # pixels of a bar
+_RANGE = ("low", "high", "inner_low", "inner_high")
 
 
 @unchecked
@@ -106,7 +108,8 @@ def range_chart(
             "full": drawable(name),
             "budget": budget,
             "value": line["value"],
-            **{end: found[end] for end in ("low", "high", "inner_low", "inner_high")},
+            # An end that nothing is known of is not drawn.
+            **{end: found[end] if math.isfinite(found[end]) else None for end in _RANGE},
         }
         for short, (name, line) in zip(names, lines, strict=True)
         for budget, found in zip(at, line["ranges"], strict=True)
@@ -187,7 +190,7 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
         for order, curve in orders.items()
         for checked, robust in enumerate(curve)
     ]
-    chart = (
+    lines = (
         alt.Chart(points_of(values))
         .mark_line(interpolate="step-after", style="group")
         .encode(
@@ -210,9 +213,31 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
             ],
             **told_apart("order:N", list(orders)),
         )
-        .properties(width="container", height=260)
     )
-    return spec_of(chart)
+    layers = [lines, *_estimate(facts)]
+    return spec_of(alt.layer(*layers).properties(width="container", height=260))
+
+
+def _estimate(facts: dict[str, Any]) -> list[Any]:
+    """Return points for reviews that were simulated, with bars for their spread."""
+    found = facts["expected"]
+    if found is None:
+        return []
+    values = [
+        {"checked": at, "mean": mean, "from": mean - spread, "to": mean + spread}
+        for at, mean, spread in zip(facts["points"], found["mean"], found["spread"], strict=True)
+    ]
+    base = alt.Chart(points_of(values)).encode(
+        x="checked:Q",
+        tooltip=[
+            alt.Tooltip("checked:Q", title="labels checked", format=",d"),
+            alt.Tooltip("mean:Q", title="rows robust, estimated", format=",.1~f"),
+            alt.Tooltip("from:Q", title="mean less spread", format=",.1~f"),
+            alt.Tooltip("to:Q", title="mean and spread", format=",.1~f"),
+        ],
+    )
+    bars = base.mark_rule(style="now").encode(y="from:Q", y2="to:Q")
+    return [bars, base.mark_point(style="now", filled=True, size=40).encode(y="mean:Q")]
 
 
 def _ticks() -> Any:

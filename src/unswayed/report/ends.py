@@ -69,6 +69,7 @@ def range_text(low: float, high: float, *, share: bool, outer: bool = True) -> s
     Returns
     -------
     str
+        A single number if both ends that are reached are the same.
 
     Examples
     --------
@@ -76,4 +77,6 @@ def range_text(low: float, high: float, *, share: bool, outer: bool = True) -> s
     ('0.1000 to 0.2001', '0.1001 to 0.2000')
     """
     end, way = (share_end if share else number_end), 1 if outer else -1
+    if not outer and low >= high:
+        return end(low) if low == high else "unknown"
     return f"{end(low, -way)} to {end(high, way)}"

@@ -79,6 +79,36 @@ class Csv:
         except EOFError:
             return pa.schema([(name, pa.null()) for name in names])
 
+    def first_text(self, file: File, column: str) -> str | None:
+        """Find what makes a column one of texts.
+
+        Parameters
+        ----------
+        file : File
+        column : str
+
+        Returns
+        -------
+        str or None
+            The row and the cell of the first text that is no number, in words; None if there is
+            none in the first block.
+        """
+        names = self._first(file) or []
+        with file.reading(), file.stream() as stream:
+            start = stream.read(self.block).decode("utf-8-sig", errors="replace")
+        rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter)
+        at, number = names.index(column), -int(self.header)
+        for cells in filter(None, rows):
+            number += 1
+            text = cells[at] if number and at < len(cells) else ""
+            if (
+                text
+                and text not in self.missing
+                and not _is_number(text.replace(self.decimal, "."))
+            ):
+                return f"row {number:,} has {beginning(text, 60)!r}"
+        return None
+
     def blocks(self, file: File, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Read some columns of a file.
 
@@ -194,6 +224,14 @@ class Csv:
             f"{_WORDS.get(cell[3], cell[3])} at the start of the file; correct the cell, name it "
             "as one that means missing, or leave the column out or have it read as texts"
         )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _encoding(where: str) -> InputError:

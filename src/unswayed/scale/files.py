@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -191,7 +192,7 @@ def open_files(
     kept = frozenset((label, *categorical))
     with ThreadPoolExecutor(_OPENED) as pool:
         opened = list(pool.map(lambda file: _Opened.of(file, csv, kept), files))
-    contents = [Contents(each.file.name, each.schema, each.is_empty) for each in opened]
+    contents = [each.contents(csv) for each in opened]
     schema = one_schema(contents, label, columns, tuple(ignore))
     return [
         FilePiece(
@@ -251,6 +252,13 @@ class _Opened:
         if self.groups is not None:
             return not sum(self.groups)
         return self.schema is None or all(pa.types.is_null(field.type) for field in self.schema)
+
+    def contents(self, csv: Csv) -> Contents:
+        if self.file.is_parquet:
+            return Contents(self.file.name, self.schema, self.is_empty)
+        return Contents(
+            self.file.name, self.schema, self.is_empty, partial(csv.first_text, self.file)
+        )
 
     def pieces(self, most: int) -> Iterator[tuple[str, range | None, int, int | None]]:
         """Yield name, row groups, first row and number of rows of every piece."""

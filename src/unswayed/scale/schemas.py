@@ -1,6 +1,6 @@
 """Schemas: one for all files, whatever the types in which each has its columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,14 @@ class Contents:
         None for a file without a header; columns without a value are null.
     is_empty : bool
         Whether it has no rows.
+    first_text : callable, optional
+        Of CSV files, from a column to the first cell that makes it one of texts, in words.
     """
 
     name: str
     schema: pa.Schema | None
     is_empty: bool
+    first_text: Callable[[str], str | None] = lambda _: None
 
     @property
     def names(self) -> list[str]:
@@ -132,9 +135,12 @@ def _type(name: str, files: Sequence[Contents]) -> Any:
         if seen is None:
             seen = each
         elif kind_of(kind) != kind_of(types[0]):
+            texts = each if kind_of(kind) == "texts" else seen
+            found = texts.first_text(name)
+            why = "" if found is None else f" ({texts.name}, {found})"
             raise InputError(
                 f"{each.name}: column {shorten(name)!r} holds {kind_of(kind)} but "
-                f"{kind_of(types[0])} in {seen.name}; give both files the same kind"
+                f"{kind_of(types[0])} in {seen.name}{why}; give both files the same kind"
             )
         types.append(kind)
     if seen is None:

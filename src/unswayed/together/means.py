@@ -127,9 +127,11 @@ class Sums:
             effects = engine.effects(rows.take(here), budget)
             part = factors[:, here]
             total += part @ effects.influence
-            error += np.abs(part) @ (effects.error + rounding * (effects.up + effects.down))
-            ahead += np.maximum(part, 0) @ effects.up + np.maximum(-part, 0) @ effects.down
-            back += np.maximum(part, 0) @ effects.down + np.maximum(-part, 0) @ effects.up
+            off = effects.error + rounding * (effects.up + effects.down)
+            more, less = np.maximum(part, 0), np.maximum(-part, 0)
+            error += _summed(np.abs(part), off)
+            ahead += _summed(more, effects.up) + _summed(less, effects.down)
+            back += _summed(more, effects.down) + _summed(less, effects.up)
         fragile = Fragile(
             row=np.arange(n_sums),
             way=np.ones(n_sums),
@@ -145,7 +147,7 @@ class Sums:
             budget=budget,
             whole=engine.bias.whole,
         )
-        spread = np.abs(factors) @ (scores.error + rounding * np.abs(scores.value))
+        spread = _summed(np.abs(factors), scores.error + rounding * np.abs(scores.value))
         return cls(fragile, factors @ scores.value, SAFETY * spread)
 
     def ends(self, at: int) -> Mean:
@@ -227,6 +229,14 @@ class Sums:
             self.fragile.from_labels(changes.rows, changes.share * share, changes.sign)
             for share in wanted
         ]
+
+
+def _summed(factors: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return weighted sums of sizes, where none of what is unknown (inf) is none at all."""
+    known = np.isfinite(sizes)
+    found = factors @ np.where(known, sizes, 0.0)
+    found[(factors[:, ~known] > 0).any(axis=1)] = np.inf
+    return np.asarray(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
