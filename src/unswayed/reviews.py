@@ -199,6 +199,7 @@ class ReviewPlan:
         Returns
         -------
         ExpectedReview
+            Mean and spread over the draws, after each number of checks.
         """
         if self.source is None:
             raise InputError(
