@@ -45,6 +45,10 @@ def test_counts_of_every_budget_are_drawn(budgets):
 
 def test_a_review_has_three_curves():
     facts = {"rows": 40, "robust_after": [3, 5], "random": [3.0, 3.2], "witness": [3, 4]}
-    spec = review_chart(facts)
+    spec = review_chart(facts | {"expected": None})
     assert len({each["order"] for each in spec["data"]["values"]}) == 3
+    assert "labels checked" in drawn(spec)
+    estimate = {"mean": [3.0, 4.4], "spread": [0.0, 0.5]}
+    spec = review_chart(facts | {"expected": estimate, "points": [0, 1]})
+    assert "4.4" in str(spec)
     assert "labels checked" in drawn(spec)

@@ -22,6 +22,7 @@ from unswayed.cli.options import (
     make_request,
     split_names,
 )
+from unswayed.cli.solver_output import solver_output
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.words import counted
@@ -104,7 +105,9 @@ def fairness(
 
     opened = open_all_rows(request, terminal, check=check, page=report is not None)
     question = questions[0]
-    found = question.facts() | {"only_rows": options.only_rows, "time_limit": seconds}
+    with solver_output():
+        ranges = question.facts()
+    found = ranges | {"only_rows": options.only_rows, "time_limit": seconds}
     found["share"] = bool(opened.study.target.classes)
     found["limits"] = _judged(limits, found)
     main = request.budget.text

@@ -20,6 +20,7 @@ from unswayed.cli.options import (
     Train,
     make_request,
 )
+from unswayed.cli.solver_output import solver_output
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table, write_text
 from unswayed.words import counted
@@ -92,7 +93,8 @@ def together(
         page=report is not None,
     )
     study = opened.study
-    found = count_together(study, counting, lambda line: terminal.passing(line, finished=False))
+    with solver_output():
+        found = count_together(study, counting, lambda line: terminal.passing(line, finished=False))
     tables = [_table(study, each) for each in found]
     facts = opened.facts | {
         "together": {

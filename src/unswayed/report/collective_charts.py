@@ -214,8 +214,9 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
             **told_apart("order:N", list(orders)),
         )
     )
-    layers = [lines, *_estimate(facts)]
-    return spec_of(alt.layer(*layers).properties(width="container", height=260))
+    estimate = _estimate(facts)
+    chart = alt.layer(lines, *estimate) if estimate else lines
+    return spec_of(chart.properties(width="container", height=260))
 
 
 def _estimate(facts: dict[str, Any]) -> list[Any]:
