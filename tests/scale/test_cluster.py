@@ -270,8 +270,9 @@ def test_a_large_task_is_not_sent_with_every_piece(client: Client, tmp_path: Pat
     assert task.ballast.nbytes > 10**7  # of more than that, dask would warn
     assert DaskPasses(held(70), client).run(task).bits == LocalPasses(held(70)).run(TASK).bits
     received = Counter(path.name.split("-")[0] for path in tmp_path.iterdir())
-    # Once by each, and again only where dask has dropped a copy that was not in use yet.
-    assert sum(received[str(process)] for process in client.run(os.getpid).values()) <= 6
+    # Once by each, and again where dask has dropped a copy that was not in use yet: how often
+    # that is depends on how busy the machine is.
+    assert sum(received[str(process)] for process in client.run(os.getpid).values()) < 70 / 2
 
 
 def test_a_killed_worker_changes_nothing(cluster: Any, client: Client, tmp_path: Path) -> None:
