@@ -103,3 +103,11 @@ def test_whatever_the_limit_a_lack_of_memory_is_never_a_rate_or_bad_input(folder
             continue  # SciPy's OpenBLAS asks for memory for ever: no code, so no false one
         codes.add(done.returncode)
     assert codes <= {0, 70, -6, -11}, codes
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_error(folder, closed):
+    command = f"{sys.executable} -m unswayed certify people.csv {' '.join(CLASSES)} --out o.csv"
+    done = subprocess.run(f"{command} {closed}", shell=True, cwd=folder, check=False)
+    assert done.returncode == 0
+    assert (folder / "o.csv").stat().st_size

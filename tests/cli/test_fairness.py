@@ -200,3 +200,10 @@ def test_what_cannot_be_asked_is_refused_in_one_line(folder, options, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_small_groups_are_told_of_an_option_that_there_is(folder):
+    found = asked(folder, "--groups", "gender", "--holdout", "20")
+    (caveat,) = [each for each in found["caveats"] if each["kind"] == "small-group"]
+    assert "--holdout" in caveat["sentence"]
+    assert "--folds" not in caveat["sentence"]

@@ -32,6 +32,7 @@ def findings_of(
     tradeoff: Sequence[Point] | None = None,
     chosen: Sequence[int] = (),
     asked: Asked = Asked(),  # noqa: B008  (frozen)
+    folds: bool = False,
 ) -> Findings:
     """Describe the results of a study in the form that the terminal and the page show.
 
@@ -46,6 +47,8 @@ def findings_of(
         Positions of test rows to show in full.
     asked : Asked
         Which coefficients to show, and from which base levels.
+    folds : bool
+        Whether the command has an option `--folds`, which caveats may advise.
 
     Returns
     -------
@@ -103,7 +106,7 @@ def findings_of(
         held_out=held_out,
         folds=request.folds,
         notes=study.notes,
-        caveats=[*study.caveats, *_caveats(study, groups)],
+        caveats=[*study.caveats, *_caveats(study, groups, folds=folds)],
         command=command,
         files=[(path.name, sha256(path)) for path in study.hashed_files] if command else (),
         seed=request.seed,
@@ -209,20 +212,22 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
     ]
 
 
-def _caveats(study: Study, groups: dict[str, list[str]]) -> list[Caveat]:
+def _caveats(study: Study, groups: dict[str, list[str]], *, folds: bool) -> list[Caveat]:
     """Return what could mislead about the results."""
-    request, every = study.request, "pass --folds 10 to certify every row of the file"
+    request, more = study.request, "pass a larger --holdout to ask about more rows"
+    if folds:
+        more = "pass --folds 10 to certify every row of the file"
     split = not (request.test or request.folds or request.in_pieces)
-    few = small_groups(groups, every if split else None)
-    return [*_about_the_test_rows(study), *_about_the_threshold(study), *few]
+    few = small_groups(groups, more if split else None)
+    return [*_about_the_test_rows(study, folds=folds), *_about_the_threshold(study), *few]
 
 
-def _about_the_test_rows(study: Study) -> list[Caveat]:
+def _about_the_test_rows(study: Study, *, folds: bool) -> list[Caveat]:
     """Return a caveat if the rows that are certified are those that the model was trained on."""
     path = study.request.test
     if path is None or not study.is_training_file(path):
         return []
-    ways = "" if study.request.in_pieces else ", or pass --folds 10 instead"
+    ways = ", or pass --folds 10 instead" if folds and not study.request.in_pieces else ""
     return [
         Caveat(
             "test-is-training",

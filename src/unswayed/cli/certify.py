@@ -176,6 +176,7 @@ def certify(
             tradeoff=points,
             chosen=_chosen(study, row),
             asked=Asked(bases=split_names(base)),
+            folds=True,
         )
         facts = headline(findings)
         page = None if report is None else _page(findings, facts)

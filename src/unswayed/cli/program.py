@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import os
 import signal
 import sys
 import traceback
@@ -93,6 +94,7 @@ def run(arguments: list[str]) -> int:
     -------
     int
     """
+    _open_streams()
     app = build()
     given.set(arguments)
     try:
@@ -113,6 +115,13 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, _Stopped) as stop:
         sys.stderr.write("unswayed: interrupted; no file was left half-written\n")
         return 143 if isinstance(stop, _Stopped) else 130
+
+
+def _open_streams() -> None:
+    """Let what is written to a stream that the caller has closed go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _unexpected(error: Exception) -> int:

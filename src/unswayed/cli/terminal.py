@@ -94,7 +94,10 @@ class Terminal:
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for at, head in enumerate(heads):
             table.add_column(
-                escape(_printable(head)), justify="left" if at in left else "right", overflow="fold"
+                escape(_printable(head)),
+                justify="left" if at in left else "right",
+                overflow="fold",
+                min_width=max(map(len, head.split()), default=0) if at == 0 else None,
             )
         for row in rows:
             table.add_row(*(escape(_printable(cell)) for cell in row))
