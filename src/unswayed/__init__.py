@@ -45,7 +45,7 @@ _HOMES = {
     "robustness_curve": "curves",
 }
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
 
 

@@ -254,9 +254,11 @@ class GradientQuestion(Question):
     def exact(self, budget: Budget) -> Answer:
         """Return bounds by regions, and what attacks found."""
         labels = int(min(budget.most_labels, self._secant.moves.n_movable))
-        bounds, _ = self._secant.bounds(self.directions, labels, self.margins, self.effort)
+        bounds, attacked = self._secant.bounds(self.directions, labels, self.margins, self.effort)
         robust, broken = judge(bounds, self.margins)
         self._judged[labels] = robust, broken
+        if attacked is not None:
+            self._budgets.remember(attacked, broken)
         method = np.where(broken, ATTACK, REGION).astype("<U13")
         return Answer(bounds, verdicts(broken, ~robust & ~broken), method)
 

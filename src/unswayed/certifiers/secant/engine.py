@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,13 @@ class Directions:
         Directions
         """
         return Directions(self.rows[which], self.scale[which])
+
+
+class Attacked(NamedTuple):
+    """Rows that were attacked, and what was found for each of them."""
+
+    rows: IntArray
+    found: Found
 
 
 class SecantEngine:
@@ -219,7 +226,7 @@ class SecantEngine:
         progress: Callable[[str], object] | None = None,
         *,
         attack: bool = True,
-    ) -> tuple[Bounds, Found | None]:
+    ) -> tuple[Bounds, Attacked | None]:
         """Return how far so many labels can move scores, from outside and from inside.
 
         Parameters
@@ -236,7 +243,7 @@ class SecantEngine:
         Returns
         -------
         bounds : Bounds
-        found : Found or None
+        attacked : Attacked or None
             Label changes of those rows that are not within their margins at first.
         """
         self.region(labels, effort, progress)
@@ -249,7 +256,7 @@ class SecantEngine:
             found = self._attacked(directions, labels, margins, bounds, left, effort)
         if effort:
             self._sharpen(directions, labels, margins, bounds, effort, found, left)
-        return bounds, found
+        return bounds, None if found is None else Attacked(left, found)
 
     def outer_bounds(
         self, directions: Directions, labels: int, effort: int, within: int | None = None

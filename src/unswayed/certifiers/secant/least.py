@@ -1,16 +1,21 @@
 """Least budgets: the largest that is proven safe, and the smallest that was found to overturn."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.certificates import MinimumBudgets
 from unswayed.certifiers.secant.attack import Found
-from unswayed.certifiers.secant.engine import Directions, SecantEngine
+from unswayed.certifiers.secant.engine import Attacked, Directions, SecantEngine
 from unswayed.decisions import Margins
 from unswayed.exceptions import InputError
 
 _NEAR = 1 / 8  # between the largest region that closed and the smallest that did not
 _DROPS = 40  # labels of a witness up to which each is tried to be left out
+
+_Changes: TypeAlias = tuple[IntArray, FloatArray, FloatArray]
+"""Entries, amounts, and the parameters that these lead to."""
 
 
 class LeastBudgets:
@@ -34,8 +39,30 @@ class LeastBudgets:
             self._sign = np.where(margins.up <= margins.down, 1.0, -1.0)
             enough = np.minimum(margins.up, margins.down) + margins.slack
             self._enough = np.nextafter(enough, np.inf) / directions.scale
-        # Entries, amounts, and the parameters that these lead to.
-        self._found: dict[int, tuple[IntArray, FloatArray, FloatArray]] = {}
+        self._found: dict[int, _Changes] = {}
+        self._known: dict[int, _Changes] = {}
+
+    def remember(self, attacked: Attacked, overturned: BoolArray) -> None:
+        """Keep what attacks of somebody else found, for witnesses.
+
+        Parameters
+        ----------
+        attacked : Attacked
+        overturned : (k,) array of bool
+            Which of all rows are overturned.
+        """
+        rows, found = attacked
+        for at in np.flatnonzero(overturned[rows]).tolist():
+            row = int(rows[at])
+            changes = found.index[at], found.amount[at], found.parameters[at]
+            before = self._known.get(row)
+            if before is None or self._size(changes) < self._size(before):
+                self._known[row] = changes
+
+    def _size(self, changes: _Changes) -> int:
+        """Return how many labels change."""
+        index, amount, _ = changes
+        return int(np.rint(amount / self.engine.moves.unit(index, amount)).sum())
 
     def bounds(self) -> MinimumBudgets:
         """Return the bounds.
@@ -175,16 +202,14 @@ class LeastBudgets:
         low, high = least - 1, np.full(len(rows), labels)
         hit = self._overturned(rows, high)
         for row in rows[~hit].tolist():
-            one = np.array([row])
-            again = self.engine.attacker.strongest(
-                self.directions.rows[one], self._sign[one], one * 0 + labels, 6, self._enough[one]
-            )
-            if not again.moved[0] > self._enough[row]:
+            # Another batch of rows may lead to other last digits, and so to other label changes.
+            known = self._known.get(row)
+            if known is None or self._size(known) > labels:
                 raise InputError(
                     f"of row {row} no {labels} labels were found again that are proven to "
                     "overturn it; more effort may find some (effort=2)"
                 )
-            self._found[row] = again.index[0], again.amount[0], again.parameters[0]
+            self._found[row] = known
         while (going := np.flatnonzero(high - low > 1)).size:
             middle = (low + high)[going] // 2
             hit = self._overturned(rows[going], middle)
