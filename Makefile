@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt \
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt src/unswayed/__init__.py \
 	src/unswayed/_core/_selection.cpp $(wildcard src/unswayed/_core/kernel/*.hpp)
 # An editable install knows the modules by name: a new or moved one wants a new install.
 MODULES := build/modules.txt
