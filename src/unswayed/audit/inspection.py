@@ -17,6 +17,7 @@ from unswayed.words import as_text, shorten
 Role = Literal["feature", "label", "weights", "ignored"]
 Kind = Literal["number", "category", "constant", "other"]
 _EXAMPLES = 3
+_NAMED = 12  # columns of a kind that a sentence names
 _LOOKED_AT = 100  # rows that examples are taken from
 _INFINITE = (float("inf"), -float("inf"))  # refused, and not left out
 # Kinds that are told in one sentence for all columns that have the same key.
@@ -37,6 +38,7 @@ class Roles:
     label: str | None = None
     weights: str | None = None
     ignore: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()  # the only ones; empty: all others
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     decimal: Decimal = "."
@@ -56,7 +58,8 @@ class Roles:
             return "label"
         if name == self.weights:
             return "weights"
-        return "ignored" if name in self.ignore else "feature"
+        used = name in (self.features or (name,)) and name not in self.ignore
+        return "feature" if used else "ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,23 @@ class Inspection:
         """Names of feature columns with the same cell in every row."""
         return tuple(
             each.name for each in self.columns if each.kind == "constant" and each.role == "feature"
+        )
+
+    def in_words(self) -> str:
+        """Return the names of the columns by what they hold, those with two classes first."""
+        two = [each for each in self.columns if each.n_values == 2 and each.kind != "other"]
+        rest = [each for each in self.columns if each not in two]
+        kinds = {"number": "numbers", "category": "categories", "constant": "one value",
+                 "other": "neither numbers nor texts"}  # fmt: skip
+        named = {"two classes": [f"{shorten(each.name)!r} ({' or '.join(each.examples)})"
+                                 for each in two]}  # fmt: skip
+        for kind, words in kinds.items():
+            named[words] = [repr(shorten(each.name)) for each in rest if each.kind == kind]
+        return "; ".join(
+            f"{words} in {', '.join(names[:_NAMED])}"
+            + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+            for words, names in named.items()
+            if names
         )
 
     def caveats(self) -> list[Caveat]:

@@ -119,13 +119,13 @@ class Loader:
         self.inspection, self.sizes[path] = found, table.num_rows
         self._refuse_mixtures(found)
         self.caveats += found.caveats()
-        out = {request.label, request.weights, *request.ignore, *found.constant}
-        self.names = [name for name in table.column_names if name not in out]
-        used, numbers = self._without_gaps(path, table, [*self.names, request.label])
+        used = [each.name for each in found.columns if each.role == "feature"]
+        self.names = [name for name in used if name not in found.constant]
+        kept, numbers = self._without_gaps(path, table, [*self.names, request.label])
         cells = int(sum(_empty(table.column(n)).sum() for n in (*self.names, request.label)))
-        dropped = table.num_rows - used.num_rows
+        dropped = table.num_rows - kept.num_rows
         self.gaps = Gaps(cells, dropped, cells > 0 and request.missing == "impute")
-        return used, numbers
+        return kept, numbers
 
     def other(self, path: Path, like: pa.Schema) -> tuple[pa.Table, IntArray]:
         """Read a file of test rows, or of rows that choose alpha.
@@ -262,6 +262,7 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
         ("--categorical", roles.categorical),
         ("--numeric", roles.numeric),
         ("--ignore", roles.ignore),
+        ("--features", roles.features),
         ("--weights", () if roles.weights is None else (roles.weights,)),
     ):
         need(names, table, given)

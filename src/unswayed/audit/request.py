@@ -321,6 +321,7 @@ class Request:
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()  # the only ones; empty: all but the label and those ignored
     weights: str | None = None  # column that says how much each training row counts
     missing: Literal["refuse", "drop", "impute"] = "refuse"
     unseen: Literal["refuse", "ignore"] = "refuse"
@@ -370,6 +371,7 @@ class Request:
             label=self.label,
             weights=self.weights,
             ignore=self.ignore,
+            features=self.features,
             categorical=self.categorical,
             numeric=self.numeric,
             decimal=self.reading.decimal,

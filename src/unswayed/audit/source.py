@@ -169,6 +169,7 @@ class Source:
         wide = open_files(
             request.in_pieces.source,
             label=request.label,
+            columns=[*request.features, *(kept - {request.label})] if request.features else None,
             ignore=[name for name in request.ignore if name not in kept],
             categorical=request.categorical,
             missing="drop" if request.missing == "drop" else "refuse",
@@ -182,8 +183,8 @@ class Source:
             ("--ignore", [name for name in request.ignore if name in kept]),
         ):
             need(names, empty, option)
-        names = [name for name in columns if name not in request.ignore]
-        beside = tuple(name for name in request.ignore if name in looked_at and name in columns)
+        names = [name for name in columns if request.roles.of(name) == "feature"]
+        beside = tuple(name for name in columns if name in looked_at and name not in names)
         found = cls(wide, names, beside)
         found._check(request)
         return found

@@ -22,6 +22,7 @@ from unswayed.cli.opened import check_beside, opened_study
 from unswayed.cli.options import (
     DATA,
     LARGE,
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -60,7 +61,7 @@ def certify(
     train: Source,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,

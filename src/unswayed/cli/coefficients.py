@@ -13,6 +13,7 @@ from unswayed.cli.certify import empty_budgets
 from unswayed.cli.checking import checking_time
 from unswayed.cli.model_options import MODEL, ModelOptions
 from unswayed.cli.options import (
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -43,7 +44,7 @@ def coefficients(
     train: Train,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
     output: OutputOptions | None = None,

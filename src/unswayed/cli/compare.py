@@ -16,6 +16,7 @@ from unswayed.cli.certify import model_in_words
 from unswayed.cli.command import command_line
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -47,7 +48,7 @@ def compare(
     ] = None,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
@@ -150,7 +151,7 @@ def _request(train: Path, given: dict[str, Any], groups: tuple[str, ...]) -> Req
 
 def _settings(
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
@@ -172,12 +173,11 @@ def _overridden(given: dict[str, Any], text: str) -> dict[str, Any]:
             f'--against {text!r} must hold options, such as --against "--alpha 100"; name a '
             "second file right after the first"
         )
-    label = [] if "--label" in named else ["--label", given["data"].label]
     app = App(help_flags=(), version_flags=())
     app.default(_settings)
     try:
         found = app(
-            [*tokens, *label],
+            tokens,
             exit_on_error=False,
             print_error=False,
             result_action="return_value",

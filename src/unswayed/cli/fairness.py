@@ -11,6 +11,7 @@ from unswayed.audit.study import Study
 from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -32,7 +33,7 @@ def fairness(
     train: Train,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,

@@ -57,11 +57,13 @@ def inspect(
     """
     terminal, options = Terminal(output), options or FileOptions()
     refuse_many(file)
+    options.check(label, weights)
     reading = options.reading()
     roles = Roles(
         label=label,
         weights=weights,
         ignore=split_names(options.ignore),
+        features=split_names(options.features),
         categorical=split_names(options.categorical),
         numeric=split_names(options.numeric),
         decimal=reading.decimal,

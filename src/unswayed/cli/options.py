@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from unswayed.audit.inspection import Roles
+from unswayed.audit.loading import inspect_file
 from unswayed.audit.reading import Reading
 from unswayed.audit.request import (
     InPieces,
@@ -78,6 +80,9 @@ class FileOptions:
     """Columns that are numbers, whatever they look like. COL,COL,… or repeated."""
     ignore: Names = ()
     """Columns to leave out of the model, such as names. COL,COL,… or repeated."""
+    features: Names = ()
+    """The only columns that the model uses, instead of --ignore. COL,COL,… or repeated; a name with
+    a comma goes into quotes: '"a, b",c'."""
     na: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
     """What stands for a missing value, such as "?". May be repeated."""
     delimiter: str | None = None
@@ -104,14 +109,38 @@ class FileOptions:
             self.delimiter, header=not self.no_header, decimal=self.decimal, missing=self.na
         )
 
+    def check(self, label: str | None, weights: str | None) -> None:
+        """Raise if a column is named twice, for what contradicts each other."""
+        if self.features and self.ignore:
+            raise InputError(
+                "--features names the only columns that the model uses and --ignore those that it "
+                "does not; pass one of them"
+            )
+        features, numeric = split_names(self.features), split_names(self.numeric)
+        for given, name in (("--label", label), ("--weights", weights)):
+            if name is not None and name in features:
+                raise InputError(
+                    f"--features and {given} both name {shorten(name)!r}; leave it out of one"
+                )
+        for name in numeric:
+            if name in split_names(self.categorical):
+                raise InputError(
+                    f"--numeric and --categorical both name {shorten(name)!r}; pass one of them"
+                )
+        if weights is not None and weights == label:
+            raise InputError(
+                f"--weights and --label both name {shorten(weights)!r}; a label that says how much "
+                "its row counts would change the weights when it changes, so name another column"
+            )
+
 
 @Parameter(name="*", group=_DATA)
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(FileOptions):
     """Options about the training rows and their columns."""
 
-    label: str
-    """Column to predict: two classes, or numbers."""
+    label: str | None = None
+    """Column to predict: two classes, or numbers. Without it, the columns are listed."""
     task: Literal["classification", "regression"] | None = None
     """Instead of what the label looks like."""
     weights: str | None = None
@@ -186,6 +215,8 @@ class LargeOptions:
     again, goes on from there."""
 
 
+NO_LABEL = DataOptions()
+"""What commands take for options about the data where none is given."""
 _ANY_ROWS = RowOptions()
 _NOT_LARGE = LargeOptions()
 _NO_MODEL = ModelOptions()
@@ -348,18 +379,20 @@ def make_request(
         raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
     if folds is not None:
         _check_folds(test)
-    categorical, numeric = split_names(data.categorical), split_names(data.numeric)
-    _check_columns(data, categorical, numeric)
+    data.check(data.label, data.weights)
+    if data.label is None:
+        raise _no_label(pieces.source if pieces else str(train), data)
     return Request(
         train=train,
         reading=data.reading(),
-        numeric=numeric,
+        numeric=split_names(data.numeric),
         weights=data.weights,
         label=data.label,
         test=test.test,
         task=data.task,
-        categorical=categorical,
+        categorical=split_names(data.categorical),
         ignore=split_names(data.ignore),
+        features=split_names(data.features),
         missing=data.missing,
         unseen=test.unseen,
         holdout=None if test.holdout is None else parse_holdout(test.holdout),
@@ -387,16 +420,14 @@ def _check_folds(test: RowOptions) -> None:
             )
 
 
-def _check_columns(
-    data: DataOptions, categorical: tuple[str, ...], numeric: tuple[str, ...]
-) -> None:
-    for name in numeric:
-        if name in categorical:
-            raise InputError(
-                f"--numeric and --categorical both name {shorten(name)!r}; pass one of them"
-            )
-    if data.weights is not None and data.weights == data.label:
-        raise InputError(
-            f"--weights and --label both name {shorten(data.label)!r}; a label that says how much "
-            "its row counts would change the weights when it changes, so name another column"
-        )
+def _no_label(source: str, data: DataOptions) -> InputError:
+    """Return an error that lists the columns of a file, for its reader to choose the label."""
+    from unswayed.scale.paths import find_files, is_url
+
+    start = "--label is missing: name the column to predict"
+    first = find_files(source)[0]
+    path = Path(first.path)
+    if is_url(first.path) or (path.is_file() and path.stat().st_size > LARGE_FILE):
+        return InputError(f"{start}; unswayed inspect shows the columns of a file")
+    _, found = inspect_file(Path(first.name), Roles(), data.reading())
+    return InputError(f"{start}. {first.name} has {found.in_words()}")

@@ -21,6 +21,7 @@ from unswayed.cli.all_rows import ASKED, open_all_rows
 from unswayed.cli.label_changes import show_wide
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -53,7 +54,7 @@ def plan(
     train: Train,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,
@@ -153,7 +154,7 @@ def apply(
     *answers: Annotated[
         Path, Parameter(help="Files of review plan, with checked_label filled in, one or more.")
     ],
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,

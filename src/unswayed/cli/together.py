@@ -10,6 +10,7 @@ from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
 from unswayed.cli.label_changes import change_columns, show_changes
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -32,7 +33,7 @@ def together(
     train: Train,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,

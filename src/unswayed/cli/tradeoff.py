@@ -13,6 +13,7 @@ from unswayed.audit.request import parse_alpha, parse_strength
 from unswayed.cli.certify import describe
 from unswayed.cli.model_options import MODEL, MODEL_GROUP, KindName, ModelOptions
 from unswayed.cli.options import (
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -37,7 +38,7 @@ def tradeoff(
     train: Train,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     output: OutputOptions | None = None,

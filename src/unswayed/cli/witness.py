@@ -22,6 +22,7 @@ from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.opened import check_beside, opened_study
 from unswayed.cli.options import (
     DATA,
+    NO_LABEL,
     OUTPUT,
     BiasOptions,
     DataOptions,
@@ -47,7 +48,7 @@ def witness(
     train: Source,
     /,
     *,
-    data: DataOptions,
+    data: DataOptions = NO_LABEL,
     test: RowOptions | None = None,
     bias: BiasOptions | None = None,
     model: ModelOptions | None = None,

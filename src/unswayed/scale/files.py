@@ -165,7 +165,7 @@ def open_files(
     label : str
         The column of labels.
     columns : sequence of str, optional
-        The feature columns; by default all but the label and those in `ignore`.
+        The feature columns, in any order; by default all but the label and those in `ignore`.
     ignore : iterable of str
         Columns that are not read.
     categorical : iterable of str

@@ -51,7 +51,7 @@ def one_schema(
     label : str
         The column of labels.
     columns : sequence of str, optional
-        The feature columns; by default all but the label and those in `ignore`.
+        The feature columns, in any order; by default all but the label and those in `ignore`.
     ignore : sequence of str
         Columns that are not read.
 
@@ -79,7 +79,8 @@ def one_schema(
                 f"{what}: {first.name} has no column {shorten(name)!r}; {suggest(name, known)}"
             )
     out = {label, *ignore}
-    names = [name for name in known if name not in out] if columns is None else list(columns)
+    chosen = known if columns is None else [name for name in known if name in columns]
+    names = [name for name in chosen if name not in out]
     if not names:
         raise InputError("no feature column is left beside the label; ignore fewer columns")
     for each in with_header:
