@@ -102,7 +102,7 @@ def test_only_the_columns_that_are_used_are_read(tmp_path):
     (piece,) = open_files(tmp_path / "a.parquet", label="y", ignore=["pay"])
     assert next(piece.batches()).rows.column_names == ["age", "town"]
     (piece,) = open_files(tmp_path / "a.parquet", label="y", columns=["town", "age"])
-    assert next(piece.batches()).rows.column_names == ["age", "town"]  # as in the file, whoever asks
+    assert next(piece.batches()).rows.column_names == ["age", "town"]  # its order
 
 
 def test_a_piece_travels_as_a_few_bytes(tmp_path):
