@@ -106,7 +106,7 @@ def test_bounds_claim_no_more_than_exact_certificates(folder, method):
 def test_refitting_on_the_labels_of_a_witness_overturns_the_row(folder):
     frame = people()
     request = Request(
-        train=folder / "people.csv", label="hired", ignore=("salary",), folds=5, alpha=None
+        train=folder / "people.csv", label="hired", ignore=("salary",), folds=5, alpha=20.0
     )
     study = open_folds(request)
     rows = np.flatnonzero(np.isfinite(study.answers.minimum_budget))[::17]
@@ -179,21 +179,33 @@ def test_every_fold_has_a_certificate_file_that_can_be_checked(folder):
     assert not (folder / "c.json").exists()
 
 
-def test_alpha_is_chosen_in_each_fold_by_rows_that_train_no_model_of_it(folder):
-    done = unswayed_here(*FOLDED, 5, "--alpha", "auto", "--json", cwd=folder)
-    facts = json.loads(done.stdout)
-    assert facts["train_rows"] == 192 - 38
-    assert facts["validation_rows"] == 38
-    assert facts["alpha"] is None
-    assert "chosen in each of the 5 folds" in facts["alpha_choice"]
-    assert "an alpha per fold" in facts["model"]
-    study = open_folds(
-        Request(train=folder / "people.csv", label="hired", ignore=("salary",), folds=5, alpha=None)
+@pytest.mark.parametrize(
+    ("more", "instead"),
+    [
+        (("--alpha", "auto"), "--alpha 1"),
+        (("--give-up", "2"), "--alpha 1"),
+        (("--model", "logistic", "--C", "auto"), "--C 0.01"),
+    ],
+)
+def test_no_row_of_the_file_chooses_a_penalty_because_it_trains_other_folds(folder, more, instead):
+    for command in (("certify",), ("witness", "--row", "3")):
+        asked = (*command, "people.csv", *CLASSES, "--folds", 5, *more)
+        done = unswayed_here(*asked, cwd=folder)
+        assert done.returncode == 2
+        assert "every row trains the models of other folds" in done.stderr
+        assert f"such as {instead}, or other rows with --validation FILE" in done.stderr
+
+
+def test_penalties_that_differ_between_folds_are_said_to(folder):
+    people(90, seed=9).to_csv(folder / "other.csv", index=False)
+    people(241).to_csv(folder / "people.csv", index=False)  # folds of two sizes
+    done = unswayed_here(
+        *FOLDED, 2, "--alpha", "auto", "--validation", "other.csv", "--json", cwd=folder
     )
-    assert len({part.alpha for part in study.parts}) > 1
-    for part in study.parts:
-        assert not set(part.train.numbers) & set(part.test.numbers)
-        assert len(part.train) + len(part.test) + part.alpha_choice.n_rows == 240
+    facts = json.loads(done.stdout)
+    assert facts["alpha"] is None
+    assert "chosen in each of the 2 folds" in facts["alpha_choice"]
+    assert "an alpha per fold" in facts["model"]
 
 
 def test_alpha_may_be_chosen_by_another_file(folder):
@@ -307,13 +319,6 @@ def test_more_folds_than_rows_of_a_class_are_refused(folder):
     frame["hired"] = ["yes"] + ["no"] * 239
     frame.to_csv(folder / "people.csv", index=False)
     assert "would be certified; pass more rows" in unswayed_here(*FOLDED, 2, cwd=folder).stderr
-
-
-def test_too_few_rows_to_choose_alpha_in_a_fold_are_refused(folder):
-    people(22).to_csv(folder / "people.csv", index=False)
-    done = unswayed_here(*FOLDED, 5, "--alpha", "auto", cwd=folder)
-    assert done.returncode == 2
-    assert "too few to spare them" in done.stderr
 
 
 def test_without_a_radius_every_row_moves_by_what_the_model_of_its_fold_allows(folder):

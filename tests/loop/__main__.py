@@ -1,6 +1,7 @@
 """Attack many questions: ``python -m tests.loop [questions [first seed]]``.
 
-With ``all-rows`` in front, the commands about all rows at once.
+With ``folds`` in front, only the command, with ``--folds``; with ``all-rows``, the commands about
+all rows at once.
 """
 
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from tests.loop import collective, command, fitting
 from tests.loop.command import Tally
-from tests.loop.questions import ask
+from tests.loop.questions import ask, ask_in_folds
 
 
 def main(n_questions: int = 700, first: int = 0) -> int:
@@ -26,6 +27,18 @@ def main(n_questions: int = 700, first: int = 0) -> int:
     return int(bool(commands.broken or fits.broken))
 
 
+def in_folds(n_questions: int = 200, first: int = 0) -> int:
+    total = Tally()
+    for seed in range(first, first + n_questions):
+        with tempfile.TemporaryDirectory() as folder:
+            total += command.attack(ask_in_folds(seed), Path(folder))
+        if (seed + 1 - first) % 10 == 0:
+            counts = {key: value for key, value in vars(total).items() if key != "broken"}
+            print(counts, f"{len(total.broken)} promises broken", flush=True)
+    print(*total.broken, sep="\n\n")
+    return int(bool(total.broken))
+
+
 def all_rows(n_questions: int = 50, first: int = 0) -> int:
     total = collective.Tally()
     for seed in range(first, first + n_questions):
@@ -40,6 +53,8 @@ def all_rows(n_questions: int = 50, first: int = 0) -> int:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
+    if given[:1] == ["folds"]:
+        sys.exit(in_folds(*map(int, given[1:])))
     if given[:1] == ["all-rows"]:
         sys.exit(all_rows(*map(int, given[1:])))
     sys.exit(main(*map(int, given)))

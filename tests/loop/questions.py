@@ -33,6 +33,7 @@ class Question:
     shared: list[str] = field(default_factory=list)  # options that `witness` has as well
     own: list[str] = field(default_factory=list)  # options of `certify` alone
     files: dict[str, pd.DataFrame] = field(default_factory=dict)
+    tie: float | None = 0.5  # score between the classes; None: it moves with the labels
 
     def __str__(self):
         return f"seed {self.seed}: certify train.csv {' '.join(map(repr, self.shared + self.own))}"
@@ -65,6 +66,50 @@ def ask(seed: int) -> Question:
     _ask_about_model(rng, question, others[12:])
     _ask_for_output(rng, question)
     return question
+
+
+def ask_in_folds(seed: int) -> Question:
+    """Draw a question about every row of a file, over all ways to a penalty and to folds."""
+    question = ask(seed)
+    rng = np.random.default_rng([seed, 2])
+    others = question.table.sample(20, random_state=seed)
+    logistic = question.classes is not None and rng.random() < 0.3
+    _leave_out(question, "--test", "--unseen", "--holdout", "--alpha", "--give-up", "--validation")
+    if logistic:
+        _leave_out(question, "--method", "--resolve")
+        question.shared += ["--model", "logistic"]
+        question.tie = 0.0
+    elif question.classes is not None and rng.random() < 0.25:
+        question.shared += ["--threshold", "balanced"]
+        question.tie = None
+    beside = {}
+    if rng.random() < 0.3:
+        beside["weight"] = rng.integers(1, 4, len(question.table))
+        question.shared += ["--weights", "weight"]
+    question.table = question.table.assign(**beside)
+    question.shared += ["--folds", str(rng.integers(2, 6))]
+    others = others.assign(**dict.fromkeys(beside, 1))
+    _ask_for_penalty(rng, question, "C" if logistic else "alpha", others)
+    return question
+
+
+def _leave_out(question, *options):
+    for at in reversed(range(len(question.shared))):
+        if question.shared[at] in options:
+            del question.shared[at : at + 2]
+
+
+def _ask_for_penalty(rng, question, option, others):
+    """A number, the usual one, or one that rows choose: of another file, or (refused) set aside."""
+    way = str(rng.choice(["number", "usual", "other rows", "set aside"], p=[0.35, 0.2, 0.35, 0.1]))
+    if way == "number":
+        question.shared += [f"--{option}", str(rng.choice(["0.01", "1", "10"]))]
+    elif way != "usual":
+        chosen = [f"--{option}", "auto"] if rng.random() < 0.6 else ["--give-up", "2"]
+        question.shared += chosen
+    if way == "other rows":
+        question.files["validation.csv"] = others
+        question.shared += ["--validation", "validation.csv"]
 
 
 def _features(rng, n_rows):

@@ -36,15 +36,10 @@ class FoldsChoice(AlphaChoice):
             found += f", {ends[0]:g} to {ends[1]:g},"
         else:
             found += f", {ends[0]:g} each time,"
-        found += f" by {FOLDS}-fold cross-validation on"
-        if self.file is None:
-            return (
-                f"{found} {self.n_rows:,} rows set aside there; they do not train the model of "
-                "that fold, so no label that may be wrong takes part in its choice"
-            )
         return (
-            f"{found} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
-            "training row, no label that may be wrong takes part in the choice"
+            f"{found} by {FOLDS}-fold cross-validation on the {self.n_rows:,} rows of {self.file}; "
+            "as long as none of them is a training row, no label that may be wrong takes part in "
+            "the choice"
         )
 
 

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.columns import Columns
 from unswayed.audit.folded import FoldedStudy, FoldsChoice, Parts, counted
 from unswayed.audit.opening import Opening
-from unswayed.audit.penalty import AlphaChoice, set_aside
+from unswayed.audit.penalty import AlphaChoice
 from unswayed.audit.progress import Progress, Silent
 from unswayed.audit.request import Request
 from unswayed.audit.rows import Loaded, Rows, take
@@ -25,8 +24,9 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
     """Read the file, and fit and certify once per fold.
 
     Folds are drawn without looking at the labels: if labels chose them, another label would mean
-    another model. All that is learnt from rows (categories, scales, alpha) is learnt in each fold
-    from rows that it does not certify.
+    another model. All that is learnt from rows (categories, scales) is learnt in each fold from
+    rows that it does not certify. No row is set aside to choose alpha: it would train the models of
+    other folds, and its label may be wrong.
 
     Parameters
     ----------
@@ -130,6 +130,7 @@ class _Drawn:
     """A file whose rows are drawn into folds."""
 
     def __init__(self, request: Request, progress: Progress) -> None:
+        _check_penalty(request)
         self.opening = opening = Opening(request, progress)
         self.rows = opening.loader.train()
         table = self.rows[0]
@@ -141,7 +142,7 @@ class _Drawn:
         self.labels = self.target.encode(column)
         self.of_row = _folds(request, self.target, self.labels)
         self.count = int(self.of_row.max()) + 1
-        self.n_train = _fewest_training_rows(request, self.of_row, self.aside)
+        self.n_train = len(self.of_row) - int(np.bincount(self.of_row).max())
         self.each = replace(
             request,
             task=self.target.task,
@@ -200,6 +201,17 @@ class _FoldOpening(Opening):
         """Do nothing: rows with categories of their own are noted once, for all folds."""
 
 
+def _check_penalty(request: Request) -> None:
+    """Raise if alpha is to be chosen on rows of the file, which train the other folds."""
+    if request.alpha is None and request.validation is None:
+        option = request.kind.option
+        raise InputError(
+            f"--folds: no row can be set aside to choose {option}, because every row trains the "
+            f"models of other folds and its label may be wrong; pass a number, such as --{option} "
+            f"{'1' if request.kind.linear else '0.01'}, or other rows with --validation FILE"
+        )
+
+
 def _folds(request: Request, target: Target, labels: FloatArray) -> IntArray:
     """Return the fold of each row, drawn at random; raise if there are too few rows for them."""
     folds, n_rows = request.folds or 0, len(labels)
@@ -216,13 +228,6 @@ def _folds(request: Request, target: Target, labels: FloatArray) -> IntArray:
     return np.random.default_rng(request.seed).permutation(n_rows) % folds
 
 
-def _fewest_training_rows(request: Request, of_row: IntArray, aside: pa.Table | None) -> int:
-    n_train = len(of_row) - int(np.bincount(of_row).max())
-    if request.alpha is None and aside is None:
-        return len(set_aside(n_train, request.seed, request.kind.option)[0])
-    return n_train
-
-
 def _choice(choices: list[AlphaChoice | None]) -> FoldsChoice | None:
     made = [each for each in choices if each is not None]
     if not made:
@@ -230,6 +235,7 @@ def _choice(choices: list[AlphaChoice | None]) -> FoldsChoice | None:
     alphas = [each.alpha for each in made]
     most = max(each.n_rows for each in made)
     first = made[0]
+    assert first.file is not None  # noqa: S101  (rows of the file itself choose nothing)
     return FoldsChoice(
         *(alphas[0], most, first.file, first.kind),
         lowest=min(alphas),
