@@ -16,7 +16,7 @@ OLDEST := $(addprefix tests/,certified certifiers core models paper plots report
 
 DOCS := build/docs/html
 
-.PHONY: help install demo docs test minimal oldest wheel bench bench-scale lint format clean
+.PHONY: help install demo docs test test-fresh minimal oldest wheel bench bench-scale lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -35,8 +35,14 @@ $(STAMP): $(SOURCES) $(MODULES)
 demo: install  ## certify an embedded story and write unswayed-report.html
 	@$(BIN)/unswayed demo
 
-test: install  ## run the tests
+test: install  ## run the tests, on the same examples everywhere
 	$(BIN)/python -m pytest -n auto --quiet
+
+test-fresh: SEED := $(or $(SEED),$(shell date +%s))
+test-fresh: install  ## run the tests that draw examples on others; SEED=... draws them again
+	@echo "to draw the same again: make test-fresh SEED=$(SEED)"
+	$(BIN)/python -m pytest -n auto --quiet -m hypothesis --hypothesis-profile=fresh \
+		--hypothesis-seed=$(SEED) tests
 
 minimal:  ## run the demo in a fresh environment that has only the extras cli and report
 	@rm -rf build/minimal && $(PYTHON) -m venv build/minimal

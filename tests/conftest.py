@@ -1,16 +1,34 @@
-"""What CI runs: one set of examples (a landing must not hang on luck), and the thorough tests."""
+"""Which examples and which tests are run: the same everywhere, and with CI the thorough ones."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
 
 from unswayed._core.kernels import kernel_name
 
-# No deadlines: a busy machine is no failure.
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+# The same examples everywhere: no landing hangs on luck. Others: `make test-fresh`, whose seed
+# alone decides what is drawn. No deadlines: a busy machine is no failure.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("fresh", database=None, deadline=None, print_blob=True)
+settings.load_profile("same")
+
+
+@pytest.fixture
+def heard_signals():
+    """Let processes that a test starts hear the signals which a shell may have it ignore.
+
+    ``nohup make test &`` hands down an ignored SIGINT, to children of the tests too.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    for number, handler in zip(numbers, before, strict=True):
+        if handler == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

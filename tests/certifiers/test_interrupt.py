@@ -30,6 +30,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads processor times in Linux's way")
+@pytest.mark.usefixtures("heard_signals")
 def test_an_interrupt_ends_long_work_after_a_second_of_work_a_thread():
     with subprocess.Popen(
         [sys.executable, "-c", LONG_WORK], stdout=subprocess.PIPE, text=True

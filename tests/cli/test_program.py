@@ -1,6 +1,7 @@
 """The program itself: help, version, missing parts, interruption, whole files."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.commands import CLASSES, seconds_of_work, unswayed
 from unswayed import __version__
@@ -45,6 +47,15 @@ def test_every_command_opens_with_its_summary_and_shows_an_example(name):
     app = build()[name]
     assert app.help.splitlines()[0] == COMMANDS[name]
     assert f"Example: unswayed {name}" in app.help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_breaks_lines_only_where_the_terminal_ends(name, capsys):
+    build().help_print([name], console=Console(width=2000, force_terminal=False, color_system=None))
+    lines = [line[1:-1] for line in capsys.readouterr().out.splitlines() if line[:1] == "│"]
+    assert bool(lines) == (name != "tour")  # which has no options
+    for line in lines:  # "*" marks what is required
+        assert re.match(r" (\* |  )? ?[-\w]+ +\S", line), line
 
 
 def test_completion_scripts_know_the_commands_and_their_options():
@@ -86,6 +97,7 @@ def wait_until_it_works(process_id):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads processor times in Linux's way")
+@pytest.mark.usefixtures("heard_signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_leaves_no_file_and_no_traceback(folder, number, code):
     alphas = ",".join(map(str, range(1, 2000)))

@@ -9,11 +9,11 @@ from operator import add
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests import naive
-from tests.strategies import selections
+from tests.strategies import Selection, selections
 from unswayed._core import kernels, selection, selection_literal
 from unswayed._core.compression import merge_rows
 
@@ -38,6 +38,9 @@ def run_python(code, **environment):
         check=False,
     )
 
+
+# The sum of these effects is infinite, each of them is not.
+OVERFLOW = Selection(np.full((4, 3), 1.7e308), np.zeros(3), np.ones(3))
 
 TIMES = st.sampled_from([1, 3, "a few rows most"])
 
@@ -65,6 +68,12 @@ def defined_crossing(row, entries, margin, sign):
     if margin == np.inf:
         return np.inf, 0.0, 0.0
     return selection_literal.crossing(selection_literal.ranked_labels(row, entries, sign), margin)
+
+
+def share_of(reach, share):
+    """So much of a reach, which may be infinite: none of it is 0, more of it is infinite."""
+    with np.errstate(over="ignore"):
+        return share * reach if share else np.zeros_like(reach)
 
 
 def defined_choice(row, entries, budget, sign):
@@ -121,11 +130,15 @@ def test_candidates_that_hold_exactly_the_budget_are_not_mistaken_for_all(each_k
 
 @settings(max_examples=150, deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.2), st.booleans(), st.sampled_from([-1.0, 0.0, np.inf]))
+@example(OVERFLOW, 1, 0.0, False, 0.0)
+@example(OVERFLOW, 1, 1.2, False, 0.0)
 def test_every_kernel_returns_the_defined_minimum_budget(case, times, share, on_the_edge, other):
     z, entries, n_labels = duplicated(case, times)
     # On the edge are margins that a prefix hits exactly, to the last bit.
     budget, factor = (int(share * n_labels), 1.0) if on_the_edge else (n_labels, share)
-    margins = [factor * defined_reach(z, entries, budget, sign) for sign in (1.0, -1.0)]
+    margins = [
+        share_of(defined_reach(z, entries, budget, sign), factor) for sign in (1.0, -1.0)
+    ]
     margins[0][:1] = margins[1][1:2] = other
     expected = np.array(
         [

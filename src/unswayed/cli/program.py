@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cyclopts import App, CycloptsError
+from cyclopts.help import DefaultFormatter, HelpPanel
 
 from unswayed import __version__
 from unswayed.cli import COMMANDS, SUMMARY
@@ -17,6 +18,17 @@ from unswayed.cli.command import given
 from unswayed.cli.extras import complain
 from unswayed.cli.last_word import GAVE_UP
 from unswayed.exceptions import UnswayedError
+
+
+class _Flowing(DefaultFormatter):
+    """Help whose lines end where the terminal does, not where those of the source do."""
+
+    def __call__(self, console: Any, options: Any, panel: HelpPanel) -> None:
+        for entry in panel.entries:
+            text = getattr(entry.description, "primary_renderable", None)
+            if text is not None:
+                text.plain = " ".join(text.plain.split())
+        super().__call__(console, options, panel)
 
 
 def build() -> App:
@@ -31,6 +43,7 @@ def build() -> App:
         help=SUMMARY,
         version=f"unswayed {__version__}",
         help_format="plaintext",
+        help_formatter=_Flowing(),
         suppress_keyboard_interrupt=False,  # it would end the program without a word
     )
     for name in COMMANDS:
