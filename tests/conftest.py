@@ -14,6 +14,10 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("fresh", database=None, deadline=None, print_blob=True)
 settings.load_profile("same")
 
+# Wishes of a person's terminal: the program heeds them, tests read it without.
+for wish in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(wish, None)
+
 
 @pytest.fixture
 def heard_signals():
