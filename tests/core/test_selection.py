@@ -136,9 +136,7 @@ def test_every_kernel_returns_the_defined_minimum_budget(case, times, share, on_
     z, entries, n_labels = duplicated(case, times)
     # On the edge are margins that a prefix hits exactly, to the last bit.
     budget, factor = (int(share * n_labels), 1.0) if on_the_edge else (n_labels, share)
-    margins = [
-        share_of(defined_reach(z, entries, budget, sign), factor) for sign in (1.0, -1.0)
-    ]
+    margins = [share_of(defined_reach(z, entries, budget, sign), factor) for sign in (1.0, -1.0)]
     margins[0][:1] = margins[1][1:2] = other
     expected = np.array(
         [
