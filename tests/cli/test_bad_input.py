@@ -40,7 +40,7 @@ CASES = {
         ["'who'", "--ignore"],
     ),
     "three classes": (
-        csv(GOOD), ("--label", "city"), ["3 values", "only be certified where there are two"],
+        csv(GOOD), ("--label", "city"), ["3 classes", "--positive"],
     ),
     "a number without a shift": (csv(GOOD), ("--label", "salary"), ["--shift"]),
     "a share to pass without a radius": (

@@ -19,6 +19,17 @@ from unswayed.words import as_text, counted, shorten
 _LISTED = 12  # columns named in one sentence
 
 
+def in_shell(name: str, value: str) -> str:
+    """Write an option and its value as it would be typed.
+
+    Examples
+    --------
+    >>> print(in_shell("--positive", "paid off"), in_shell("--positive", "-1"))
+    --positive 'paid off' --positive=-1
+    """
+    return f"{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}"
+
+
 def option(name: str, columns: Iterable[str]) -> str:
     """Write an option that names columns, as it would be typed.
 

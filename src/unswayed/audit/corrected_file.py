@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unswayed.atomic import atomic_write
 from unswayed.audit.files import is_parquet, open_bytes, read_table
-from unswayed.audit.reviewing import Answer
+from unswayed.audit.reviewing import Answer, same
 from unswayed.audit.study import Study
 from unswayed.exceptions import InputError
 
@@ -51,12 +50,28 @@ def write_corrected(study: Study, answers: Iterable[Answer], path: Path) -> None
     """
     labels = dict(zip(study.train.numbers.tolist(), study.train.labels, strict=True))  # type: ignore[arg-type]
     given = [answer for answer in answers if labels[answer.row] != answer.label]
+    for answer in given:
+        if study.target.rest and not answer.label and _class_of(study, answer) is None:
+            raise InputError(
+                f"--out {path}: row {answer.row:,} is {answer.text!r} by the review, which does "
+                "not say which class to write; answer one of "
+                + ", ".join(map(repr, study.target.versus))
+            )
     with atomic_write(path) as beside:
         if is_parquet(study.request.train):
             pq.write_table(_table(study, given), beside)
         else:
             _write_csv(study, given, beside)
             _check(study, given, beside, path)
+
+
+def _class_of(study: Study, answer: Answer) -> Any:
+    """Return the class that an answer names; None if that is any but the positive one."""
+    target = study.target
+    if not target.rest or answer.label:
+        return target.classes[int(answer.label)]
+    named = dict(zip(target.versus, target.rest, strict=True))
+    return next((value for name, value in named.items() if same(answer.text, name)), None)
 
 
 def _table(study: Study, answers: list[Answer]) -> pa.Table:
@@ -66,7 +81,7 @@ def _table(study: Study, answers: list[Answer]) -> pa.Table:
     values = column.to_pylist()
     for answer in answers:
         if study.target.classes:
-            values[answer.row - 1] = study.target.classes[int(answer.label)]
+            values[answer.row - 1] = _class_of(study, answer)
         else:
             values[answer.row - 1] = float(answer.text.replace(study.request.reading.decimal, "."))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -112,8 +127,8 @@ def _label_cells(study: Study, text: str) -> list[tuple[int, int]]:
 def _spelled(study: Study, answer: Answer, text: str, cells: list[tuple[int, int]]) -> str:
     """Return a label as the file writes it: a class as in another row, a number as answered."""
     if study.target.classes:
-        same = np.flatnonzero(np.asarray(study.train.labels) == answer.label)
-        start, end = cells[int(study.train.numbers[same[0]]) - 1]
+        labels = study.train.table.column(study.target.label).to_pylist()
+        start, end = cells[int(study.train.numbers[labels.index(_class_of(study, answer))]) - 1]
         return text[start:end]
     start, _ = cells[answer.row - 1]
     return f'"{answer.text}"' if text[start : start + 1] == '"' else answer.text

@@ -22,7 +22,7 @@ from unswayed.report.findings import (
     probability,
     small_groups,
 )
-from unswayed.words import counted, shorten
+from unswayed.words import counted, listed, shorten
 
 
 def findings_of(
@@ -67,6 +67,7 @@ def findings_of(
         task=target.task,
         label=target.label,
         classes=target.class_names,
+        versus=target.versus,
         bias=study.bias_in_words(),
         keeps=study.keeps(),
         model=_model(study),
@@ -189,6 +190,7 @@ def data_facts(study: Study) -> dict[str, Any]:
     }
 
 
+_VERSUS = 6  # classes named of the rest
 _BALANCED = ", the share of positive labels, which moves with the labels"
 
 
@@ -303,12 +305,15 @@ def _model(study: Study) -> str:
         words += f", rows weighted by column {shorten(study.request.weights)!r}"
     if study.target.classes:
         negative, positive = study.target.class_names
+        versus = study.target.versus
+        rest = f" versus the rest ({listed(versus, _VERSUS)})" if versus else ""
         balanced = study.request.threshold == "balanced"
         each = balanced and study.fold is not None
         if not kind.linear:
             share = probability(study.model.threshold_)
-            return f"{words}; {positive} is said above a probability of {share:.6g}"
+            return f"{words}; {positive}{rest} is said above a probability of {share:.6g}"
         threshold = "a threshold per fold" if each else f"{study.model.threshold_:g}"
-        words += f", labels {negative} = 0 and {positive} = 1, deciding at {threshold}"
+        coded = f"{positive} = 1{rest} = 0" if rest else f"{negative} = 0 and {positive} = 1"
+        words += f", labels {coded}, deciding at {threshold}"
         words += _BALANCED * balanced
     return words

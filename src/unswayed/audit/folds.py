@@ -137,7 +137,9 @@ class _Drawn:
         column = table.column(request.label)
         self.names = opening.loader.names
         self.aside = opening.load_validation(table.schema)
-        self.target = target_of(request, self.rows, certified=True)
+        self.target = target_of(
+            request, self.rows, certified=True, versus_rest=opening.loader.versus_rest
+        )
         opening.check_groups(table)
         self.labels = self.target.encode(column)
         self.of_row = _folds(request, self.target, self.labels)

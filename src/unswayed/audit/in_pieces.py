@@ -1,6 +1,7 @@
 """From files in pieces to a study: passes over them, and never all of their rows in memory."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -101,6 +102,8 @@ class _OpeningInPieces(Opening):
         if survey.left_out:
             self.notes.append(f"{survey.left_out:,} training rows miss values and are left out")
         target = self._target(survey)
+        if request.positive is not None:
+            how = replace(how, positive=target.classes[1])
         used = how.features(survey)
         self._say_what_is_constant(survey, used)
         columns = _columns(Encoding.of(used, categories_first=True))
@@ -197,7 +200,15 @@ class _OpeningInPieces(Opening):
     def _target(self, survey: Survey) -> Target:
         request, labels, name = self.request, survey.labels, shorten(self.request.label)
         number = labels.kind == "numbers"
-        if labels.counts is not None:
+        if request.positive is not None:
+            if labels.counts is None:
+                raise InputError(
+                    f"--positive: the label {name!r} has more than {MOST_CLASSES} values, which "
+                    "are not all kept for rows in pieces; write a column that is yes or no, or "
+                    "pass one file that fits into memory"
+                )
+            target = Target.one_class(request.label, labels.counts, request.positive, request.task)
+        elif labels.counts is not None:
             values = labels.counts
             target = Target.among(request.label, values, request.task, number=number)
             fractions = [value for value in values if isinstance(value, float) and value % 1]
@@ -212,8 +223,8 @@ class _OpeningInPieces(Opening):
         else:
             way = " or pass --task regression" if number else ""
             raise InputError(
-                f"the label {name!r} has more than {MOST_CLASSES} values, but classes can only be "
-                f"certified where there are two; make it a yes/no column{way}"
+                f"the label {name!r} has more than {MOST_CLASSES} values, but only two can be told "
+                f"apart; make it a yes/no column{way}"
             )
         check_bias(request, target, certified=True)
         if request.clip is not None:

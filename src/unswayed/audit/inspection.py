@@ -36,6 +36,7 @@ class Roles:
     """What the columns of a file are for, by name; the others are features."""
 
     label: str | None = None
+    positive: str | None = None
     weights: str | None = None
     ignore: tuple[str, ...] = ()
     features: tuple[str, ...] = ()  # the only ones; empty: all others
@@ -247,7 +248,7 @@ def _facts(
         return facts("other", [column_caveats.unreadable(name, kind)])
     if len(distinct) == 1 and not values.null_count and distinct[0].as_py() not in _INFINITE:
         return facts("constant", [column_caveats.constant(name, distinct[0].as_py())])
-    classes = role == "label" and len(distinct) == 2
+    classes = role == "label" and (len(distinct) == 2 or roles.positive is not None)
     as_category = is_text(kind) or name in roles.categorical or classes
     read: Kind = "category" if as_category else "number"
     caveats: list[Caveat] = []

@@ -127,6 +127,14 @@ class Loader:
         self.gaps = Gaps(cells, dropped, cells > 0 and request.missing == "impute")
         return kept, numbers
 
+    @property
+    def versus_rest(self) -> bool:
+        """Whether ``--positive`` has several other classes against it in the training file."""
+        columns = () if self.inspection is None else self.inspection.columns
+        return self.request.positive is not None and any(
+            each.role == "label" and each.n_values > 2 for each in columns
+        )
+
     def other(self, path: Path, like: pa.Schema) -> tuple[pa.Table, IntArray]:
         """Read a file of test rows, or of rows that choose alpha.
 

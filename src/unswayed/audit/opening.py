@@ -140,7 +140,9 @@ class Opening:
             stay, out = set_aside(train[0].num_rows, request.seed, request.kind.option)
             aside, train = take(train, out)[0], take(train, stay)
         table, numbers = train
-        target = target_of(request, train, certified=self.need_test)
+        target = target_of(
+            request, train, certified=self.need_test, versus_rest=self.loader.versus_rest
+        )
         columns = Columns.of(table, self._varying(names, table), request.categorical)
         training = Rows(
             table,

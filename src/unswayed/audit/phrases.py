@@ -24,18 +24,25 @@ def bias_in_words(request: Request, target: Target, selected: str) -> str:
         what = _flips(request, target)
     else:
         what = request.shift.in_words(request.direction, log=request.log) + _clip(request)
-    if request.only is None:
-        return what
-    return f"{what}, in {selected} where {request.only}; every other label is taken to be right"
+    if request.only is not None:
+        what += f", in {selected} where {request.only}; every other label is taken to be right"
+    return what + ("; mistakes among the other classes change nothing" if target.rest else "")
 
 
 def _flips(request: Request, target: Target) -> str:
     negative, positive = target.class_names
     match request.direction:
         case "up":
-            return f"a label {negative!r} may really be {positive!r}"
+            other = "any other label" if target.rest else f"a label {negative!r}"
+            return f"{other} may really be {positive!r}"
         case "down":
-            return f"a label {positive!r} may really be {negative!r}"
+            other = "another class" if target.rest else repr(negative)
+            return f"a label {positive!r} may really be {other}"
+    if target.rest:
+        return (
+            f"a label {positive!r} may really be another class, and any other label may really be "
+            f"{positive!r}"
+        )
     return "any label may really be the other class"
 
 

@@ -75,7 +75,7 @@ def save_certificates(
         certificates,
         path,
         recipe=recipe(study),
-        classes=study.target.classes or None,
+        classes=_classes(study),
         track=study.progress.track,
     )
     return CertificateSize(
@@ -84,6 +84,13 @@ def save_certificates(
         n_claims=sum(map(len, certificates)),
         n_exact=sum(int((part.method == RATIONAL).sum()) for part in certificates),
     )
+
+
+def _classes(study: Study) -> tuple[Any, ...] | None:
+    """Return the classes; None stands for every other label where the positive one was named."""
+    if study.request.positive is not None:
+        return None, study.target.classes[1]
+    return study.target.classes or None
 
 
 def recipe(study: Study) -> dict[str, Any]:

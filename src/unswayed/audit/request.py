@@ -317,6 +317,7 @@ class Request:
     label: str
     test: Path | None = None
     task: Literal["classification", "regression"] | None = None
+    positive: str | None = None  # the class that all others are put against, as one
     reading: Reading = field(default_factory=Reading)
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
@@ -369,6 +370,7 @@ class Request:
         """What the columns of the training file are for."""
         return Roles(
             label=self.label,
+            positive=self.positive,
             weights=self.weights,
             ignore=self.ignore,
             features=self.features,

@@ -286,6 +286,8 @@ def _label(study: Study, row: int, text: str, path: Path) -> float:
     target, request = study.target, study.request
     names = target.class_names
     if names:
+        if any(same(text, each) for each in target.versus):
+            return 0.0
         # A text that a spreadsheet would run has an apostrophe before it in the reviewers' file.
         bare = text.removeprefix("'") if text.removeprefix("'") in names else text
         try:
@@ -314,7 +316,7 @@ def _label(study: Study, row: int, text: str, path: Path) -> float:
 def _check_planned(study: Study, at: int, row: int, planned: str, path: Path) -> None:
     """Raise if a row had another label when the plan was made: it would be another row."""
     now = study.train_label(at)
-    if planned.strip() in (now, f"'{now}") or _same(planned, now):
+    if planned.strip() in (now, f"'{now}") or same(planned, now):
         return
     raise InputError(
         f"{path}: the label of row {row:,} was {planned!r} when the plan was made, and is {now!r} "
@@ -323,7 +325,8 @@ def _check_planned(study: Study, at: int, row: int, planned: str, path: Path) ->
     )
 
 
-def _same(one: str, other: str) -> bool:
+def same(one: str, other: str) -> bool:
+    """Return whether two texts are the same number, or the same but for spaces and capitals."""
     try:
         return float(one) == float(other)
     except ValueError:

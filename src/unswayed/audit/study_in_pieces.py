@@ -108,8 +108,11 @@ class StudyInPieces(Study):
     @property
     def class_counts(self) -> list[int]:
         """Number of training labels of each class; empty for numbers."""
+        if not self.target.classes:
+            return []
         counts = self.survey.labels.counts or {}
-        return [counts[each] for each in self.target.classes]
+        positive = counts[self.target.classes[1]]
+        return [sum(counts.values()) - positive, positive]
 
     def _selected_rows(self) -> str:
         return "the training rows"

@@ -1,6 +1,7 @@
 """Target: the label column, two classes or real numbers, where it suits what was asked."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,26 +11,40 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray
+from unswayed.audit.column_caveats import in_shell
 from unswayed.audit.request import Request
 from unswayed.cells import codes, is_number, is_text, plain
 from unswayed.exceptions import InputError
-from unswayed.words import as_text, distinct_texts, shorten
+from unswayed.words import as_text, distinct_texts, shorten, suggest
 
 Task = Literal["classification", "regression"]
+_NAMED = 4  # classes named in an error
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The label column. Of two classes, which are sorted, the second is the positive one."""
+    """The label column. Of two classes the second is the positive one.
+
+    Classes are sorted unless one was named as the positive one. If that one has several others
+    against it (`rest`), the first of `classes` is None, which stands for all of them.
+    """
 
     label: str
     task: Task
     classes: tuple[Any, ...] = ()
     log: bool = False  # labels are encoded as their logarithms
+    rest: tuple[Any, ...] = ()
 
     @classmethod
     def of(
-        cls, label: str, values: pa.ChunkedArray, task: Task | None, *, log: bool = False
+        cls,
+        label: str,
+        values: pa.ChunkedArray,
+        task: Task | None,
+        *,
+        log: bool = False,
+        positive: str | None = None,
+        versus_rest: bool = False,
     ) -> "Target":
         """Recognise classes or numbers from the labels of the training rows.
 
@@ -43,6 +58,10 @@ class Target:
             None: regression for more than two different numbers, else classification.
         log : bool
             Whether a number is predicted by its logarithm.
+        positive : str, optional
+            The class that is asked about, as ``--positive`` names it.
+        versus_rest : bool
+            Whether the file has more than one other class, in whichever rows.
 
         Returns
         -------
@@ -61,14 +80,19 @@ class Target:
                 f"the label {name!r} holds {values.type} values, neither numbers nor texts; turn "
                 "it into one of them"
             )
-        distinct = pc.unique(values.combine_chunks()).to_pylist()
-        return cls.among(label, distinct, task, number=number, log=log)
+        found = values.combine_chunks().value_counts()
+        counts = dict(
+            zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
+        )
+        if positive is not None:
+            return cls.one_class(label, counts, positive, task, versus_rest=versus_rest)
+        return cls.among(label, counts, task, number=number, log=log)
 
     @classmethod
     def among(
         cls,
         label: str,
-        values: Iterable[Any],
+        counts: Mapping[Any, int],
         task: Task | None,
         *,
         number: bool,
@@ -79,8 +103,8 @@ class Target:
         Parameters
         ----------
         label : str
-        values : iterable
-            Each label once.
+        counts : mapping
+            How many rows have each label.
         task : {"classification", "regression"} or None
         number : bool
             Whether they are numbers.
@@ -95,7 +119,7 @@ class Target:
         InputError
             As for `of`.
         """
-        name, distinct = shorten(label), sorted(values)
+        name, distinct = shorten(label), sorted(counts)
         if not distinct:
             raise InputError("no training row is left; pass more rows, or a number as --alpha")
         if len(distinct) < 2:
@@ -113,17 +137,71 @@ class Target:
                 )
             return cls(label, "regression", log=log)
         if len(distinct) > 2:
-            shown = ", ".join(repr(as_text(value, 20)) for value in distinct[:4])
             raise InputError(
-                f"the label {name!r} has {len(distinct):,} values ({shown}, …), but classes can "
-                "only be certified where there are two; make it a yes/no column"
-                + (" or pass --task regression" if number else "")
+                f"the label {name!r} has {classes_in_words(counts)}, but only two can be told "
+                f"apart; pass {in_shell('--positive', as_text(distinct[-1], sys.maxsize))}, say, "
+                "to ask about one class versus the rest"
+                + (", or --task regression to predict the number" if number else "")
             )
         return cls(label, "classification", tuple(distinct))
+
+    @classmethod
+    def one_class(
+        cls,
+        label: str,
+        counts: Mapping[Any, int],
+        positive: str,
+        task: Task | None,
+        *,
+        versus_rest: bool = False,
+    ) -> "Target":
+        """Recognise the class that ``--positive`` names; all others are one class against it."""
+        name, distinct = shorten(label), sorted(counts)
+        if task == "regression":
+            raise InputError(
+                "--positive names a class, and --task regression predicts a number; pass one of "
+                "the two"
+            )
+        found = [value for value in distinct if _is_called(value, positive)]
+        if not found:
+            texts = [as_text(value, sys.maxsize) for value in distinct]
+            raise InputError(
+                f"--positive {shorten(positive)!r} is no class of the label {name!r} in the "
+                f"training rows; {suggest(positive, texts, 'classes')}"
+            )
+        rest = tuple(value for value in distinct if value != found[0])
+        if not rest:
+            raise InputError(
+                f"the label {name!r} is {as_text(found[0])!r} in every training row; there is "
+                "nothing to predict, so choose another label or more rows"
+            )
+        target = cls(label, "classification", (rest[0], found[0]))
+        if len(rest) > 1 or versus_rest:
+            target = replace(target, classes=(None, found[0]), rest=rest)
+        target.refuse_look_alikes(rest)
+        return target
+
+    def refuse_look_alikes(self, others: Iterable[Any]) -> None:
+        """Raise if labels that count as the rest are the positive class but for its spelling."""
+        alike = [each for each in others if only_looks_different([each], self.classes[1:])]
+        if self.rest and alike:
+            raise InputError(
+                f"the label {shorten(self.label)!r} has {as_text(alike[0], 30)!r} too, which "
+                f"differs from --positive {self.class_names[1]!r} by a full stop, spaces or "
+                "capitals only and would count as another class; write them alike"
+            )
+
+    @property
+    def versus(self) -> tuple[str, ...]:
+        """The classes that are one class against the positive one; none where there are two."""
+        return tuple(distinct_texts(self.rest))
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes as texts; empty for regression."""
+        if self.rest:
+            name = as_text(self.classes[1])
+            return f"not {name}", name
         return tuple(distinct_texts(self.classes))
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
@@ -149,13 +227,16 @@ class Target:
             if self.task == "regression":
                 numbers = np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
                 return self._logarithms(numbers) if self.log else numbers
-            known = pa.array(self.classes, type=values.type)
+            known = pa.array(self.classes[1:] if self.rest else self.classes, type=values.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             raise InputError(
                 f"the label {shorten(self.label)!r} holds {values.type} values here but other "
                 "ones in the training file; give both the same kind"
             ) from None
         position = pc.index_in(values, value_set=known)
+        if self.rest and not values.null_count:
+            self.refuse_look_alikes(pc.unique(values.filter(pc.is_null(position))).to_pylist())
+            return np.asarray(pc.is_valid(position), dtype=np.float64)
         if position.null_count:
             strange = pc.unique(values.filter(pc.is_null(position)).combine_chunks()).to_pylist()
             raise InputError(self._strange(strange))
@@ -240,6 +321,33 @@ class Target:
         return as_text(float(value))
 
 
+def _is_called(value: Any, text: str) -> bool:
+    """Return whether a class is the one that an option names."""
+    if as_text(value, sys.maxsize) == text:
+        return True
+    if isinstance(value, bool):
+        return str(value).casefold() == text.strip().casefold()
+    try:
+        return not isinstance(value, str) and float(text) == value
+    except ValueError:
+        return False
+
+
+def classes_in_words(counts: Mapping[Any, int]) -> str:
+    """Say how many classes there are and, of the first ones, how many rows have them.
+
+    Examples
+    --------
+    >>> classes_in_words({"setosa": 50, "virginica": 48, "versicolor": 50})
+    "3 classes ('setosa' in 50 rows, 'versicolor' in 50 and 'virginica' in 48)"
+    """
+    shown = [f"{as_text(value, 20)!r} in {counts[value]:,}" for value in sorted(counts)[:_NAMED]]
+    shown[0] += " rows"
+    if len(counts) > _NAMED:
+        shown.append(f"{len(counts) - _NAMED:,} more")
+    return f"{len(counts):,} classes ({', '.join(shown[:-1])} and {shown[-1]})"
+
+
 def only_looks_different(values: Iterable[Any], known: Iterable[Any]) -> bool:
     """Return whether values are known but for spaces, capitals, and full stops at their end.
 
@@ -265,7 +373,13 @@ def _bare(text: str) -> str:
     return " ".join(text.split()).rstrip(". ").casefold()
 
 
-def target_of(request: Request, train: tuple[pa.Table, IntArray], *, certified: bool) -> Target:
+def target_of(
+    request: Request,
+    train: tuple[pa.Table, IntArray],
+    *,
+    certified: bool,
+    versus_rest: bool = False,
+) -> Target:
     """Recognise what is predicted from training rows.
 
     Parameters
@@ -275,6 +389,8 @@ def target_of(request: Request, train: tuple[pa.Table, IntArray], *, certified: 
         Training rows, and their numbers in the file.
     certified : bool
         Whether predictions are certified, and not coefficients alone.
+    versus_rest : bool
+        Whether the file, not only these rows, has more than two classes.
 
     Returns
     -------
@@ -287,7 +403,14 @@ def target_of(request: Request, train: tuple[pa.Table, IntArray], *, certified: 
         the range of ``--clip``.
     """
     column = train[0].column(request.label)
-    target = Target.of(request.label, column, request.task, log=request.log)
+    target = Target.of(
+        request.label,
+        column,
+        request.task,
+        log=request.log,
+        positive=request.positive,
+        versus_rest=versus_rest,
+    )
     check_bias(request, target, certified=certified)
     _check_labels(request, target, train)
     return target

@@ -241,7 +241,7 @@ def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]
     if values is None:
         known = question.code.classes
         values = () if known is None else known.tolist()
-    if not values or not all(isinstance(value, str | int | float) for value in values):
+    if not values or not all(isinstance(value, str | int | float | None) for value in values):
         return {}  # numbers, or things that no file of texts and numbers holds
     numbers = np.unique(question.targets).tolist()
     return {"classes": {"values": list(values), "numbers": numbers}}

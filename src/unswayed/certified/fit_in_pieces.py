@@ -56,6 +56,8 @@ class Columns:
         Columns that are no features: a callable `where` looks at them.
     varying : bool
         Whether columns that are the same in all training rows are no features either.
+    positive : str, int, float, bool or None
+        The label that all others are put against, as one class; None: there are two.
     """
 
     categorical: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class Columns:
     unseen: Unseen = "raise"
     beside: tuple[str, ...] = ()
     varying: bool = False
+    positive: Any = None
 
     def task(self) -> SurveyTask:
         """Return the first pass.
@@ -276,13 +279,19 @@ class FitInPieces:
 
     def _reading(self, survey: Survey) -> Reading:
         """Return how labels are read, from those that occur."""
-        found = survey.labels
+        found, positive = survey.labels, self._columns.positive
+        if positive is not None:
+            # Labels are compared with the positive one alone; what stands for the others is a name.
+            texts = isinstance(positive, str)
+            classes = np.array([f"not {positive}" if texts else np.nan, positive])
+            reading: Reading = self._certified._read(np.array([0, 1]))
+            return replace(reading, code=replace(reading.code, classes=classes))
         if found.counts is None:
             ends = (found.moments.low[0], found.moments.high[0])
             values = np.array(ends if len(found.moments.low) else ["many", "different", "texts"])
         else:
             values = np.array(sorted(found.counts))
-        reading: Reading = self._certified._read(values)
+        reading = self._certified._read(values)
         if isinstance(reading.decision, AboveMean):
             raise InputError(
                 "threshold='balanced' is not possible for rows in pieces; pass a number, or None"

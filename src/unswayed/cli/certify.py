@@ -54,7 +54,9 @@ from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
 from unswayed.report.findings import Findings
 from unswayed.report.summarise import headline
-from unswayed.words import counted, percent
+from unswayed.words import counted, listed, percent
+
+_VERSUS = 6  # classes named of the rest
 
 
 def certify(
@@ -365,7 +367,7 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     """
     what = facts["task"]
     if facts["classes"]:
-        what += f", positive: {facts['classes'][1]}"
+        what += f", {positive_in_words(facts)}"
     if facts["log"]:
         what += " of its logarithm"
     held = " (held out)" if facts["held_out"] else ""
@@ -387,6 +389,19 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     if facts["movable_labels"] < facts["train_rows"]:
         for each in facts["budgets"]:
             terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
+
+
+def positive_in_words(facts: dict[str, Any]) -> str:
+    """Say which class is the positive one, and which others are the rest, if it is put against it.
+
+    Examples
+    --------
+    >>> positive_in_words({"positive": "setosa", "versus_rest": ["versicolor", "virginica"]})
+    "positive: setosa, versus the rest ('versicolor' and 'virginica')"
+    """
+    rest = facts["versus_rest"]
+    versus = f", versus the rest ({listed(rest, _VERSUS)})" if rest else ""
+    return f"positive: {facts['positive']}{versus}"
 
 
 def model_in_words(facts: dict[str, Any]) -> str:

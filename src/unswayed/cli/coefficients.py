@@ -9,7 +9,7 @@ from unswayed.audit.findings import column_facts, data_facts
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
-from unswayed.cli.certify import empty_budgets
+from unswayed.cli.certify import empty_budgets, positive_in_words
 from unswayed.cli.checking import checking_time
 from unswayed.cli.model_options import MODEL, ModelOptions
 from unswayed.cli.options import (
@@ -129,6 +129,8 @@ def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
         "label": study.target.label,
         "task": study.target.task,
         "classes": list(study.target.class_names),
+        "positive": study.target.class_names[1] if study.target.classes else None,
+        "versus_rest": list(study.target.versus),
         "bias": study.bias_in_words(),
         "labels": count,
         "labels_in_words": study.labels_in_words(count),
@@ -155,7 +157,7 @@ def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     what = f"{facts['task']}{' of its logarithm' if study.target.log else ''}"
     if facts["classes"]:
-        what += f", positive: {facts['classes'][1]}"
+        what += f", {positive_in_words(facts)}"
     assert study.alpha is not None  # noqa: S101  (no folds here)
     kind = study.request.kind
     terminal.say(f"{study.target.label}: {what}; {kind.name} with {kind.penalty(study.alpha)}")

@@ -12,7 +12,7 @@ from unswayed.audit.files import sha256
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
-from unswayed.cli.certify import model_in_words
+from unswayed.cli.certify import model_in_words, positive_in_words
 from unswayed.cli.command import command_line
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
@@ -250,6 +250,10 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
             terminal.say(side["alpha_choice"])
     for sentence in dict.fromkeys(side["data"]["sentence"] for _, side in sides):
         terminal.say(sentence)
+    for versus in dict.fromkeys(
+        positive_in_words(each) for _, each in sides if each["versus_rest"]
+    ):
+        terminal.say(versus)
     if one["bias"] == other["bias"]:
         sides = [("assumed", one)]
     for name, side in sides:

@@ -46,6 +46,7 @@ Escape = Annotated[
 ]
 # A range may begin with a minus.
 Range = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+Text = Range
 Distance = Annotated[
     str | None,
     Parameter(
@@ -141,6 +142,9 @@ class DataOptions(FileOptions):
 
     label: str | None = None
     """Column to predict: two classes, or numbers. Without it, the columns are listed."""
+    positive: Text = None
+    """The class that the model tells from the rest: of a label with several classes, all others
+    count as one; of two classes, the second in sorted order unless this names the first."""
     task: Literal["classification", "regression"] | None = None
     """Instead of what the label looks like."""
     weights: str | None = None
@@ -185,7 +189,7 @@ class BiasOptions:
     only: str | None = None
     """Only labels of rows like these, for example "sex == 'female' and age < 30"."""
     direction: Literal["up", "down"] | None = None
-    """Only labels that should be higher (the second class in sorted order), or lower."""
+    """Only labels that should be higher (for classes: the positive one), or lower."""
 
 
 @Parameter(name="*", group=_OUTPUT)
@@ -390,6 +394,7 @@ def make_request(
         label=data.label,
         test=test.test,
         task=data.task,
+        positive=data.positive,
         categorical=split_names(data.categorical),
         ignore=split_names(data.ignore),
         features=split_names(data.features),

@@ -11,6 +11,7 @@ from unswayed.audit.movement import need_radius
 from unswayed.audit.refit import refitted_scores
 from unswayed.audit.study import Study
 from unswayed.certificates import Verdict, Witness
+from unswayed.cli.certify import positive_in_words
 from unswayed.cli.label_changes import (
     beside,
     change_columns,
@@ -172,6 +173,8 @@ def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
         "features": dict(
             zip(map(beside, names), study.test.cells(np.array([at]), names)[0], strict=True)
         ),
+        "positive": study.target.class_names[1] if study.target.classes else None,
+        "versus_rest": list(study.target.versus),
         "bias": study.bias_in_words(),
         "data": data_facts(study),
         "caveats": caveat_dicts(study.caveats),
@@ -215,6 +218,8 @@ def _columns(study: Study, found: Witness) -> dict[str, Any]:
 def _show(terminal: Terminal, facts: dict[str, Any], groups: tuple[str, ...]) -> None:
     said = _scored(facts["score"], facts.get("probability"))
     terminal.say(f"row {facts['row']}: predicted {facts['prediction']} ({said})")
+    if facts["versus_rest"]:
+        terminal.say(positive_in_words(facts))
     terminal.say(facts["data"]["sentence"])
     if facts["alpha_choice"] is not None:
         terminal.say(facts["alpha_choice"])

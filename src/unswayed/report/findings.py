@@ -197,6 +197,8 @@ class Findings:
         What is predicted.
     classes : tuple of str
         Both classes, the positive one last; none for numbers.
+    versus : tuple of str
+        The classes that the first of `classes` stands for, where it is all but the positive one.
     bias, keeps : str
         Which labels may be wrong, and what a robust row keeps.
     model, rows_in_words, numbering : str
@@ -335,6 +337,7 @@ class Findings:
     balanced: bool = False
     assumptions: Sequence[tuple[str, str]] = ()
     in_python: bool = False
+    versus: tuple[str, ...] = ()
 
     @property
     def n_test(self) -> int:

@@ -54,6 +54,8 @@ def headline(findings: Findings) -> dict[str, Any]:
         "task": findings.task,
         "label": shorten(findings.label),
         "classes": list(findings.classes),
+        "positive": findings.classes[1] if findings.classes else None,
+        "versus_rest": list(findings.versus),
         "bias": findings.bias,
         "keeps": findings.keeps,
         "model": findings.model,

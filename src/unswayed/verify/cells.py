@@ -159,7 +159,8 @@ def label_reader(classes: Any, writing: Writing = _USUAL) -> Callable[[Any], flo
     Parameters
     ----------
     classes : dict or None
-        The two classes and their numbers; None if labels are numbers.
+        The two classes and their numbers; None if labels are numbers. A first class that is None
+        stands for every label but the second.
     writing : Writing
         How numbers are written.
 
@@ -175,16 +176,19 @@ def label_reader(classes: Any, writing: Writing = _USUAL) -> Callable[[Any], flo
     """
     code: dict[Any, float] | None = None
     kind: type = float
+    rest: float | None = None  # the number of labels that are of no class that is named
     if classes is not None:
-        if any(type(a) is not type(b) or a >= b for a, b in classes.values()):
+        first, second = classes["values"]
+        pairs = [classes["numbers"]] if first is None else classes.values()
+        if second is None or any(type(a) is not type(b) or a >= b for a, b in pairs):
             raise CertificateError("classes must be in sorted order, and so must their numbers")
         code = dict(zip(classes["values"], classes["numbers"], strict=True))
-        kind = type(classes["values"][0])
+        kind, rest = type(second), code.pop(None, None)
 
     def read(cell: Any) -> float:
         value = value_of(cell, kind, writing)
-        label = value if code is None else code.get(value)
-        if label is None:
+        label = value if code is None else code.get(value, rest)
+        if label is None or value is None:
             raise CertificateError("a label is missing, or of neither class")
         return float(label)
 

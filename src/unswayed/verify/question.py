@@ -125,8 +125,13 @@ class _Names:
     def of(self, number: float) -> str:
         """Return the name of a label."""
         if number in self.classes:
-            return f"{number!r} ({quoted(self.classes[number])})"
+            return f"{number!r} ({self.named(number)})"
         return repr(number)
+
+    def named(self, number: float) -> str:
+        """Return the class that a number stands for."""
+        value = self.classes[number]
+        return "every other label" if value is None else quoted(value)
 
 
 def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
@@ -272,9 +277,7 @@ def _labels(data: Data, names: _Names) -> Iterator[str]:
         values = quartiles(data.labels)
     yield f"labels: {column}{values}"
     if names.classes and not names.checked:
-        meaning = ", ".join(
-            f"{number!r} is {quoted(value)}" for number, value in names.classes.items()
-        )
+        meaning = ", ".join(f"{number!r} is {names.named(number)}" for number in names.classes)
         yield f"  the file says that {meaning}; the data hold numbers only, so nobody checked"
 
 
