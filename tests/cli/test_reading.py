@@ -165,13 +165,6 @@ BAD = {
     ),
     "UTF-16 with a mark": (RAW.to_csv(index=False).encode("utf-16"), CLASSES, ["iconv -f UTF-16 "]),
     "UTF-32": (RAW.to_csv(index=False).encode("utf-32"), CLASSES, ["iconv -f UTF-32 "]),
-    "two columns with one name": (
-        b"a,b,c,a\n1,2,3,4\n", ("--label", "b"), ["'a'", "columns 1 and 4"],
-    ),
-    "two numbers as names": (b"0,b,0\n1,2,3\n", ("--label", "b"), ["--no-header"]),
-    "semicolons and decimal commas": (
-        b"a;b\n1,5;2\n2,5;3\n", ("--label", "b"), ["semicolons", "--delimiter ';'"],
-    ),
     "one delimiter for both": (
         RAW.to_csv(index=False).encode(), (*CLASSES, "--decimal", ",", "--delimiter", ","),
         ["both ','"],

@@ -397,9 +397,14 @@ class TestSchema:
         frame().to_parquet(tmp_path / "a.parquet")
         assert words in refusal(lambda: open_files(tmp_path, **options))
 
-    def test_a_name_twice(self, tmp_path):
-        (tmp_path / "a.csv").write_text("x,x,y\n1,2,3\n", encoding="utf-8")
-        assert "two columns named 'x'" in refusal(lambda: open_files(tmp_path, label="y"))
+    def test_a_name_twice_gets_a_number_and_rows_are_counted_as_ever(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,x,y\n1,2,3\n4,5,6\n", encoding="utf-8")
+        (piece,) = open_files(tmp_path, label="y", columns=["x.1"])
+        assert next(piece.batches()).rows.column("x.1").to_pylist() == [2.0, 5.0]
+        broken = Csv(block=12)
+        (tmp_path / "a.csv").write_text("x,x,y\n1,2,3\n4,5,6\n7,?,9\n", encoding="utf-8")
+        (piece,) = open_files(tmp_path, label="y", csv=broken)
+        assert "row 3: column 'x.1' has '?'" in refusal(lambda: list(piece.batches()))
 
     def test_dates_are_refused_unless_ignored(self, tmp_path):
         rows = frame().assign(day=pd.Timestamp("2020-01-01"))

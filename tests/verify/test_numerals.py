@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unswayed.audit.numerals import are_numbers, as_numbers
+from unswayed.numerals import are_numbers, as_numbers
 from unswayed.verify.cells import value_of
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.writing import Writing

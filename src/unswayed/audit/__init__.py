@@ -3,10 +3,10 @@
 `request`     the question, as options in words and numbers
 `reading`     how a CSV file is written, where that is not the usual way
 `files`       CSV and Parquet in, typed, refused with the line or the column that is wrong
+`foreign`     Excel, Stata and Feather in
 `expression`  the safe language of ``--only``
 `cells`       kinds of cells, and one form for each
 `columns`     which columns are numbers and which are categories, and their matrix
-`numerals`    texts that are numbers, in the ways that people write them
 `inspection`  how each column is read and what could mislead, by `suspicion` (what a column may be),
               `label_leak` (whether it tells the label) and `column_caveats` (how that is said)
 `loading`     the rows that are used, and what becomes of missing cells

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from unswayed.audit import suspicion
 from unswayed.audit.columns import is_too_many
-from unswayed.audit.numerals import Decimal, are_numbers
 from unswayed.cells import is_number, is_text, plain
+from unswayed.numerals import Decimal, are_numbers
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text, counted, shorten
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unswayed.atomic import atomic_write
-from unswayed.audit.files import is_parquet, open_bytes, read_table
+from unswayed.audit.files import is_csv, is_parquet, open_bytes, read_table
 from unswayed.audit.reviewing import Answer, same
 from unswayed.audit.study import Study
 from unswayed.exceptions import InputError
@@ -19,7 +19,7 @@ _MARK = "\ufeff"  # what some programs begin UTF-8 with
 
 
 def endings(path: Path) -> tuple[str, ...]:
-    """Return what the name of a corrected file may end in: that of the same kind of file.
+    """Return what the name of a corrected file may end in: CSV for CSV, Parquet for all others.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def endings(path: Path) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    return (".parquet", ".pq") if path.is_file() and is_parquet(path) else (".csv",)
+    return (".csv",) if not path.is_file() or is_csv(path) else (".parquet", ".pq")
 
 
 def write_corrected(study: Study, answers: Iterable[Answer], path: Path) -> None:
@@ -58,11 +58,11 @@ def write_corrected(study: Study, answers: Iterable[Answer], path: Path) -> None
                 + ", ".join(map(repr, study.target.versus))
             )
     with atomic_write(path) as beside:
-        if is_parquet(study.request.train):
-            pq.write_table(_table(study, given), beside)
-        else:
+        if is_csv(study.request.train):
             _write_csv(study, given, beside)
             _check(study, given, beside, path)
+        else:
+            pq.write_table(_table(study, given), beside)
 
 
 def _class_of(study: Study, answer: Answer) -> Any:
@@ -75,7 +75,8 @@ def _class_of(study: Study, answer: Answer) -> Any:
 
 
 def _table(study: Study, answers: list[Answer]) -> pa.Table:
-    table = pq.read_table(study.request.train)
+    path = study.request.train
+    table = pq.read_table(path) if is_parquet(path) else read_table(path, (), study.request.reading)
     place = table.column_names.index(study.target.label)
     column = table.column(place)
     values = column.to_pylist()

@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from unswayed.audit.foreign import READERS, read_foreign
 from unswayed.audit.reading import Reading
+from unswayed.dialects import renamed, unique_names
 from unswayed.exceptions import InputError
+from unswayed.formats import START, refuse_foreign
 from unswayed.words import beginning, shorten
 
-_PACKED = (".bz2", ".zst", ".lz4")  # Arrow would unpack them; gzip is enough
 # What a file begins with that is not UTF-8: with a mark of its byte order, or without one and a
 # header of ASCII letters. The longer ones first, because they begin with the shorter.
 _WIDE = (
@@ -29,13 +31,17 @@ _WIDE = (
     (re.compile(rb"[^\0]\0[^\0]\0", re.DOTALL), "UTF-16LE"),
     (re.compile(rb"\0[^\0]\0[^\0]", re.DOTALL), "UTF-16BE"),
 )
-_NUMERAL = re.compile(r"[+-]?[\d.,]*\d[\d.,]*")
 _BLOCK = 2**24  # bytes searched at a time
 _USUAL = Reading()
 
 
-def read_table(path: Path, texts: Iterable[str] = (), reading: Reading = _USUAL) -> pa.Table:
-    """Read a CSV file (UTF-8) or a Parquet file.
+def read_table(
+    path: Path,
+    texts: Iterable[str] = (),
+    reading: Reading = _USUAL,
+    notes: list[str] | None = None,
+) -> pa.Table:
+    """Read a CSV file (UTF-8), a Parquet file, or one of the formats in `foreign`.
 
     Parameters
     ----------
@@ -44,6 +50,8 @@ def read_table(path: Path, texts: Iterable[str] = (), reading: Reading = _USUAL)
         Columns of a CSV file to read as texts, even if they look like numbers.
     reading : Reading
         How the file is written.
+    notes : list of str, optional
+        What was done to read it, and not asked for, is added.
 
     Returns
     -------
@@ -52,24 +60,33 @@ def read_table(path: Path, texts: Iterable[str] = (), reading: Reading = _USUAL)
     Raises
     ------
     InputError
-        If the file cannot be read, has no rows, or has two columns of the same name.
+        If the file cannot be read or has no rows.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a CSV or Parquet file in it")
     try:
         with path.open("rb") as file:
-            start = file.read(4)
+            start = file.read(START)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the name and the folder") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     if not start:
         raise InputError(f"{path} is empty; it needs a header line and rows")
+    notes = [] if notes is None else notes
     if is_parquet(path):
         table = _without_marks(_read_parquet(path), reading.missing)
+        _refuse_twins(path, table.column_names)
+    elif (kind := foreign_format(path)) is not None:
+        made = read_foreign(path, kind, reading, notes)
+        notes += renamed(str(path), made.column_names)
+        table = _without_marks(_without_views(made), reading.missing)
+        table = table.rename_columns(unique_names(table.column_names))
     else:
         table = _read_csv(path, start, texts, reading)
-    _check_header(path, table.column_names, reading)
+        _check_delimiter(path, table.column_names)
+        if reading.header:
+            notes += renamed(str(path), _first_record(path, reading)[0])
     if table.num_rows == 0:
         raise InputError(f"{path} has a header but no rows; nothing can be learned from it")
     return table
@@ -91,7 +108,7 @@ def leading_zeros(path: Path, table: pa.Table, reading: Reading) -> dict[str, tu
         By column: the first such cell, its row from 1 and how it is written.
     """
     whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-    if not whole or is_parquet(path) or not _has_zero_first(path, reading.delimiter):
+    if not whole or not is_csv(path) or not _has_zero_first(path, reading.delimiter):
         return {}
     written = _parse(path, whole, reading, pa_csv.ReadOptions(), whole)
     found = {}
@@ -151,6 +168,20 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
+def is_csv(path: Path) -> bool:
+    """Return whether a file is neither Parquet nor one of the formats in `foreign`."""
+    return not is_parquet(path) and foreign_format(path) is None
+
+
+def foreign_format(path: Path) -> str | None:
+    """Return which of the formats in `foreign` a file has; raise if it has one that is not read."""
+    try:
+        with open_bytes(path) as file:
+            return refuse_foreign(str(path), file.read(START), READERS)
+    except (gzip.BadGzipFile, EOFError):
+        raise InputError(f"{path} is not compressed by gzip, although its name says so") from None
+
+
 def _read_parquet(path: Path) -> pa.Table:
     try:
         return _without_views(pq.read_table(path))
@@ -198,11 +229,13 @@ def _casts(mark: str, kind: Any) -> bool:
 
 
 def _read_csv(path: Path, start: bytes, texts: Iterable[str], reading: Reading) -> pa.Table:
-    if path.suffix in _PACKED:
-        raise InputError(f"{path} is compressed in a way that is not read; unpack it, or use gzip")
     for mark, codec in _WIDE:
         if mark.match(start):
             raise _encoding_error(path, f"it looks like {codec}", codec)
+    if b"\0" in start and path.suffix != ".gz":
+        raise InputError(
+            f"{path} is a binary file of an unknown format; save it as CSV (UTF-8) or Parquet"
+        )
     try:
         try:
             table = _parse(path, texts, reading, pa_csv.ReadOptions())
@@ -249,8 +282,11 @@ def _parse(
     options: Any,
     columns: list[str] | None = None,
 ) -> pa.Table:
+    first, blank = _first_record(path, reading)
     if not reading.header:
-        options.column_names = [f"column{at + 1}" for at in range(_width(path, reading))]
+        options.column_names = [f"column{at + 1}" for at in range(len(first))]
+    elif len(set(first)) < len(first):  # Arrow cannot tell them apart
+        options.column_names, options.skip_rows_after_names = unique_names(first), blank + 1
     return pa_csv.read_csv(
         path,
         read_options=options,
@@ -265,10 +301,16 @@ def _parse(
     )
 
 
-def _width(path: Path, reading: Reading) -> int:
-    """Return how many cells the first record has."""
-    with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="") as file:
-        return len(next(csv.reader(file, delimiter=reading.delimiter), []))
+def _first_record(path: Path, reading: Reading) -> tuple[list[str], int]:
+    """Return the cells of the first record, and how many empty lines are before it."""
+    csv.field_size_limit(2**31 - 1)
+    with io.TextIOWrapper(
+        open_bytes(path), encoding="utf-8-sig", errors="replace", newline=""
+    ) as file:
+        for blank, cells in enumerate(csv.reader(file, delimiter=reading.delimiter)):
+            if cells:
+                return cells, blank
+    return [], 0
 
 
 def _encoding_error(path: Path, what: str, codec: str = "WINDOWS-1252") -> InputError:
@@ -310,19 +352,13 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n", maxsplit=1)[0]
 
 
-def _check_header(path: Path, names: list[str], reading: Reading) -> None:
-    first: dict[str, int] = {}
+def _refuse_twins(path: Path, names: list[str]) -> None:
     for at, name in enumerate(names, 1):
-        if name in first:
-            hint = ""
-            if reading.header and _NUMERAL.fullmatch(name.strip()):
-                hint = ", or pass --no-header if the first line is no header but data"
+        if (first := names.index(name) + 1) < at:
             raise InputError(
-                f"{path} has two columns named {shorten(name)!r} (columns {first[name]:,} and "
-                f"{at:,}); rename or remove one, a name must say which column is meant{hint}"
+                f"{path} has two columns named {shorten(name)!r} (columns {first:,} and {at:,}); "
+                "rename or remove one, a name must say which column is meant"
             )
-        first[name] = at
-    _check_delimiter(path, names)
 
 
 def _check_delimiter(path: Path, names: list[str]) -> None:

@@ -71,6 +71,7 @@ class _OpeningInPieces(Opening):
         if request.method not in METHODS:
             raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
         self.source = Source.of(request)
+        self.notes += (*request.reading.notes, *self.source.notes)
         self.loader.names = self.source.names
 
     def study(self) -> "StudyInPieces":

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from unswayed.audit import column_caveats, suspicion
 from unswayed.audit.label_leak import Label
-from unswayed.audit.numerals import Decimal
 from unswayed.cells import codes, is_text, is_usable, plain
+from unswayed.numerals import Decimal
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text, shorten
 
@@ -126,11 +126,14 @@ class Inspection:
         In the file's order.
     general : tuple of Caveat
         About the file and not about one column.
+    notes : tuple of str
+        How the file was read where that was not asked for.
     """
 
     n_rows: int
     columns: tuple[ColumnFacts, ...]
     general: tuple[Caveat, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def constant(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Loading: the rows of a file that are used, and what was done with cells that miss a value."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from unswayed.audit.column_caveats import option
 from unswayed.audit.columns import is_too_many
 from unswayed.audit.files import leading_zeros, read_table
 from unswayed.audit.inspection import Inspection, Roles, inspect_table
-from unswayed.audit.numerals import are_numbers, as_numbers
 from unswayed.audit.reading import Reading
 from unswayed.audit.request import Request
 from unswayed.cells import is_text, plain
 from unswayed.exceptions import InputError
+from unswayed.numerals import are_numbers, as_numbers
 from unswayed.report.findings import Caveat
 from unswayed.words import shorten, suggest
 
@@ -118,6 +118,7 @@ class Loader:
         table, found = inspect_file(path, request.roles, request.reading)
         self.inspection, self.sizes[path] = found, table.num_rows
         self._refuse_mixtures(found)
+        self.notes += found.notes
         self.caveats += found.caveats()
         used = [each.name for each in found.columns if each.role == "feature"]
         self.names = [name for name in used if name not in found.constant]
@@ -157,7 +158,7 @@ class Loader:
             If the file does not fit the training file.
         """
         request, texts = self.request, [field.name for field in like if is_text(field.type)]
-        table = read_table(path, texts, request.reading)
+        table = read_table(path, texts, request.reading, self.notes)
         self.sizes[path] = table.num_rows
         missing = [name for name in self.names if name not in table.column_names]
         if missing:
@@ -264,7 +265,8 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
     InputError
         If the file cannot be read, or lacks a column that is named in `roles`.
     """
-    table = read_table(path, (), reading)
+    notes = list(reading.notes)
+    table = read_table(path, (), reading, notes)
     for given, names in (
         ("--label", () if roles.label is None else (roles.label,)),
         ("--categorical", roles.categorical),
@@ -279,7 +281,7 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
     if written:
         table = read_table(path, written, reading)
     table = with_numbers(table, reading, roles.numeric, roles.categorical)
-    return table, inspect_table(table, roles, zeros)
+    return table, replace(inspect_table(table, roles, zeros), notes=tuple(notes))
 
 
 def need(names: Iterable[str], table: pa.Table, given: str) -> None:

@@ -12,10 +12,10 @@ from unswayed._typing import BoolArray
 from unswayed.audit.files import read_table
 from unswayed.audit.inspection import Roles
 from unswayed.audit.loading import with_numbers
-from unswayed.audit.numerals import are_numbers
 from unswayed.audit.reading import Reading
 from unswayed.audit.target import only_looks_different
 from unswayed.cells import codes, is_number, is_text, is_usable, plain
+from unswayed.numerals import are_numbers
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text, counted, listed, shorten, suggest
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import IntArray
-from unswayed.audit.files import is_parquet
+from unswayed.audit.files import foreign_format, is_parquet
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
 from unswayed.certificates import CertificateSet
@@ -28,8 +28,15 @@ def check_recipe(request: Request) -> None:
     ------
     InputError
     """
-    for path in () if request.reading.is_usual else (request.train, request.test):
-        if path is not None and path.exists() and is_parquet(path):
+    for path in (request.train, request.test):
+        if path is None or not path.exists():
+            continue
+        if not is_parquet(path) and (kind := foreign_format(path)) is not None:
+            raise InputError(
+                f"--certificates: {path} is {kind}, and unswayed verify reads CSV and Parquet "
+                "files only; save it as one of them, and certify that"
+            )
+        if is_parquet(path) and not request.reading.is_usual:
             raise InputError(
                 f"--certificates: {path} is a Parquet file, which unswayed verify reads as it is, "
                 "without --na and the other options about how a file is written; leave them out, "

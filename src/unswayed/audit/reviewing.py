@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from unswayed._typing import IntArray
 from unswayed.audit.all_rows import Say, budget_facts, numbers_of
-from unswayed.audit.numerals import are_numbers, as_numbers
 from unswayed.audit.opening import Opening
 from unswayed.audit.request import parse_share
 from unswayed.audit.study import Study
 from unswayed.certified.answers import class_named
 from unswayed.exceptions import InputError
+from unswayed.numerals import are_numbers, as_numbers
 from unswayed.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
 from unswayed.words import shorten
 

@@ -132,11 +132,14 @@ class Source:
         Feature columns.
     beside : tuple of str
         Columns that ``--only`` looks at and the model does not.
+    notes : tuple of str
+        How the first file was read where that was not asked for.
     """
 
     wide: list[FilePiece]
     names: list[str]
     beside: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, request: Request) -> "Source":
@@ -185,7 +188,7 @@ class Source:
             need(names, empty, option)
         names = [name for name in columns if request.roles.of(name) == "feature"]
         beside = tuple(name for name in columns if name in looked_at and name not in names)
-        found = cls(wide, names, beside)
+        found = cls(wide, names, beside, tuple(csv.notes(wide[0].file)))
         found._check(request)
         return found
 

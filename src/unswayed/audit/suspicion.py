@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unswayed.audit.numerals import Decimal, are_numbers
+from unswayed.numerals import Decimal, are_numbers
 
 FEW = 20
 """Different whole numbers, at most, that may be codes."""

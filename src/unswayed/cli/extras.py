@@ -13,6 +13,7 @@ _EXTRAS = {
     "fsspec": "distributed",
     "jinja2": "report",
     "matplotlib": "plots",
+    "openpyxl": "excel",
     "pandas": "frames",
     "platformdirs": "report",
     "pooch": "datasets",

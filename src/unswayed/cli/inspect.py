@@ -58,7 +58,7 @@ def inspect(
     terminal, options = Terminal(output), options or FileOptions()
     refuse_many(file)
     options.check(label, weights)
-    reading = options.reading()
+    reading = options.reading(file, test)
     roles = Roles(
         label=label,
         weights=weights,
@@ -70,6 +70,8 @@ def inspect(
     )
     table, found = inspect_file(file, roles, reading)
     other = None if test is None else look_at(test, table, roles, reading)
+    for note in found.notes:
+        terminal.note(note)
     _show(terminal, file.name, found)
     if other is not None:
         _show_other(terminal, other)
@@ -78,6 +80,7 @@ def inspect(
             "file": file.name,
             "rows": found.n_rows,
             "columns": [each.to_dict() for each in found.columns],
+            "notes": list(found.notes),
             "caveats": caveat_dicts(found.caveats()),
             "test": None if other is None else _facts(other),
         }

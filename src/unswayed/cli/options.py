@@ -87,15 +87,22 @@ class FileOptions:
     na: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
     """What stands for a missing value, such as "?". May be repeated."""
     delimiter: str | None = None
-    """The sign between cells of a CSV file, such as ";" or tab; by default a comma."""
-    decimal: Annotated[Literal[".", ","], Parameter(show_choices=False)] = "."
-    """The sign before decimals in a CSV file. With a comma, points may separate thousands, and the
-    sign between cells is a semicolon unless --delimiter names another."""
+    """The sign between cells of a CSV file, such as ";" or tab, instead of the one that cuts all
+    lines into as many cells."""
+    decimal: Annotated[Literal[".", ","] | None, Parameter(show_choices=False)] = None
+    """The sign before decimals in a CSV file, instead of the one that its numbers show. With a
+    comma, points may separate thousands."""
     no_header: Flag = False
     """The first line of a CSV file is a row; columns are column1, column2 and so on."""
+    sheet: str | None = None
+    """The sheet of an Excel workbook; by default the first."""
 
-    def reading(self) -> Reading:
-        """Return how CSV files are written.
+    def reading(self, *files: Path | str | None) -> Reading:
+        """Return how files are written, by the options and by what the first of them shows.
+
+        Parameters
+        ----------
+        *files : Path, str or None
 
         Returns
         -------
@@ -106,8 +113,13 @@ class FileOptions:
         InputError
             If the delimiter is not one sign, or is the decimal sign.
         """
-        return Reading.of(
-            self.delimiter, header=not self.no_header, decimal=self.decimal, missing=self.na
+        return Reading.for_files(
+            [file for file in files if file is not None],
+            self.delimiter,
+            header=not self.no_header,
+            decimal=self.decimal,
+            missing=self.na,
+            sheet=self.sheet,
         )
 
     def check(self, label: str | None, weights: str | None) -> None:
@@ -388,7 +400,7 @@ def make_request(
         raise _no_label(pieces.source if pieces else str(train), data)
     return Request(
         train=train,
-        reading=data.reading(),
+        reading=data.reading(pieces.source if pieces else train, test.test),
         numeric=split_names(data.numeric),
         weights=data.weights,
         label=data.label,
@@ -434,5 +446,5 @@ def _no_label(source: str, data: DataOptions) -> InputError:
     path = Path(first.path)
     if is_url(first.path) or (path.is_file() and path.stat().st_size > LARGE_FILE):
         return InputError(f"{start}; unswayed inspect shows the columns of a file")
-    _, found = inspect_file(Path(first.name), Roles(), data.reading())
+    _, found = inspect_file(Path(first.name), Roles(), data.reading(source))
     return InputError(f"{start}. {first.name} has {found.in_words()}")

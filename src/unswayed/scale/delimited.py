@@ -11,7 +11,9 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from unswayed.dialects import renamed, unique_names
 from unswayed.exceptions import InputError
+from unswayed.formats import START, refuse_foreign
 from unswayed.scale.paths import File
 from unswayed.scale.pieces import Place
 from unswayed.words import beginning, shorten
@@ -69,7 +71,7 @@ class Csv:
         InputError
             If the file cannot be read.
         """
-        names = self._first(file)
+        names = self._names(file)
         if names is None:
             return None
         try:
@@ -93,7 +95,7 @@ class Csv:
             The row and the cell of the first text that is no number, in words; None if there is
             none in the first block.
         """
-        names = self._first(file) or []
+        names = self._names(file) or []
         with file.reading(), file.stream() as stream:
             start = stream.read(self.block).decode("utf-8-sig", errors="replace")
         rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter)
@@ -127,7 +129,7 @@ class Csv:
         InputError
             If a cell is of another type, or a line has another number of cells.
         """
-        names = self._first(file)
+        names = self._names(file)
         if names is None:
             return
         types = {field.name: field.type for field in schema}
@@ -145,6 +147,7 @@ class Csv:
         columns: Sequence[str] = (),
     ) -> Any:
         texts = dict.fromkeys(self.texts, pa.string())
+        twins = self.header and names != self._first(file)  # Arrow cannot tell them apart
         try:
             return pa_csv.open_csv(
                 file.stream(),
@@ -152,7 +155,8 @@ class Csv:
                 read_options=pa_csv.ReadOptions(
                     use_threads=False,
                     block_size=self.block,
-                    column_names=None if self.header else names,
+                    column_names=names if twins or not self.header else None,
+                    skip_rows_after_names=int(twins),
                 ),
                 parse_options=pa_csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True
@@ -170,20 +174,31 @@ class Csv:
                 raise EOFError from None
             raise
 
-    def _first(self, file: File) -> list[str] | None:
+    def notes(self, file: File) -> list[str]:
+        """Return what to say about the names of the columns of a CSV file."""
+        plain = file.is_parquet or not self.header
+        return [] if plain else renamed(file.name, self._first(file) or [])
+
+    def _names(self, file: File) -> list[str] | None:
         """Return the names of the columns; None for a file without a record."""
+        first = self._first(file)
+        if first is None or self.header:
+            return first and unique_names(first)
+        return [f"column{at + 1}" for at in range(len(first))]
+
+    def _first(self, file: File) -> list[str] | None:
+        """Return the cells of the first record; None for a file without one."""
         with file.reading(), file.stream() as stream:
-            start = stream.read(self.block).decode("utf-8-sig", errors="replace")
+            content = stream.read(self.block)
+        refuse_foreign(file.name, content[:START])
+        start = content.decode("utf-8-sig", errors="replace")
         if "\0" in start[:1000]:
             raise _encoding(file.name)
         rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter)
         try:
-            first = next((row for row in rows if row), None)
+            return next((row for row in rows if row), None)
         except csv.Error as error:
             raise InputError(f"{file.name} is not a readable CSV file: {error}") from None
-        if first is None or self.header:
-            return first
-        return [f"column{at + 1}" for at in range(len(first))]
 
     @contextmanager
     def _reading(self, file: File) -> Iterator[None]:
@@ -218,7 +233,7 @@ class Csv:
         value = _INVALID.match(cell[4])
         if value is None:  # the only other thing that it says
             return _encoding(str(place))
-        name = (self._first(file) or [])[int(cell[1])]
+        name = (self._names(file) or [])[int(cell[1])]
         return InputError(
             f"{place}: column {shorten(name)!r} has {beginning(value[1], 60)!r} here but "
             f"{_WORDS.get(cell[3], cell[3])} at the start of the file; correct the cell, name it "

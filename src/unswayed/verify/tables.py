@@ -82,9 +82,8 @@ def _csv_rows(path: Path, names: list[str] | None, writing: Writing) -> Iterator
         if not writing.header:
             rows = chain([header], rows)
             header = [f"column{at + 1}" for at in range(len(header))]
-        places = {name: at for at, name in enumerate(header)}
-        if len(places) < len(header):
-            raise ValueError("it has two columns of the same name")
+        places = {name: at for at, name in enumerate(_unique(header))}
+        header = list(places)
         names = header if names is None else names
         for name in names:
             if name not in places:
@@ -99,6 +98,18 @@ def _csv_rows(path: Path, names: list[str] | None, writing: Writing) -> Iterator
                 )
             cells = (row[place] for place in at)
             yield tuple(None if writing.is_missing(cell) else cell for cell in cells)
+
+
+def _unique(header: list[str]) -> list[str]:
+    """Return names of columns, of which the second named a is called a.1, the third a.2."""
+    made: dict[str, None] = {}
+    for name in header:
+        found, number = name, 0
+        while found in made or (number and found in header):
+            number += 1
+            found = f"{name}.{number}"
+        made[found] = None
+    return list(made)
 
 
 class _Lines:

@@ -1,5 +1,6 @@
 """Numerals: texts that are numbers, in the ways that people write them."""
 
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +18,15 @@ _PLAIN = {
     ",": rf"{_SIGN}(\d+,?\d*|,\d+){_POWER}",
 }
 _GROUPED = {
-    ".": rf"{_SIGN}\d{{1,3}}(,\d{{3}})+(\.\d*)?\s*$",
-    ",": rf"{_SIGN}\d{{1,3}}(\.\d{{3}})+(,\d*)?\s*$",
+    ".": rf"{_SIGN}[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?\s*$",
+    ",": rf"{_SIGN}[1-9]\d{{0,2}}(\.\d{{3}})+(,\d*)?\s*$",
 }
 _OTHER: dict[str, str] = {".": ",", ",": "."}
+
+
+def is_number(text: str, decimal: Decimal) -> bool:
+    """Return whether one text is a number, like `are_numbers`."""
+    return bool(re.match(_PLAIN[decimal], text) or re.match(_GROUPED[decimal], text))
 
 
 def are_numbers(texts: Any, decimal: Decimal = ".", *, grouped: bool = True) -> BoolArray:
