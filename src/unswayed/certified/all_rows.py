@@ -10,7 +10,7 @@ from unswayed.budgets import Budget
 from unswayed.certified.fitted import Fitted
 from unswayed.certified.metric import MetricQuestion
 from unswayed.certified.question import Question
-from unswayed.certified.together import together
+from unswayed.certified.together import Collective, together, ways_of
 from unswayed.collective import MetricRange, TogetherCertificate
 from unswayed.decisions import Decision, Radius
 from unswayed.together.search import Progress
@@ -93,8 +93,11 @@ class AllRows(ABC):
         fitted = self._current()
         fitted.need_rows("certify_together")
         return together(
-            self._question(fitted, X, None, decision),
-            self._budget(fitted, budget),
+            Collective.of(
+                self._question(fitted, X, None, decision),
+                self._budget(fitted, budget),
+                ways_of(direction),
+            ),
             time_limit=time_limit,
             direction=direction,
             where=where,

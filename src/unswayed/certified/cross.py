@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +13,19 @@ from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import get_tags
 
 from unswayed._typing import IntArray
-from unswayed.budgets import Budget
+from unswayed.budgets import Budget, Count
 from unswayed.certificates import CertificateSet, MinimumBudgets, Witness
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import count_rows
+from unswayed.certified.in_folds import FoldRows, together_in_folds
+from unswayed.certified.question import Question
 from unswayed.certified.subset import bias_of_rows
+from unswayed.collective import TogetherCertificate
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError, UnswayedError
 from unswayed.frames import frame_like, take_rows
 from unswayed.scale.partitions import is_lazy
+from unswayed.together.search import Progress
 from unswayed.validation import as_labels, as_sample_weight
 
 Track = Callable[[Iterable[Any], str, int], Iterator[Any]]
@@ -59,6 +63,72 @@ class CrossCertificates(CertificateSet):
 
     fold: IntArray
 
+    def certify_together(
+        self,
+        *,
+        budget: int | Budget | None = None,
+        time_limit: float = 60.0,
+        direction: str | None = None,
+        where: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> TogetherCertificate:
+        """Prove how many rows of all folds one admissible set of wrong labels can overturn.
+
+        A label trains the models of all folds but its own, so that one set of wrong labels acts on
+        all of them at once. Each row is overturned, or not, by the model of its fold.
+
+        Parameters
+        ----------
+        budget : int or Budget, optional
+            How many labels of the whole data set; by default what each fold was asked about, where
+            that is a share the smallest of them.
+        time_limit : float
+            Seconds; 0 for bounds that take little time.
+        direction : {"up", "down"}, optional
+            Count only rows whose score rises too far (towards the second class), or falls.
+        where : (n,) array of bool, optional
+            Count only these rows: a group, say.
+        weights : (n,) array, optional
+            How much each row counts, 0 or more; by default 1.
+        progress : callable, optional
+            Given a line of text after every step.
+
+        Returns
+        -------
+        TogetherCertificate
+            Its rows are rows of the whole data set.
+
+        Examples
+        --------
+        Two wrong labels overturn any of these rows, but no two labels more than two of them:
+
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
+        >>> model = CertifiedClassifier(
+        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
+        ... )
+        >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
+        >>> certs = cross_certify(model, X, y, cv=8)
+        >>> certs.robustness_rate, certs.certify_together()
+        (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
+        """
+        if not isinstance(self.source, Folds):
+            raise InputError(
+                "these certificates carry no models: ask what cross_certify() returned, before it "
+                "was pickled or cut to some of its rows"
+            )
+        asked = Count(int(self.budget)) if budget is None else budget
+        return together_in_folds(
+            self.source.rows(),
+            asked if isinstance(asked, Budget) else Count(asked),
+            time_limit=time_limit,
+            direction=direction,
+            where=where,
+            weights=weights,
+            progress=progress,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the certificates as columns by name, with the fold of each row.
 
@@ -95,6 +165,18 @@ class Folds:
     folds: Sequence[Fold]
     origin: Any
     labels: Any
+
+    def rows(self) -> list[FoldRows]:
+        """Return the rows of each fold as they were put to its model.
+
+        Returns
+        -------
+        list of FoldRows
+        """
+        return [
+            FoldRows(cast(Question, each.certificates.source), each.train, each.test)
+            for each in self.folds
+        ]
 
     def minimum_budgets(self) -> MinimumBudgets:
         """Return the least number of wrong labels that overturns each row.

@@ -21,7 +21,8 @@ from unswayed.certified.collective_file import (
     witness_section,
 )
 from unswayed.certified.question import Question
-from unswayed.certified.together import Collective, as_seconds
+from unswayed.certified.together import Asked, Collective, as_seconds
+from unswayed.collective import CollectiveSource as Source
 from unswayed.collective import GroupRanges, MetricRange
 from unswayed.doubles import as_values, refuse_masked
 from unswayed.exceptions import InputError
@@ -43,7 +44,7 @@ class MetricQuestion:
 
     Attributes
     ----------
-    question : Question
+    question : Asked
     budget : Budget
     groups : (n,) array-like or None
     y_true : (n,) array-like or None
@@ -51,7 +52,7 @@ class MetricQuestion:
     progress : callable or None
     """
 
-    question: Question
+    question: Asked
     budget: Budget
     groups: Any
     y_true: Any
@@ -67,6 +68,22 @@ class MetricQuestion:
             return ()
         names, which = group_names(self.groups, self._n_rows)
         return tuple((name, which == at) for at, name in enumerate(names))
+
+    # --- one model, or one per fold (`in_folds`) ------------------------------------------
+
+    @property
+    def _model(self) -> Question:
+        assert isinstance(self.question, Question)  # noqa: S101  (of folds, these are overridden)
+        return self.question
+
+    def _collective(self) -> Collective:
+        return Collective.of(self._model, self.budget)
+
+    def _sums(self, factors: FloatArray) -> Sums:
+        return sums_of(self._model, self.budget, factors)
+
+    def _source(self, section: dict[str, Any]) -> Source:
+        return CollectiveSource(self._model, self.budget, section)
 
     # --- classes --------------------------------------------------------------------------
 
@@ -96,10 +113,9 @@ class MetricQuestion:
             labels = None if self.y_true is None else as_values(self.y_true)
             form, parts = own.form(labels, classes, self._n_rows), []
             asked, rate = own_section(name, own.ends(labels, classes, self._n_rows)), name
-        collective = Collective.of(self.question, self.budget)
-        positive = self.question.scores.value > self.question.decision.value  # type: ignore[attr-defined]
+        collective = self._collective()
         search = Search(collective.fragile, self.progress)
-        ranges = Ranges(search, self.question.group, positive[self.question.group])
+        ranges = Ranges(search, self.question.group, self.question.positive)
         deadline = Deadline.of(seconds)
         found = self._range(
             collective,
@@ -180,7 +196,7 @@ class MetricQuestion:
             "low": end_section(ranges, form, low, ends[0], first, up=False),
             "high": end_section(ranges, form, high, ends[1], first, up=True),
         }
-        return replace(made, source=CollectiveSource(self.question, self.budget, section))
+        return replace(made, source=self._source(section))
 
     @staticmethod
     def _witness(collective: Collective, end: End) -> Any:
@@ -232,7 +248,7 @@ class MetricQuestion:
         return replace(
             found,
             by_group=GroupRanges(parts),
-            source=CollectiveSource(self.question, self.budget, section),
+            source=self._source(section),
         )
 
     def _mean_section(
@@ -255,13 +271,6 @@ class MetricQuestion:
         )
         value = [float(narrower(part, error).max()), float(wider(part, error).max())]
         return asked | {"value": value, "low": low, "high": high}
-
-    def _sums(self, factors: FloatArray) -> Sums:
-        question = self.question
-        merged = np.zeros((len(factors), len(question.weights)))
-        for each, into in zip(factors, merged, strict=True):
-            np.add.at(into, question.group, each)
-        return Sums.of(question.engine, question.weights, question.scores, self.budget, merged)
 
     def _mean(self, name: str, mean: Mean, sums: Sums, n_rows: int) -> MetricRange:
         collective = Collective(self.question, self.budget, sums.fragile)
@@ -308,3 +317,11 @@ class MetricQuestion:
             witness_low=collective.labels(best.changes),
         )
         return made, (best.changes, top.changes_high)
+
+
+def sums_of(question: Question, budget: Budget, factors: FloatArray) -> Sums:
+    """Return weighted sums of the scores of rows, given how much each row counts in each."""
+    merged = np.zeros((len(factors), len(question.weights)))
+    for each, into in zip(factors, merged, strict=True):
+        np.add.at(into, question.group, each)
+    return Sums.of(question.engine, question.weights, question.scores, budget, merged)

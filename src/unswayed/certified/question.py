@@ -75,6 +75,17 @@ class Question:
         # Copies: close calls are overwritten, and a decision may hand out what it uses again.
         return Margins(*(np.array(getattr(found, each.name)) for each in fields(Margins)))
 
+    @property
+    def offsets(self) -> tuple[FloatArray, FloatArray]:
+        """How far each training label may fall and rise."""
+        return self.engine.bias.lower, self.engine.bias.upper
+
+    @property
+    def positive(self) -> BoolArray:
+        """Which rows are predicted to be of the second class, where classes are predicted."""
+        above = self.scores.value > self.decision.value  # type: ignore[attr-defined]
+        return np.asarray(above[self.group], dtype=bool)
+
     # --- rational arithmetic --------------------------------------------------------------
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from unswayed.certified.collective_file import (
     together_section,
     witness_section,
 )
+from unswayed.certified.label_code import LabelCode
 from unswayed.certified.question import Question
+from unswayed.collective import CollectiveSource as Source
 from unswayed.collective import CollectiveWitness, TogetherCertificate
+from unswayed.decisions import Decision
 from unswayed.doubles import as_doubles, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.together.fragile import Changes, Fragile
@@ -28,19 +31,58 @@ from unswayed.together.search import Deadline, Progress, Search
 _MOST_NUMBERS = 2**28  # of the influence rows that are held at once: 2 GB
 
 
+class Asked(Protocol):
+    """Rows put to one model, or each to the model of its fold."""
+
+    @property
+    def group(self) -> IntArray:
+        """The distinct row of each row."""
+        ...
+
+    @property
+    def targets(self) -> FloatArray:
+        """All training labels, as numbers."""
+        ...
+
+    @property
+    def offsets(self) -> tuple[FloatArray, FloatArray]:
+        """How far each of them may fall and rise."""
+        ...
+
+    @property
+    def code(self) -> LabelCode:
+        """How labels are coded as numbers."""
+        ...
+
+    @property
+    def decision(self) -> Decision:
+        """What must stay the same."""
+        ...
+
+    @property
+    def positive(self) -> BoolArray:
+        """Which rows are predicted to be of the second class."""
+        ...
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """What the caller vouched for."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Collective:
     """Rows put to a model together.
 
     Attributes
     ----------
-    question : Question
+    question : Asked
     budget : Budget
     fragile : Fragile
         Of the distinct rows.
     """
 
-    question: Question
+    question: Asked
     budget: Budget
     fragile: Fragile
 
@@ -75,12 +117,7 @@ class Collective:
         row = np.concatenate([rows for rows, _, _ in found])
         sign = np.concatenate([np.full(len(rows), way) for rows, way, _ in found])
         engine = question.engine
-        if len(row) * len(engine.influence.entries) > _MOST_NUMBERS:
-            raise InputError(
-                f"{len(row)} of these rows can be overturned by themselves, and what "
-                f"{len(engine.influence.entries)} different training rows do to each would take "
-                f"over {8 * _MOST_NUMBERS >> 30} GB; ask about fewer rows, or a smaller budget"
-            )
+        check_size(len(row), len(engine.influence.entries))
         weights = question.weights.take(row)  # type: ignore[attr-defined]
         effects = engine.effects(weights, budget)
         forward = sign > 0
@@ -134,46 +171,63 @@ class Collective:
         CollectiveWitness
         """
         question = self.question
-        bias = question.engine.bias
-        offset = np.where(changes.sign > 0, bias.upper[changes.rows], bias.lower[changes.rows])
+        lower, upper = question.offsets
+        offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
         labels = question.targets[changes.rows] + offset * changes.share
         hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
         return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
 
 
+def check_size(n_fragile: int, n_entries: int) -> None:
+    """Raise if the influence rows of all rows that can be overturned would fill the memory."""
+    if n_fragile * n_entries > _MOST_NUMBERS:
+        raise InputError(
+            f"{n_fragile} of these rows can be overturned by themselves, and what {n_entries} "
+            f"different training rows do to each would take over {8 * _MOST_NUMBERS >> 30} GB; ask "
+            "about fewer rows, or a smaller budget"
+        )
+
+
+def ways_of(direction: str | None) -> tuple[float, ...]:
+    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
+    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
+    if direction not in ways:
+        raise InputError(
+            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
+            "score rises too far, which is towards the second class"
+        )
+    return ways[direction]
+
+
 def together(
-    question: Question,
-    budget: Budget,
+    asked: Collective,
     *,
     time_limit: float,
     direction: str | None,
     where: Any,
     weights: Any,
     progress: Progress | None,
+    source: Source | None = None,
 ) -> TogetherCertificate:
     """Return how many of the rows one admissible set of labels can overturn.
 
     Parameters
     ----------
-    question : Question
-    budget : Budget
+    asked : Collective
+        In the ways of `direction`.
     time_limit, direction, where, weights, progress
         As for `Certified.certify_together`.
+    source : CollectiveSource, optional
+        What writes files; by default the question, which is put to one model.
 
     Returns
     -------
     TogetherCertificate
     """
     seconds = as_seconds(time_limit)
-    if direction not in (None, "up", "down"):
-        raise InputError(
-            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
-            "score rises too far, which is towards the second class"
-        )
+    question, budget = asked.question, asked.budget
     among = _mask(where, len(question.group))
     weight = _weights(weights, len(question.group))
-    ways = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}[direction]
-    asked = Collective.of(question, budget, ways)
     steps, unit, blur = whole_numbers(weight)
     steps = np.where(among, steps, 0)
     per_row = np.bincount(question.group, minlength=int(question.group.max(initial=-1)) + 1) * 0
@@ -200,6 +254,8 @@ def together(
         question=f"{question.decision} if {budget}",
         trusted=question.trusted,
     )
+    if source is not None or not isinstance(question, Question):
+        return replace(made, source=source)
     claim = {
         "at_least": made.at_least,
         "at_most": made.at_most,
