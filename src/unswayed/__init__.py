@@ -38,6 +38,7 @@ _HOMES = {
     "TogetherCertificate": "collective",
     "TradeoffDisplay": "plots",
     "UnswayedError": "exceptions",
+    "VacuousWarning": "exceptions",
     "Verdict": "certificates",
     "Witness": "certificates",
     "cross_certify": "certified.cross",

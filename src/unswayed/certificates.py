@@ -2,6 +2,7 @@
 
 import html
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.exceptions import InputError
+from unswayed.exceptions import InputError, warn_vacuous
 from unswayed.frames import frame_like
 from unswayed.groups import GroupRates, group_rates
 
@@ -498,6 +499,22 @@ class CertificateSet:
             f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
             f"<tbody>{body}</tbody></table>{more}"
         )
+
+
+ALMOST_ALL = 0.98
+FEW_ROWS = 10  # fewer are of one class by chance
+
+
+def warn_of_one_class(prediction: NDArray[Any]) -> None:
+    """Warn if (almost) all rows get the same class: always saying it would be as robust."""
+    n_rows = len(prediction)
+    [(said, rows)] = Counter(prediction.tolist()).most_common(1) or [(None, 0)]
+    if n_rows < FEW_ROWS or rows < ALMOST_ALL * n_rows:
+        return
+    warn_vacuous(
+        f"the model says {said!r} of {rows:,} of these {n_rows:,} rows, and a model that always "
+        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness"
+    )
 
 
 def probability_ranges(

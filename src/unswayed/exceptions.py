@@ -1,5 +1,8 @@
 """What can go wrong, said so that the reader knows what to pass instead."""
 
+import sys
+import warnings
+
 
 class UnswayedError(ValueError):
     """Base of every error this package raises on purpose.
@@ -111,3 +114,35 @@ class SolverPrecisionWarning(UserWarning):
 
 class UnprovenWarning(SolverPrecisionWarning):
     """A problem too close to singular for proofs in doubles: every verdict is undecided."""
+
+
+class VacuousWarning(UserWarning):
+    """A certificate that is true and proves next to nothing.
+
+    The budget is a share that rounds down to no label at all, or the model says the same of
+    (almost) every row: always saying it would be as robust.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.linear_model import Ridge
+    >>> from unswayed import CertifiedClassifier, LabelBias, VacuousWarning
+    >>> model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=0.1))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", VacuousWarning)
+    ...     _ = model.fit([[0], [1], [2]], [0, 1, 1])
+    >>> print(caught[0].message)
+    budget 0.1 of 3 training rows is less than one label, so that nothing is put to the test and
+    everything is robust; pass 0.334 or more, or an int for a count of labels
+    """
+
+
+_INSIDE = ("unswayed.", "contextlib")  # decorators are of the latter
+
+
+def warn_vacuous(message: str) -> None:
+    """Warn, naming the line outside this package that asked."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, VacuousWarning, stacklevel=level)

@@ -47,6 +47,7 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
     progress = progress or Silent()
     drawn = _Drawn(request, progress)
     opening, rows, of_row, count = drawn.opening, drawn.rows, drawn.of_row, drawn.count
+    request = drawn.request
     parts = Parts(drawn.study, count, keep=len(of_row) * count <= _KEPT)
     found, notes, caveats, choices, movable = [], opening.notes, [], [], []
     unseen: dict[str, BoolArray] = {}
@@ -145,11 +146,12 @@ class _Drawn:
         self.of_row = _folds(request, self.target, self.labels)
         self.count = int(self.of_row.max()) + 1
         self.n_train = len(self.of_row) - int(np.bincount(self.of_row).max())
+        self.request = request.settled(self.n_train)
         self.each = replace(
             request,
             task=self.target.task,
             folds=None,
-            budgets=tuple(counted(budget, self.n_train) for budget in request.budgets),
+            budgets=tuple(counted(budget, self.n_train) for budget in self.request.budgets),
         )
 
     def study(self, fold: int) -> Study:

@@ -102,6 +102,7 @@ class _OpeningInPieces(Opening):
             raise InputError(f"{request.in_pieces.source}: {why}, so nothing can be learned")  # type: ignore[union-attr]
         if survey.left_out:
             self.notes.append(f"{survey.left_out:,} training rows miss values and are left out")
+        self.request = request = request.settled(survey.n_rows)
         target = self._target(survey)
         if request.positive is not None:
             how = replace(how, positive=target.classes[1])

@@ -140,6 +140,7 @@ class Opening:
             stay, out = set_aside(train[0].num_rows, request.seed, request.kind.option)
             aside, train = take(train, out)[0], take(train, stay)
         table, numbers = train
+        self.request = request = request.settled(table.num_rows)
         target = target_of(
             request, train, certified=self.need_test, versus_rest=self.loader.versus_rest
         )

@@ -27,8 +27,8 @@ from unswayed.audit.kinds import LOGISTIC, RIDGE, Kind
 from unswayed.audit.progress import Progress
 from unswayed.audit.request import Request
 from unswayed.audit.target import Target
+from unswayed.certificates import ALMOST_ALL
 from unswayed.exceptions import InputError
-from unswayed.report.caveats import ALMOST_ALL
 from unswayed.report.findings import quality
 
 GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -14,7 +14,7 @@ from unswayed.audit.kinds import RIDGE, Kind
 from unswayed.audit.reading import Reading
 from unswayed.audit.shift import Shift, log_below, log_range
 from unswayed.bias import LabelBias, cut
-from unswayed.budgets import count_budget
+from unswayed.budgets import as_written, count_budget, least_share
 from unswayed.decisions import AboveMean, Threshold
 from unswayed.exceptions import InputError
 
@@ -31,6 +31,23 @@ class Budget:
 
     text: str
     value: float  # an int is a count, a float a share of the training rows
+    stated: bool = True  # False: nobody asked for it, so that it may be rounded up to one label
+
+    def settled(self, n_rows: int) -> "Budget":
+        """Return the budget; one label where the default is less, and raise where a stated one is.
+
+        A budget of no labels calls every prediction robust, which proves nothing.
+        """
+        if not self.value or as_written(self.value) * n_rows >= 1:
+            return self
+        if not self.stated:
+            return Budget("1", 1)
+        raise InputError(
+            f"--budget {self.text} of {n_rows:,} training rows is less than one label, so that "
+            "nothing would be put to the test and every prediction be called robust; pass "
+            f"--budget {(100 * least_share(n_rows)).normalize():f}% or more, or a count such as "
+            "--budget 1"
+        )
 
     def count(self, n_rows: int) -> int:
         """Return the budget as a number of labels.
@@ -46,6 +63,9 @@ class Budget:
             A share is rounded down.
         """
         return count_budget(self.value, n_rows)
+
+
+DEFAULT_BUDGET = Budget("1%", 0.01, stated=False)
 
 
 def parse_budget(text: str) -> Budget:
@@ -329,7 +349,7 @@ class Request:
     holdout: float | None = None  # 10 %, but not more rows than say something
     folds: int | None = None  # every row is certified, by a model of the other folds
     seed: int = 0
-    budgets: tuple[Budget, ...] = (Budget("1%", 0.01),)
+    budgets: tuple[Budget, ...] = (DEFAULT_BUDGET,)
     shift: Shift | None = None
     clip: tuple[float, float] | None = None  # labels cannot leave this range
     log: bool = False  # the model is trained on the logarithms of the labels
@@ -354,6 +374,10 @@ class Request:
     def budget(self) -> Budget:
         """The main budget, which is the first one given."""
         return self.budgets[0]
+
+    def settled(self, n_rows: int) -> "Request":
+        """Return the request once it is known how many training rows shares are taken of."""
+        return replace(self, budgets=tuple(each.settled(n_rows) for each in self.budgets))
 
     @property
     def rule(self) -> Threshold:

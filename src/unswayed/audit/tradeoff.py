@@ -61,7 +61,7 @@ def tradeoff(
     points = []
     for alpha in progress.track(wanted, f"over {kind.option}", len(wanted)):
         if alpha == wanted[0]:
-            found = [study.verdicts(budget) for budget in request.budgets]
+            found = [study.verdicts(budget) for budget in study.request.budgets]
             said = study.model.predict(study.test.features)
         else:
             model = _refitted(study, train, alpha)

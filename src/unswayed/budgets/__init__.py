@@ -10,6 +10,15 @@ file of its own; a bias takes it in place of a number.
 """
 
 from unswayed.budgets.base import Amount, Budget, Members, Move
-from unswayed.budgets.count import Count, as_written, count_budget
+from unswayed.budgets.count import Count, as_written, count_budget, least_share
 
-__all__ = ["Amount", "Budget", "Count", "Members", "Move", "as_written", "count_budget"]
+__all__ = [
+    "Amount",
+    "Budget",
+    "Count",
+    "Members",
+    "Move",
+    "as_written",
+    "count_budget",
+    "least_share",
+]

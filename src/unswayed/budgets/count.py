@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -14,7 +14,7 @@ from unswayed._core import selection
 from unswayed._core.compression import Entries
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets.base import Amount, Budget, Members, Move
-from unswayed.exceptions import BiasError
+from unswayed.exceptions import BiasError, warn_vacuous
 
 _MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
 
@@ -134,11 +134,13 @@ class Count(Budget):
         return min(self.labels, n_rows)
 
     def __str__(self) -> str:
+        if not self.labels:
+            return "no label is wrong, which proves nothing"
         return f"up to {self.labels} {'label is' if self.labels == 1 else 'labels are'} wrong"
 
 
 def count_budget(budget: Amount, n_rows: int) -> int:
-    """Return a number as a count of labels: shares of `n_rows` are rounded down.
+    """Return a number as a count of labels: shares are rounded down, with a warning if to none.
 
     Parameters
     ----------
@@ -156,7 +158,21 @@ def count_budget(budget: Amount, n_rows: int) -> int:
     29
     """
     value = as_written(budget)
-    return min(value, _MANY) if isinstance(value, int) else math.floor(value * n_rows)
+    if isinstance(value, int):
+        return min(value, _MANY)
+    count = math.floor(value * n_rows)
+    if value and not count:
+        warn_vacuous(
+            f"budget {budget} of {n_rows:,} training rows is less than one label, so that nothing "
+            f"is put to the test and everything is robust; pass {least_share(n_rows):f} or more, "
+            "or an int for a count of labels"
+        )
+    return count
+
+
+def least_share(n_rows: int) -> Decimal:
+    """Return the smallest share, to three digits, that is one label of so many rows."""
+    return Context(prec=3, rounding=ROUND_CEILING).divide(1, n_rows).normalize()
 
 
 def as_written(budget: object) -> int | Fraction:

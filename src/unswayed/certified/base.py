@@ -4,7 +4,7 @@ import operator
 from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +13,7 @@ from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import Budget
-from unswayed.certificates import CertificateSet, MinimumBudgets
+from unswayed.certificates import CertificateSet, MinimumBudgets, warn_of_one_class
 from unswayed.certified.coefficients import as_contrasts, coefficients_of
 from unswayed.certified.fitted import CHECKED, Fitted, Trained, count_rows, validated
 from unswayed.certified.gradient import FittedGradient
@@ -295,6 +295,22 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         InputError
             If rows have other columns than at `fit`, or options do not go together.
         """
+        certs = self._certified(X, budget, method, resolve, decision, ranges, effort)
+        if decision is None and is_classifier(self):
+            warn_of_one_class(certs.prediction)
+        return certs
+
+    def _certified(
+        self,
+        X: Any,
+        budget: float | Budget | None,
+        method: Method,
+        resolve: str | None,
+        decision: Decision | None,
+        ranges: bool = True,
+        effort: int | None = None,
+    ) -> CertificateSet:
+        """Do what `certify` does, without a warning about a model that says the same of all."""
         fitted = self._current()
         check_method(method)
         if not ranges and method != "exact":

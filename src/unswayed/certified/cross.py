@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import get_tags
 
 from unswayed._typing import IntArray
 from unswayed.budgets import Budget, Count
-from unswayed.certificates import CertificateSet, MinimumBudgets, Witness
+from unswayed.certificates import CertificateSet, MinimumBudgets, Witness, warn_of_one_class
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import count_rows
 from unswayed.certified.in_folds import FoldRows, together_in_folds
@@ -372,17 +372,20 @@ def cross_certify(
                 take_rows(y, train),
                 None if weight is None else weight[train],
             )
-            certificates = fitted.certify(
+            certificates = fitted._certified(
                 _part(model, X, test, train),
-                budget=budget.taken(train) if isinstance(budget, Budget) else budget,
-                method=method,
-                resolve=resolve,
-                decision=decision,
+                budget.taken(train) if isinstance(budget, Budget) else budget,
+                method,
+                resolve,
+                decision,
             )
         except UnswayedError as error:
             raise type(error)(f"in fold {at} (from 0) of {len(splits)}: {error}") from None
         made.append(Fold(certificates, train, test))
-    return join(Folds(folds=made, origin=X, labels=labels), trusted)
+    certs = join(Folds(folds=made, origin=X, labels=labels), trusted)
+    if decision is None and is_classifier(model):
+        warn_of_one_class(certs.prediction)
+    return certs
 
 
 def _copy(model: Certified, rows: IntArray, n_rows: int) -> Certified:

@@ -11,7 +11,7 @@ from unswayed.audit.findings import findings_of
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
-from unswayed.cli.certify import describe, empty_budgets
+from unswayed.cli.certify import describe
 from unswayed.cli.command import command_line
 from unswayed.cli.terminal import Terminal
 from unswayed.report.summarise import headline, provenance
@@ -64,7 +64,7 @@ class AllRows:
         ----------
         terminal : Terminal
         """
-        for note in (*self.study.notes, *empty_budgets(self.study)):
+        for note in self.study.notes:
             terminal.note(note)
         for caveat in self.facts["caveats"]:
             terminal.warn(caveat["sentence"])

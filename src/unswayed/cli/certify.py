@@ -191,15 +191,25 @@ def certify(
             remarks.append(checking_time(save_certificates(part, part.certificates, path)))
         if report is not None and page is not None:
             write_text(report, page)
-        for note in filter(None, (*study.notes, *empty_budgets(study), *remarks)):
+        for note in filter(None, (*study.notes, *remarks)):
             terminal.note(note)
         _tell(terminal, study, facts, (out, *proofs, report))
-        rate = facts["budgets"][0]["rate"]
-        passed = least is None or rate is None or rate >= least
+        main = facts["budgets"][0]
+        tested = puts_to_the_test(facts)
+        passed = least is None or (tested and main["rate"] >= least)
         if not passed:
-            terminal.note(f"{percent(rate)} is below --fail-under {fail_under}")
+            below = f"{percent(main['rate'])} is below --fail-under {fail_under}"
+            terminal.note(below if tested else f"--fail-under {fail_under} {NOTHING_TESTED}")
         terminal.answer(facts | study.pass_facts() | {"passed": passed})
         return 0 if passed else 1
+
+
+NOTHING_TESTED = "is not met, as no label can be wrong at the main budget: this proves nothing"
+
+
+def puts_to_the_test(facts: dict[str, Any]) -> bool:
+    """Return whether any label can be wrong at the main budget; otherwise nothing is proven."""
+    return bool(min(facts["budgets"][0]["labels"], facts["movable_labels"]))
 
 
 def _tell(
@@ -240,25 +250,6 @@ def _certificate_files(path: Path | None, folds: int | None) -> list[Path]:
     if folds is None:
         return [path]
     return [path.with_stem(f"{path.stem}-{fold}") for fold in range(1, folds + 1)]
-
-
-def empty_budgets(study: Study) -> list[str]:
-    """Return a note for every budget that is less than one label: its rate proves nothing.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    list of str
-    """
-    return [
-        f"--budget {budget.text} of {study.n_train:,} training rows is less than one label, so "
-        "nothing is put to the test; write a larger share, or a count such as 1"
-        for budget in study.request.budgets
-        if budget.value and not study.count(budget)
-    ]
 
 
 def _check_report(

@@ -9,7 +9,7 @@ from unswayed.audit.findings import column_facts, data_facts
 from unswayed.audit.opening import open_study
 from unswayed.audit.recipe import check_recipe, save_certificates
 from unswayed.audit.study import Study
-from unswayed.cli.certify import empty_budgets, positive_in_words
+from unswayed.cli.certify import positive_in_words
 from unswayed.cli.checking import checking_time
 from unswayed.cli.model_options import MODEL, ModelOptions
 from unswayed.cli.options import (
@@ -28,6 +28,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table
 from unswayed.exceptions import InputError
+from unswayed.report.caveats import nothing_wrong
 from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import caveat_dicts
 from unswayed.words import labels, labels_between, shorten
@@ -125,6 +126,8 @@ def _intercept(found: Effects) -> list[dict[str, Any]]:
 
 def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
     count = study.count(study.request.budget)
+    movable = min(count, study.n_movable)
+    empty = [] if movable else [nothing_wrong(f"--budget {study.request.budget.text}")]
     return {
         "label": study.target.label,
         "task": study.target.task,
@@ -147,10 +150,10 @@ def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
         "not_identified": found.unidentified,
         "coefficients": found.rows,
         "intercept": found.intercept,
-        "notes": [*study.notes, *empty_budgets(study)],
+        "notes": list(study.notes),
         "data": data_facts(study),
         "columns": column_facts(study),
-        "caveats": [*caveat_dicts(study.caveats), *found.caveats],
+        "caveats": [*caveat_dicts([*empty, *study.caveats]), *found.caveats],
     }
 
 

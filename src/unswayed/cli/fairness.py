@@ -9,6 +9,7 @@ from unswayed.audit.fairness import Fairness
 from unswayed.audit.limits import HOLDS, Limit, read_limits
 from unswayed.audit.study import Study
 from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
+from unswayed.cli.certify import NOTHING_TESTED, puts_to_the_test
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
     NO_LABEL,
@@ -111,8 +112,9 @@ def fairness(
     found = ranges | {"only_rows": options.only_rows, "time_limit": seconds}
     found["share"] = bool(opened.study.target.classes)
     found["limits"] = _judged(limits, found)
-    main = request.budget.text
-    passed = all(each["verdict"] == HOLDS for each in found["limits"] if each["budget"] == main)
+    main, tested = opened.study.request.budget.text, puts_to_the_test(opened.facts)
+    asked_about = [each["verdict"] for each in found["limits"] if each["budget"] == main]
+    passed = all(tested and verdict == HOLDS for verdict in asked_about)
     facts = opened.facts | {"fairness": found, "passed": passed}
     page = None if report is None else opened.paged(facts)
     if out is not None:
@@ -123,6 +125,8 @@ def fairness(
         terminal.note(note)
     opened.introduce(terminal)
     _show(terminal, found)
+    if asked_about and not tested:
+        terminal.note(f"--limit {NOTHING_TESTED}")
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")

@@ -14,6 +14,7 @@ from unswayed.audit.inspection import Roles
 from unswayed.audit.loading import inspect_file
 from unswayed.audit.reading import Reading
 from unswayed.audit.request import (
+    DEFAULT_BUDGET,
     InPieces,
     Request,
     parse_budget,
@@ -191,7 +192,8 @@ class BiasOptions:
     """Options about which labels may be wrong."""
 
     budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
-    """How many labels at once: a count, or a share such as 1% (the default). May be repeated;
+    """How many labels at once: a count, or a share of the training rows such as 1%
+    (the default, or one label where that is more). May be repeated;
     the first is the main one."""
     shift: Range = None
     """How far numbers may be off: 2000 either way, 0:2000 too low only, 5% or 0:5% of each
@@ -415,7 +417,7 @@ def make_request(
         holdout=None if test.holdout is None else parse_holdout(test.holdout),
         folds=None if folds is None else parse_folds(folds),
         seed=test.seed,
-        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget or ("1%",)))),
+        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget))) or (DEFAULT_BUDGET,),
         shift=None if bias.shift is None else parse_shift(bias.shift),
         clip=None if bias.clip is None else parse_clip(bias.clip),
         log=data.log,

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from unswayed.cli import COMMANDS, SUMMARY
 from unswayed.cli.command import given
 from unswayed.cli.extras import complain
 from unswayed.cli.last_word import GAVE_UP
-from unswayed.exceptions import UnswayedError
+from unswayed.exceptions import UnswayedError, VacuousWarning
 
 
 class _Flowing(DefaultFormatter):
@@ -111,7 +112,8 @@ def run(arguments: list[str]) -> int:
     app = build()
     given.set(arguments)
     try:
-        with _stoppable():
+        with _stoppable(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", VacuousWarning)  # caveats of the answer say it
             result = app(
                 arguments, exit_on_error=False, print_error=False, result_action="return_value"
             )

@@ -96,7 +96,7 @@ def tradeoff(
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = over_alpha.tradeoff(request, terminal, penalties)
     facts = headline(findings_of(study))
-    heads = [budget.text for budget in request.budgets]
+    heads = [budget.text for budget in study.request.budgets]
     name = "accuracy" if facts["classes"] else "r2"
     columns: dict[str, Any] = {
         kind.option: [kind.written(point.alpha) for point in points],

@@ -2,11 +2,9 @@
 
 from typing import Any
 
+from unswayed.certificates import ALMOST_ALL, FEW_ROWS
 from unswayed.report.findings import Caveat, Findings
 from unswayed.words import percent
-
-ALMOST_ALL = 0.98
-_FEW = 10  # test rows; fewer are of one class by chance
 
 
 def result_caveats(findings: Findings, facts: dict[str, Any]) -> list[Caveat]:
@@ -21,12 +19,28 @@ def result_caveats(findings: Findings, facts: dict[str, Any]) -> list[Caveat]:
     Returns
     -------
     list of Caveat
-        Of the kinds "constant-classifier", "no-better-than-majority" and "no-better-than-mean".
+        Of the kinds "empty-budget", "constant-classifier", "no-better-than-majority" and
+        "no-better-than-mean".
     """
-    if findings.n_test < _FEW:
-        return []
+    option = "budget=" if findings.in_python else "--budget "
+    empty = [
+        nothing_wrong(f"{option}{each.text}")
+        for each in findings.budgets
+        if not min(each.labels, findings.n_movable)
+    ]
+    if findings.n_test < FEW_ROWS:
+        return empty
     found = [_constant(findings, facts), _no_better(findings, facts)]
-    return [each for each in found if each is not None]
+    return [*empty, *(each for each in found if each is not None)]
+
+
+def nothing_wrong(budget: str) -> Caveat:
+    """Return a caveat about a budget at which no label can be wrong."""
+    return Caveat(
+        "empty-budget",
+        f"at {budget} no label can be wrong, so that everything is robust whatever the model is: "
+        "this proves nothing",
+    )
 
 
 def _constant(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
