@@ -18,6 +18,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError, warn_vacuous
 from unswayed.frames import frame_like
 from unswayed.groups import GroupRates, group_rates
+from unswayed.words import share_range
 
 
 class Verdict(StrEnum):
@@ -259,8 +260,13 @@ class CertificateSet:
 
     @property
     def robustness_rate(self) -> float:
-        """Share of the rows that are proven robust."""
+        """Share of the rows that are proven robust: a lower bound where rows are undecided."""
         return float(self.robust.mean())
+
+    @property
+    def highest_rate(self) -> float:
+        """Share of the rows that nothing was found to overturn: at most so many are robust."""
+        return float(np.mean(self.verdict != Verdict.NOT_ROBUST))
 
     @property
     def probability_low(self) -> FloatArray:
@@ -494,7 +500,8 @@ class CertificateSet:
         open_rows = self._counts()[Verdict.UNDECIDED]
         left = f", {open_rows} undecided" if open_rows else ""
         return (
-            f"<p><b>{100 * self.robustness_rate:.1f} %</b> of {len(self)} robust{left}: "
+            f"<p><b>{share_range(self.robustness_rate, self.highest_rate)}</b> of {len(self)} "
+            f"robust{left}: "
             f"{html.escape(self._asked())}</p>"
             f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
             f"<tbody>{body}</tbody></table>{more}"

@@ -10,6 +10,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.doubles import as_values, is_missing, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.intervals import CONFIDENCE, gap_interval, wilson
+from unswayed.words import share_range
 
 SMALL_GROUP = 30
 """Fewer rows than this, and a rate says little: one row moves it by over three points."""
@@ -67,7 +68,7 @@ class GroupRates:
         high : float
             And at most this: both equal it where no row is undecided.
         """
-        least, most = self.rate, self.rate + self.n_undecided / self.count
+        least, most = self.rate, self.highest
         # The largest difference of two groups, each at the end that makes it larger.
         apart = most[:, None] - least[None, :]
         np.fill_diagonal(apart, 0.0)
@@ -83,8 +84,17 @@ class GroupRates:
         """Number of robust rows of each group."""
         return np.rint(self.rate * self.count).astype(np.int64)
 
+    @property
+    def highest(self) -> FloatArray:
+        """Share of the rows of each group that nothing was found to overturn."""
+        return np.asarray(self.rate + self.n_undecided / self.count)
+
+    @property
+    def _most(self) -> IntArray:
+        return self.kept + self.n_undecided
+
     def intervals(self, confidence: float = CONFIDENCE) -> FloatArray:
-        """Return Wilson's score interval of each group's rate.
+        """Return Wilson's score interval of each group's rate, however undecided rows turn out.
 
         Parameters
         ----------
@@ -96,12 +106,13 @@ class GroupRates:
         (k, 2) array
             Low and high ends.
         """
-        return wilson(self.kept, self.count, confidence=confidence)
+        return wilson(self.kept, self.count, most=self._most, confidence=confidence)
 
     def gap_interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return an interval of the gap, which allows for how many groups are compared.
 
-        It is made of Newcombe's intervals of all pairs of groups; see `unswayed.intervals`.
+        It is made of Newcombe's intervals of all pairs of groups; see `unswayed.intervals`. It
+        covers the gap however undecided rows turn out.
 
         Parameters
         ----------
@@ -115,7 +126,7 @@ class GroupRates:
         high : float
             The other end.
         """
-        return gap_interval(self.kept, self.count, confidence=confidence)
+        return gap_interval(self.kept, self.count, most=self._most, confidence=confidence)
 
     def __getitem__(self, group: Any) -> float:
         return float(self.rate[self.groups.index(group)])
@@ -127,7 +138,7 @@ class GroupRates:
         -------
         dict of str to list
             Columns "group", "rate", "count", "low" and "high" ends of the rate's interval, and,
-            where rows are undecided, how many of them.
+            where rows are undecided, how many of them and the "highest" rate that they leave open.
         """
         low, high = self.intervals().T
         return {
@@ -136,27 +147,27 @@ class GroupRates:
             "count": self.count.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
-            **({} if self.undecided is None else {"undecided": self.undecided.tolist()}),
+            **({} if self.undecided is None else self._open()),
         }
+
+    def _open(self) -> dict[str, Any]:
+        return {"undecided": self.n_undecided.tolist(), "highest": self.highest.tolist()}
 
     def __str__(self) -> str:
         width = max(len("gap"), *(len(str(group)) for group in self.groups)) + 2
         ends = [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in self.intervals()]
         left = [f", {many} undecided" if many else "" for many in self.n_undecided.tolist()]
         lines = [
-            f"{group!s:<{width}} {100 * rate:.1f} %  ({count} rows{more}; {between})"
-            for group, rate, count, more, between in zip(
-                self.groups, self.rate, self.count, left, ends, strict=True
+            f"{group!s:<{width}} {share_range(rate, most)}  ({count} rows{more}; {between})"
+            for group, rate, most, count, more, between in zip(
+                self.groups, self.rate, self.highest, self.count, left, ends, strict=True
             )
         ]
-        if self.n_undecided.any():
-            low, high = self.gap_range()
-            gap = f"{100 * low:.1f} to {100 * high:.1f} points, as undecided rows turn out"
-            return "\n".join([*lines, f"{'gap':<{width}} {gap}"])
         low, high = self.gap_interval()
         chance = "" if low > 0 else ": within chance"
-        gap = f"{100 * self.gap:.1f} points  ({100 * low:.1f} to {100 * high:.1f}{chance})"
-        return "\n".join([*lines, f"{'gap':<{width}} {gap}"])
+        gap = share_range(*self.gap_range()).replace("%", "points")
+        lines.append(f"{'gap':<{width}} {gap}  ({100 * low:.1f} to {100 * high:.1f}{chance})")
+        return "\n".join(lines)
 
 
 def group_rates(

@@ -16,7 +16,13 @@ CONFIDENCE = 0.95
 """Of every interval that is shown."""
 
 
-def wilson(kept: ArrayLike, rows: ArrayLike, *, confidence: float = CONFIDENCE) -> FloatArray:
+def wilson(
+    kept: ArrayLike,
+    rows: ArrayLike,
+    *,
+    most: ArrayLike | None = None,
+    confidence: float = CONFIDENCE,
+) -> FloatArray:
     """Return Wilson's score intervals of shares.
 
     Parameters
@@ -25,6 +31,8 @@ def wilson(kept: ArrayLike, rows: ArrayLike, *, confidence: float = CONFIDENCE) 
         How many rows have what is counted.
     rows : array-like of int
         How many rows there are, at least 1.
+    most : array-like of int, optional
+        How many may have it, where some rows are undecided: the high end is then of these.
     confidence : float
         Above 0 and below 1.
 
@@ -38,6 +46,9 @@ def wilson(kept: ArrayLike, rows: ArrayLike, *, confidence: float = CONFIDENCE) 
     >>> wilson(15, 148).round(4).tolist()
     [0.0624, 0.1605]
     """
+    if most is not None:
+        ends = (wilson(each, rows, confidence=confidence) for each in (kept, most))
+        return np.stack([each[..., at] for at, each in enumerate(ends)], axis=-1)
     count, size = np.asarray(kept, dtype=np.float64), np.asarray(rows, dtype=np.float64)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     middle = (count + z * z / 2) / (size + z * z)
@@ -140,7 +151,11 @@ def _differ(first: int, second: int, level: float) -> bool:
 
 
 def gap_interval(
-    kept: ArrayLike, rows: ArrayLike, *, confidence: float = CONFIDENCE
+    kept: ArrayLike,
+    rows: ArrayLike,
+    *,
+    most: ArrayLike | None = None,
+    confidence: float = CONFIDENCE,
 ) -> tuple[float, float]:
     """Return an interval of the gap between groups: largest share minus smallest.
 
@@ -157,6 +172,9 @@ def gap_interval(
         How many rows of each group have what is counted.
     rows : (k,) array-like of int
         How many rows each group has.
+    most : (k,) array-like of int, optional
+        How many rows of each may have what is counted, where some are undecided: the interval
+        then covers the gap however these turn out.
     confidence : float
         Above 0 and below 1.
 
@@ -176,17 +194,24 @@ def gap_interval(
     True
     """
     count, size = np.asarray(kept), np.asarray(rows)
+    top = count if most is None else np.asarray(most)
     if len(count) < 2:
         return 0.0, 0.0
     one, other = (~np.eye(len(count), dtype=bool)).nonzero()
     level = (1 - confidence) / math.comb(len(count), 2)
-    pairs = (count[one], size[one]), (count[other], size[other])
-    lows, highs = newcombe(*pairs, confidence=1 - level).T
+
+    def compared(first: IntArray, second: IntArray) -> FloatArray:
+        pairs = (first[one], size[one]), (second[other], size[other])
+        return newcombe(*pairs, confidence=1 - level)
+
+    # Undecided rows turn out so that two groups come closest, or are furthest apart.
+    lows, highs = compared(count, top)[:, 0], compared(top, count)[:, 1]
     low = 0.0
     for at in np.argsort(-lows):
         if lows[at] <= 0:
             break
-        if _told_apart(count[[one[at], other[at]]], size[[one[at], other[at]]], level):
+        pair = np.array([count[one[at]], top[other[at]]])
+        if _told_apart(pair, size[[one[at], other[at]]], level):
             low = float(lows[at])
             break
     return low, min(1.0, float(highs.max()))

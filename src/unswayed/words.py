@@ -232,6 +232,17 @@ def percent(rate: float) -> str:
     return f"{points(rate)} %"
 
 
+def share_range(low: float, high: float) -> str:
+    """Return a share that is known from below and from above as a text.
+
+    Examples
+    --------
+    >>> share_range(0.0, 0.923), share_range(0.5, 0.5)
+    ('0.0 to 92.3 %', '50.0 %')
+    """
+    return percent(low) if low == high else f"{points(low)} to {percent(high)}"
+
+
 def signed(share: float) -> str:
     """Return a change of a share in hundredths as text, with its sign.
 

@@ -22,6 +22,7 @@ from unswayed import (
     InputError,
     LabelBias,
     UnswayedError,
+    VacuousWarning,
 )
 
 RNG = np.random.default_rng(11)
@@ -439,7 +440,8 @@ def test_a_share_is_rounded_down():
     model = classifier(bias=LabelBias.flips(budget=0.19)).fit(X, LABELS)
     assert model.certify(X).budget == 3
     assert model.certify(X, budget=0.2).budget == 4
-    assert model.certify(X, budget=np.float64(0.049)).budget == 0
+    with pytest.warns(VacuousWarning, match="0.049 of 20 training rows"):
+        assert model.certify(X, budget=np.float64(0.049)).budget == 0
 
 
 @pytest.mark.parametrize("length", [0, N - 1, N + 1])

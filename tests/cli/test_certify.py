@@ -155,16 +155,6 @@ def test_an_unseen_category_is_ignored_when_asked(folder):
     assert "'Derry' in row 5" in done.stderr
 
 
-def test_a_share_of_less_than_one_label_is_remarked_on(folder):
-    people(60).to_csv(folder / "few.csv", index=False)
-    done = unswayed_here(
-        "certify", "few.csv", *CLASSES, "--budget", "1%", "--budget", "0", cwd=folder
-    )
-    assert done.returncode == 0
-    assert done.stderr.count("less than one label") == 1
-    assert "--budget 1% of 54 training rows" in done.stderr
-
-
 @pytest.mark.parametrize("rows", ["100%", "-3", "0", "many"])
 def test_a_bad_holdout_is_not_called_a_bad_budget(folder, rows):
     done = unswayed_here("certify", "people.csv", *CLASSES, f"--holdout={rows}", cwd=folder)

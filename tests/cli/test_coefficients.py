@@ -280,12 +280,6 @@ def test_tables_of_every_kind_are_written(twice, name):
     assert (twice / name).stat().st_size > 100
 
 
-def test_a_budget_below_one_label_is_said_to_test_nothing(folder):
-    people(20).to_csv(folder / "few.csv", index=False)
-    done = unswayed_here("coefficients", "few.csv", *NUMBERS, "--shift", "100", cwd=folder)
-    assert "is less than one label, so nothing is put to the test" in done.stderr
-
-
 def test_the_intercept_alone_is_a_range_without_a_count(folder):
     done = unswayed_here(
         *("coefficients", "people.csv", *NUMBERS, *SHIFT, "--coefficients", "intercept"), cwd=folder

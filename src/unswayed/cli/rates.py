@@ -5,7 +5,7 @@ from typing import Any
 
 from unswayed.cli.terminal import Terminal
 from unswayed.groups import SMALL_GROUP
-from unswayed.words import between, distance, labels, percent, points
+from unswayed.words import between, distance, labels, percent, points, share_range
 
 _BAR = 24  # characters
 _GAP = 2  # spaces between columns
@@ -74,7 +74,8 @@ def _show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print how many rows are proven robust, overturned and neither, at every budget."""
     terminal.say(
         f"of {facts['test_rows']:,} test rows, robust ones are proven to {facts['keeps']}, "
-        "overturned ones have labels that were found to change it, undecided ones neither"
+        "overturned ones have labels that were found to change it, undecided ones neither: the "
+        "robust share is from what is proven to what is not overturned"
     )
     terminal.table(
         ["wrong labels", "", "robust", "between", "overturned", "undecided"],
@@ -82,7 +83,7 @@ def _show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
             [
                 each["budget"],
                 labels(each["labels"]) if "%" in each["budget"] else "",
-                _share(each["robust"], facts),
+                f"{each['robust']:,}  {share_range(each['rate'], each['highest_rate'])}",
                 between(each["interval"]),
                 _share(each["overturned"], facts),
                 _share(each["undecided"], facts),
@@ -139,11 +140,9 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
         rows.append(([each["group"], f"{each['rows']:,}", *chosen], _rates(each), few))
     chosen = [f"{points(grouping['selection_gap'])} pt" for _ in selection]
     gaps = [
-        (f"{points(gap)} pt", between(ends))
-        if low == high
-        else (f"{points(low)} to {points(high)} pt", "")
-        for gap, ends, (low, high) in zip(
-            *(grouping[name] for name in ("gaps", "gap_intervals", "gap_ranges")), strict=True
+        (share_range(*found).replace("%", "pt"), between(ends))
+        for ends, found in zip(
+            *(grouping[name] for name in ("gap_intervals", "gap_ranges")), strict=True
         )
     ]
     rows.append((["gap", "", *chosen], gaps, ""))
@@ -155,11 +154,11 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
     chance = zip(budgets, grouping["within_chance"], strict=True)
     ranges = zip(budgets, grouping["gap_ranges"], strict=True)
     left = [budget for budget, (low, high) in ranges if low < high]
-    within = [budget for budget, is_chance in chance if is_chance and budget not in left]
+    within = [budget for budget, is_chance in chance if is_chance]
     if left and len(grouping["groups"]) > 1:
         terminal.say(
-            f"at {', '.join(left)} rates are at least (≥) what is proven, and the gap is what "
-            "undecided rows leave open"
+            f"at {', '.join(left)} undecided rows leave rates open, from what is proven to what is "
+            "not overturned, and so the gap"
         )
     if within and len(grouping["groups"]) > 1:
         terminal.say(f"at {', '.join(within)} a gap this size is within chance")
@@ -265,8 +264,8 @@ def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list
 def _rates(group: dict[str, Any]) -> list[tuple[str, str]]:
     """Return a group's rates, each with its interval; empty texts where there are none."""
     return [
-        ("", "") if rate is None else (f"{'≥ ' if left else ''}{percent(rate)}", between(ends))
-        for rate, ends, left in zip(
-            *(group[name] for name in ("rates", "intervals", "undecided")), strict=True
+        ("", "") if rate is None else (share_range(rate, highest), between(ends))
+        for rate, highest, ends in zip(
+            *(group[name] for name in ("rates", "highest_rates", "intervals")), strict=True
         )
     ]

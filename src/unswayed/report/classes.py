@@ -11,7 +11,6 @@ import numpy as np
 
 from unswayed._typing import BoolArray, IntArray
 from unswayed.groups import SMALL_GROUP
-from unswayed.intervals import wilson
 from unswayed.report.findings import Findings
 
 
@@ -121,13 +120,13 @@ def _predicted(
         "share": rows / findings.n_test,
         "small": rows < SMALL_GROUP,
         "right": None if actual is None or not rows else float(np.mean(actual[members] == at)),
-        "intervals": [
-            wilson(each.robust[members].sum(), rows).tolist() if rows else None
-            for each in findings.budgets
-        ],
+        "intervals": [each.interval(members) if rows else None for each in findings.budgets],
         "robust": [int(each.robust[members].sum()) for each in findings.budgets],
         "undecided": [int(each.undecided[members].sum()) for each in findings.budgets],
         "rates": [
             float(each.robust[members].mean()) if rows else None for each in findings.budgets
+        ],
+        "highest_rates": [
+            float(each.standing[members].mean()) if rows else None for each in findings.budgets
         ],
     }

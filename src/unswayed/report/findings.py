@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.certificates import Verdict, Witness
 from unswayed.groups import SMALL_GROUP
+from unswayed.intervals import wilson
 from unswayed.report.effects import Effects
 from unswayed.words import shorten
 
@@ -184,6 +185,17 @@ class BudgetRate:
             np.asarray(verdicts == each, dtype=bool) for each in (Verdict.ROBUST, Verdict.UNDECIDED)
         )
         return cls(text, labels, robust, undecided)
+
+    @property
+    def standing(self) -> BoolArray:
+        """Rows that no labels were found to overturn: the robust and the undecided ones."""
+        return self.robust | self.undecided
+
+    def interval(self, members: BoolArray | None = None) -> list[float]:
+        """Return an interval of the robust share of some rows, however undecided ones turn out."""
+        own = np.ones(len(self.robust), dtype=bool) if members is None else members
+        least, most = self.robust[own].sum(), self.standing[own].sum()
+        return [float(end) for end in wilson(least, own.sum(), most=most)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ import jinja2
 
 from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
 from unswayed.report.library import chart_library
-from unswayed.words import as_text, between, distance, labels, percent, points, signed
+from unswayed.words import as_text, between, distance, labels, percent, points, share_range, signed
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
@@ -36,6 +36,7 @@ def page_environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "percent": percent,
+        "range": share_range,
         "points": points,
         "signed": signed,
         "between": between,

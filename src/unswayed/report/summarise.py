@@ -15,7 +15,7 @@ from unswayed._core.kernels import kernel_name
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.curves import robustness_curve
 from unswayed.groups import SMALL_GROUP, group_rates
-from unswayed.intervals import CONFIDENCE, wilson
+from unswayed.intervals import CONFIDENCE
 from unswayed.report.caveats import result_caveats
 from unswayed.report.classes import class_facts, selected
 from unswayed.report.details import (
@@ -100,9 +100,8 @@ def _rate(findings: Findings, budget: BudgetRate) -> dict[str, Any]:
         "overturned": int((~budget.robust & ~budget.undecided).sum()) if findings.decided else None,
         "undecided": int(budget.undecided.sum()) if findings.decided else None,
         "rate": float(budget.robust.mean()) if findings.decided else None,
-        "interval": wilson(budget.robust.sum(), len(budget.robust)).tolist()
-        if findings.decided
-        else None,
+        "highest_rate": float(budget.standing.mean()) if findings.decided else None,
+        "interval": budget.interval() if findings.decided else None,
     }
 
 
@@ -118,6 +117,7 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
     left = [dict(zip(each.groups, each.n_undecided.tolist(), strict=True)) for each in rates]
     counts = dict(zip(rates[0].groups, rates[0].count.tolist(), strict=True))
     ends = [dict(zip(each.groups, each.intervals().tolist(), strict=True)) for each in rates]
+    highest = [dict(zip(each.groups, each.highest.tolist(), strict=True)) for each in rates]
     gaps = [each.gap_interval() for each in rates]
     large = [name for name, rows in counts.items() if rows >= SMALL_GROUP]
     chosen = selected(findings)
@@ -131,6 +131,7 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
                 "small": counts[name] < SMALL_GROUP,
                 "selection_rate": None if selection is None else selection[name],
                 "rates": [each[name] if findings.decided else None for each in rates],
+                "highest_rates": [each[name] if findings.decided else None for each in highest],
                 "intervals": [each[name] if findings.decided else None for each in ends],
                 "undecided": [each[name] if findings.decided else None for each in left],
             }

@@ -30,8 +30,8 @@
       kept: number(count),
       left: number(left),
       overturned: number(overturned),
-      rate: percent(count / least.length),
-      interval: "; 95 % interval " + between(interval(count, least.length)),
+      rate: range(count / least.length, (count + left) / least.length),
+      interval: "; 95 % interval " + between(interval(count, least.length, count + left)),
       labels: number(budget),
       share: (100 * budget / data.train_rows).toFixed(2) + " %",
     };
@@ -51,13 +51,15 @@
     }
   }
 
-  // Wilson's score interval of a rate, at 95 %.
-  function interval(count, size) {
+  // Wilson's score interval of a rate, at 95 %: from that of the lower count to that of the higher.
+  function interval(count, size, most) {
     const z = 1.959963984540054;
-    const middle = (count + z * z / 2) / (size + z * z);
-    const half = z * Math.sqrt(count * (size - count) / size + z * z / 4) / (size + z * z);
-    return [count === 0 ? 0 : middle - half, count === size ? 1 : middle + half];
+    const middle = (count) => (count + z * z / 2) / (size + z * z);
+    const half = (count) => z * Math.sqrt(count * (size - count) / size + z * z / 4) / (size + z * z);
+    return [count === 0 ? 0 : middle(count) - half(count), most === size ? 1 : middle(most) + half(most)];
   }
+  // From what is proven to what was not overturned.
+  const range = (low, high) => (low === high ? "" : percent(low).replace(" %", " to ")) + percent(high);
   const between = ([low, high]) => (100 * low).toFixed(1) + " to " + (100 * high).toFixed(1);
 
   function showTable(table, budget) {
@@ -68,7 +70,7 @@
     all("#" + table.id + " tbody tr").forEach((row, group) => {
       row.querySelector("[data-cell=kept]").textContent = number(counts[group]);
       row.querySelector("[data-cell=rate]").textContent =
-        sizes[group] ? (lefts[group] ? "≥ " : "") + percent(rates[group]) : "";
+        sizes[group] ? range(rates[group], (counts[group] + lefts[group]) / sizes[group]) : "";
       row.querySelector(".bar i").style.width = 100 * rates[group] + "%";
       const open = row.querySelector("[data-cell=left]");
       if (open) {
@@ -76,7 +78,7 @@
         row.querySelector(".bar .left").style.width = (100 * lefts[group]) / (sizes[group] || 1) + "%";
       }
       row.querySelector("[data-cell=interval]").textContent =
-        sizes[group] ? between(interval(counts[group], sizes[group])) : "";
+        sizes[group] ? between(interval(counts[group], sizes[group], counts[group] + lefts[group])) : "";
     });
     if (table.gaps) showGap(table, rates, lefts, sizes, budget);
   }
@@ -84,20 +86,19 @@
     const at = table.id.slice("group-".length);
     const gap = (values) => Math.max(...values) - Math.min(...values);
     const points = (value) => (100 * value).toFixed(1) + " points";
-    document.querySelector("[data-gap='" + at + "']").textContent = points(gap(rates));
     // Undecided rows may turn out either way.
     const most = rates.map((rate, group) => rate + lefts[group] / (sizes[group] || 1));
     const apart = most.flatMap((one, at) => rates.map((other, to) => (at === to ? 0 : one - other)));
-    document.querySelector("[data-gap-range='" + at + "']").textContent = !lefts.some(Boolean) ? ""
-      : ", and " + points(Math.max(0, Math.max(...rates) - Math.min(...most))).replace(" points", "") + " to "
-        + points(Math.max(...apart)) + " as undecided rows turn out";
+    document.querySelector("[data-gap='" + at + "']").textContent = !lefts.some(Boolean) ? points(gap(rates))
+      : points(Math.max(0, Math.max(...rates) - Math.min(...most))).replace(" points", " to ")
+        + points(Math.max(...apart)) + ", as undecided rows turn out";
     const large = document.querySelector("[data-gap-large='" + at + "']");
     const of = rates.filter((_, group) => sizes[group] >= data.small_group);
     if (large) {
-      large.textContent = of.length > 1 ? " (" + points(gap(of)) + " without the small groups)" : "";
+      large.textContent = of.length > 1 && !lefts.some(Boolean) ? " (" + points(gap(of)) + " without the small groups)" : "";
     }
     const asked = table.gaps.find((each) => each.labels === budget);
-    document.querySelector("[data-gap-chance='" + at + "']").textContent = !asked || lefts.some(Boolean) ? ""
+    document.querySelector("[data-gap-chance='" + at + "']").textContent = !asked ? ""
       : "; 95 % interval " + between(asked.interval) + " points"
         + (asked.within_chance ? ": a gap this size is within chance" : "");
   }
