@@ -11,7 +11,8 @@ from unswayed.audit.effects import Asked, effects_of
 from unswayed.audit.files import sha256
 from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.movement import describe_movement
-from unswayed.audit.study import Study
+from unswayed.audit.request import Request
+from unswayed.audit.study import EXACT, Study
 from unswayed.audit.tradeoff import Point, point_facts
 from unswayed.certificates import MinimumBudgets, Verdict, probability_ranges
 from unswayed.report.effects import Effects
@@ -113,7 +114,8 @@ def findings_of(
         seed=request.seed,
         train_counts=study.class_counts,
         chosen=chosen,
-        balanced=request.threshold == "balanced",
+        chosen_threshold=request.threshold is not None,
+        can_balance=_can_balance(request),
         assumptions=_assumptions(study),
         tradeoff=None
         if tradeoff is None
@@ -190,6 +192,12 @@ def data_facts(study: Study) -> dict[str, Any]:
     }
 
 
+def _can_balance(request: Request) -> bool:
+    """Return whether ``--threshold balanced`` is possible, and was not passed."""
+    exact = request.kind.linear and request.method in EXACT and request.in_pieces is None
+    return exact and request.threshold != "balanced"
+
+
 _VERSUS = 6  # classes named of the rest
 _BALANCED = ", the share of positive labels, which moves with the labels"
 
@@ -201,9 +209,10 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
         return []
     said = study.decided(float(score[0]))
     ends = np.array([threshold, score.min(), score.max()])
-    what, instead = "scores", ", or --threshold balanced"
+    what = "scores"
+    instead = ", or --threshold balanced" if _can_balance(study.request) else ""
     if not study.request.kind.linear:  # it was written as a probability
-        ends, what, instead = probability_ranges(ends, ends, ends)[0], "probabilities", ""
+        ends, what = probability_ranges(ends, ends, ends)[0], "probabilities"
     return [
         Caveat(
             "threshold-outside-scores",

@@ -29,7 +29,7 @@ from unswayed.words import distinct_texts, labels_of
 _CHUNK = 1024  # rows certified between two steps of the progress bar
 _SLOW_CHUNK = 100  # the same of models that are not linear in their labels
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
-_EXACT = ("auto", "exact")
+EXACT = ("auto", "exact")
 _RANGES = ("score", "low", "high", "inner_low", "inner_high")
 
 
@@ -282,7 +282,7 @@ class Study:
     def _verdicts_only(self) -> bool:
         """Whether nobody wants to see ranges: minimum budgets then give every verdict."""
         request = self.request
-        exact = request.method in _EXACT and self.target.task == "classification"
+        exact = request.method in EXACT and self.target.task == "classification"
         return exact and request.kind.linear and not (request.ranges or request.keep)
 
     def _rows(self, at: IntArray) -> Any:
@@ -391,7 +391,7 @@ class Study:
     @property
     def _least_decides(self) -> bool:
         """Whether minimum budgets tell the verdict at every budget."""
-        return self.request.kind.linear and self.request.method in _EXACT
+        return self.request.kind.linear and self.request.method in EXACT
 
     def score(self, at: int) -> float:
         """Return the score of a test row.

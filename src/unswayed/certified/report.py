@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unswayed._typing import IntArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.atomic import atomic_write
 from unswayed.certificates import CertificateSet, Witness, probability_ranges
-from unswayed.decisions import AboveMean, MeanRadius, Radius, Threshold
+from unswayed.decisions import AboveMean, Decision, MeanRadius, Radius, Threshold
 from unswayed.doubles import as_doubles, as_values, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
@@ -219,8 +219,17 @@ def findings_of(
         notes=[f"{name} is taken on trust" for name in certificates.trusted],
         caveats=small_groups(compared, "cross_certify certifies every row"),
         train_counts=_counts(question, classes),
-        balanced=isinstance(decision, AboveMean),
+        chosen_threshold=_chosen(decision, kind, question.targets),
+        can_balance=kind == "ridge" and not isinstance(decision, AboveMean),
         in_python=True,
+    )
+
+
+def _chosen(decision: Decision, kind: str, targets: FloatArray) -> bool:
+    """Return whether one class ends elsewhere than half-way between the two."""
+    middle = 0.0 if kind == "logistic" else float(targets.min() + targets.max()) / 2
+    return isinstance(decision, AboveMean) or (
+        isinstance(decision, Threshold) and decision.value != middle
     )
 
 

@@ -38,6 +38,21 @@ def show_quality(terminal: Terminal, facts: dict[str, Any]) -> None:
         found.append("training labels: " + ", ".join(shares))
     if found:
         terminal.say("; ".join(found))
+    if facts["balanced_accuracy"] is not None:
+        terminal.say(_told_apart(facts))
+
+
+def _told_apart(facts: dict[str, Any]) -> str:
+    """Say how well the model tells the classes apart: accuracy hides it where one is rare."""
+    positive = facts["classes"][-1]
+    found = [
+        f"balanced accuracy: {percent(facts['balanced_accuracy'])} (always saying one class: "
+        f"{percent(0.5)})",
+        f"recall of {positive}: {percent(facts['recall'])}",
+    ]
+    if facts["precision"] is not None:
+        found.append(f"precision: {percent(facts['precision'])}")
+    return "; ".join([*found, f"AUC: {facts['auc']:.3f}"])
 
 
 def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:

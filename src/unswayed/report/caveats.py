@@ -51,33 +51,56 @@ def _constant(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
     if most["share"] < ALMOST_ALL:
         return None
     whom = "everyone" if most["share"] == 1 else "almost everyone"
-    option = 'threshold="balanced"' if findings.in_python else "--threshold balanced"
     return Caveat(
         "constant-classifier",
         f"{whom} is told {most['class']!r} ({most['rows']:,} of {findings.n_test:,} test rows), "
         f'and a model that always says {most["class"]!r} would be "robust" too',
-        None if findings.balanced or findings.kind == "logistic" else f"consider {option}",
+        _balance(findings),
     )
 
 
+def _balance(findings: Findings) -> str | None:
+    """Advise to decide at the share of positive labels, where that is possible."""
+    option = 'threshold="balanced"' if findings.in_python else "--threshold balanced"
+    return f"consider {option}" if findings.can_balance else None
+
+
 def _no_better(findings: Findings, facts: dict[str, Any]) -> Caveat | None:
-    """Return a caveat where an answer that ignores the row is right as often."""
-    quality, simple = findings.quality, facts["majority_quality"]
+    """Return a caveat where an answer that ignores the row is as good."""
+    quality = findings.quality
     if quality is None:
         return None
     if findings.classes:
-        if simple is None or quality > simple:
-            return None
-        return Caveat(
-            "no-better-than-majority",
-            f"the model is right on {percent(quality)} of the test rows, and always saying "
-            f"{facts['majority']!r} on {percent(simple)}: that its predictions are robust does "
-            "not make them useful",
-        )
+        return _no_better_class(findings, facts, quality)
     if quality > 0:
         return None
     return Caveat(
         "no-better-than-mean",
         f"the model explains {percent(quality)} of the variance of the test rows, no more than "
         "always saying their mean: that its predictions are robust does not make them useful",
+    )
+
+
+def _no_better_class(findings: Findings, facts: dict[str, Any], right: float) -> Caveat | None:
+    """Return a caveat where always saying the larger class is as good.
+
+    By accuracy, if the model decides half-way between the classes. A threshold that was chosen
+    gives accuracy up to find more of a rare class, and is judged by balanced accuracy.
+    """
+    simple, balanced, auc = (facts[key] for key in ("majority_quality", "balanced_accuracy", "auc"))
+    if balanced is None or (balanced > 0.5 if findings.chosen_threshold else right > simple):
+        return None
+    useless = "that its predictions are robust does not make them useful"
+    also = f"balanced accuracy is {percent(balanced)}, AUC {auc:.3f}"
+    if findings.chosen_threshold:
+        return Caveat(
+            "no-better-than-majority",
+            f"the model tells the classes no better apart than always saying one of them: {also}; "
+            f"{useless}",
+        )
+    return Caveat(
+        "no-better-than-majority",
+        f"the model is right on {percent(right)} of the test rows, and always saying "
+        f"{facts['majority']!r} on {percent(simple)} ({also}): {useless}",
+        _balance(findings) if auc > 0.5 else None,
     )

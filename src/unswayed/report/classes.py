@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unswayed._typing import BoolArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.groups import SMALL_GROUP
 from unswayed.report.findings import Findings
 
@@ -26,12 +26,13 @@ def class_facts(findings: Findings) -> dict[str, Any]:
     dict
         "balance" of the labels, "majority" (the larger class of the test labels) and
         "majority_quality" (the accuracy of always saying it), "confusion" (counts, one list per
-        label and in it one number per prediction) and "predicted_classes". None for numbers, and
-        where labels are not known.
+        label and in it one number per prediction), "predicted_classes", and "balanced_accuracy",
+        "recall" and "precision" of the positive class, and "auc". None for numbers, and where
+        labels are not known.
     """
     if not findings.classes:
         keys = "balance majority majority_quality confusion predicted_classes".split()
-        return dict.fromkeys(keys)
+        return dict.fromkeys((*keys, *_SKILLS))
     predicted = codes(findings, findings.prediction)
     actual = None if findings.truth is None else codes(findings, findings.truth)
     larger = None if actual is None else _larger(findings, actual)
@@ -48,7 +49,38 @@ def class_facts(findings: Findings) -> dict[str, Any]:
         "predicted_classes": [
             _predicted(findings, at, predicted == at, actual) for at in _each(findings)
         ],
+        **(dict.fromkeys(_SKILLS) if actual is None else _skill(findings, predicted, actual)),
     }
+
+
+_SKILLS = ("balanced_accuracy", "recall", "precision", "auc")
+
+
+def _skill(findings: Findings, predicted: IntArray, actual: IntArray) -> dict[str, float | None]:
+    """Return how well the classes are told apart, which accuracy hides where one is rare."""
+    said, positive = predicted == len(findings.classes) - 1, actual == len(findings.classes) - 1
+    recall, others = _share(said, positive), _share(~said, ~positive)
+    known = recall is not None and others is not None
+    return {
+        "balanced_accuracy": (recall + others) / 2 if known else None,  # type: ignore[operator]
+        "recall": recall,
+        "precision": _share(positive, said),
+        "auc": _auc(findings.score, positive) if known else None,
+    }
+
+
+def _share(found: BoolArray, among: BoolArray) -> float | None:
+    """Return the share of some rows that have something; None where there are no such rows."""
+    return float(found[among].mean()) if among.any() else None
+
+
+def _auc(score: FloatArray, positive: BoolArray) -> float:
+    """Return how often a positive row has a higher score than a negative one; ties count half."""
+    _, at, count = np.unique(score, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - (count - 1) / 2)[at]
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    above = rank[positive].sum() - n_positive * (n_positive + 1) / 2
+    return float(above / (n_positive * n_negative))
 
 
 def selected(findings: Findings) -> BoolArray | None:

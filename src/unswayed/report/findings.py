@@ -286,8 +286,10 @@ class Findings:
         Number of training labels of each class; empty where that is not known.
     chosen : sequence of int
         Positions of test rows to show in full, before the least robust ones.
-    balanced : bool
-        Whether the model decides at the mean of its labels.
+    chosen_threshold : bool
+        Whether someone chose where one class ends: a number, or the mean of the labels.
+    can_balance : bool
+        Whether the model could decide at the mean of its labels, and does not.
     assumptions : sequence of (str, str)
         What else was assumed, such as how missing cells were filled: a title and sentences.
     in_python : bool
@@ -346,7 +348,8 @@ class Findings:
     tradeoff: Sequence[dict[str, Any]] | None = field(default=None)
     train_counts: Sequence[int] = ()
     chosen: Sequence[int] = ()
-    balanced: bool = False
+    chosen_threshold: bool = False
+    can_balance: bool = False
     assumptions: Sequence[tuple[str, str]] = ()
     in_python: bool = False
     versus: tuple[str, ...] = ()
