@@ -3,7 +3,7 @@
 Nothing here uses what it is compared with: influence comes from `tests.naive`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -31,6 +31,7 @@ class Problem:
     alpha: float
     where: np.ndarray
     direction: str | None
+    fit_intercept: bool = True
 
     @property
     def bias(self):
@@ -38,7 +39,12 @@ class Problem:
 
     def fitted(self):
         estimator = Ridge(alpha=self.alpha) if self.alpha else LinearRegression()
+        estimator.set_params(fit_intercept=self.fit_intercept)
         return CertifiedClassifier(estimator, bias=self.bias).fit(self.X, self.y)
+
+    @property
+    def model(self):
+        return {"alpha": self.alpha, "fit_intercept": self.fit_intercept}
 
     @cached_property
     def label_sets(self):
@@ -61,9 +67,7 @@ class Problem:
     def scores(self):
         # The model is linear in its labels: n + 1 refits tell all.
         n = len(self.y)
-        base = refit_scores(
-            self.X, np.vstack((np.zeros(n), np.eye(n))), self.tests, alpha=self.alpha
-        )
+        base = refit_scores(self.X, np.vstack((np.zeros(n), np.eye(n))), self.tests, **self.model)
         return self.label_sets @ (base[1:] - base[0]) + base[0]
 
     @property
@@ -88,7 +92,7 @@ class Problem:
         assert self.where[witness.indices].all()
         assert not (self.direction == "up" and (labels < self.y).any())
         assert not (self.direction == "down" and (labels > self.y).any())
-        return refit_scores(self.X, labels, self.tests, alpha=self.alpha)[0] > 0.5
+        return refit_scores(self.X, labels, self.tests, **self.model)[0] > 0.5
 
 
 def draw(seed):
@@ -119,7 +123,36 @@ def draw(seed):
     )
 
 
-def problems(first, count):
+def draw_odd(seed):
+    """Return a random problem of which some part is empty, zero, equal or alone."""
+    problem, rng = draw(seed), np.random.default_rng([seed, 1])
+    X, tests, where = problem.X.copy(), problem.tests.copy(), problem.where.copy()
+    odd = {
+        "zero rows move": lambda: X.__setitem__(where, 0.0),
+        "zero rows": lambda: X.__setitem__(rng.random(len(X)) < 0.5, 0.0),
+        "zero column": lambda: X.__setitem__((slice(None), 0), 0.0),
+        "one row moves": lambda: where.__setitem__(
+            np.arange(len(X)) != rng.integers(len(X)), False
+        ),
+        "no row moves": lambda: where.__setitem__(slice(None), False),
+        "equal rows": lambda: X.__setitem__(slice(None), X[0]),
+        "equal tests": lambda: tests.__setitem__(slice(None), tests[0]),
+        "zero tests": lambda: tests.__setitem__(slice(None), 0.0),
+        "far tests": lambda: tests.__imul__(1e3),
+    }
+    for each in rng.permutation(list(odd))[: int(rng.integers(1, 4))]:
+        odd[each]()
+    return replace(
+        problem,
+        X=X,
+        tests=tests,
+        where=where,
+        budget=int(rng.choice([0, 1, problem.budget, len(X)])),
+        fit_intercept=bool(rng.random() < 0.4),
+    )
+
+
+def problems(first, count, draw=draw):
     """Yield problems without a score next to the threshold."""
     seed = first
     while count:

@@ -1,8 +1,10 @@
 """Certificate files about all rows together: what is saved is proven again, and no more."""
 
 import json
+import math
 import pickle
 from contextlib import suppress
+from fractions import Fraction
 
 import jsonschema
 import numpy as np
@@ -11,10 +13,13 @@ from sklearn.linear_model import Ridge
 
 from tests.together.oracle import problems
 from tests.verify.collective import Truth, rows, untrue
-from unswayed import CertifiedClassifier, InputError, LabelBias
+from tests.verify.files import pack
+from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias, RowSum
 from unswayed.cli import main
 from unswayed.decisions import Sign
-from unswayed.verify import schema_text, verify
+from unswayed.together.metrics import names
+from unswayed.verify import CertificateError, schema_text, verify
+from unswayed.verify.collective.functions import is_reserved
 
 KINDS = (
     "together", "solver", "up", "weighted", "balanced", "numbers", "rate", "accuracy",
@@ -130,6 +135,83 @@ def test_narrower_ranges_are_rejected(collective, kind):
         assert statuses(untrue(document, case.data)[1])[f"{end} reached"] == "rejected"
 
 
+def with_value(case, low, high, **options):
+    """What comes of a value between two numbers."""
+    path = case.data.parent / "altered.json"
+    path.write_text(json.dumps(altered(case, "value", to=lambda _: [low, high])))
+    return verify(path, data=case.data, **options).collective[0]
+
+
+@pytest.mark.parametrize("kind", ["mean", "gap"])
+def test_both_ends_of_a_value_are_returned_and_printed_outwards(collective, kind, capsys, tmp_path):
+    case = collective[kind]
+    low, high = case.document["collective"]["value"]
+    code, said = run(capsys, case.document, case.data, tmp_path)
+    assert code == 0
+    line = next(line for line in said.out.splitlines() if line.startswith("value"))
+    _, _, first, _, second, *_ = line.replace(":", "").split()
+    assert Fraction(first) <= Fraction(low) < Fraction(high) <= Fraction(second)
+    _, said = run(capsys, case.document, case.data, tmp_path, "--json")
+    found = json.loads(said.out)["collective"][0]
+    truth = Truth(case.document, case.data)
+    now = truth.metric(case.document["collective"], truth.scores)
+    assert found["claimed"] == [low, high]
+    assert Fraction(found["reproven"][0]) <= now <= Fraction(found["reproven"][1])
+
+
+@pytest.mark.parametrize("floating_point", [True, False])
+@pytest.mark.parametrize("kind", ["mean", "gap"])
+def test_a_value_between_numbers_further_apart_than_rounding_explains_is_rejected(
+    collective, kind, floating_point
+):
+    case, options = collective[kind], {"floating_point": floating_point}
+    low, high = case.document["collective"]["value"]
+    for ends in ((low, 1e300), (-1e300, 1e300), (low, high + 1), (low - 1e-3, high)):
+        found = with_value(case, *ends, **options)
+        assert found.status == "rejected"
+        assert "further apart than rounding explains; it is between" in found.text
+    assert with_value(case, high, low, **options).status == "rejected"
+    widest, refused = high, high + 1.0
+    while math.nextafter(widest, refused) < refused:
+        middle = (widest + refused) / 2
+        if with_value(case, low, middle, **options).status == "proven":
+            widest = middle
+        else:
+            refused = middle
+    labels = np.load(case.data)["labels"]
+    assert 0 < widest - low <= 1e-5 * (abs(high) + np.abs(labels).max())
+    assert "further apart" in with_value(case, low, refused, **options).text
+
+
+def test_no_value_is_between_numbers_that_are_none(collective, tmp_path):
+    case = collective["mean"]
+    for bad in (math.nan, math.inf):
+        path = tmp_path / "c.json"
+        path.write_text(json.dumps(altered(case, "value", to=lambda value: [value[0], bad])))  # noqa: B023
+        with pytest.raises(CertificateError):
+            verify(path, data=case.data)
+
+
+@pytest.mark.filterwarnings("ignore::unswayed.exceptions.SolverPrecisionWarning")
+@pytest.mark.parametrize("metric", ["mean_prediction", "mean_prediction_difference"])
+def test_a_value_that_doubles_leave_open_is_saved_by_exact_arithmetic(tmp_path, metric):
+    X, T, y, rng = rows(5, n=20)
+    X[:, 1] = X[:, 0] + 1e-5 * rng.normal(size=len(X))
+    model = CertifiedRegressor(
+        Ridge(alpha=1e-9), bias=LabelBias.shifts((-0.5, 1.0), budget=1), radius=0.25
+    ).fit(X, X @ [1.0, 0.5] + y)
+    found = model.certify_metric(T, metric, groups=np.arange(len(T)) % 2)
+    wide = np.diff(found.source.section["value"])[0]
+    assert wide > 1e-3
+    path, data = tmp_path / "c.json", tmp_path / "c.npz"
+    found.save(path, data=data)
+    claim = json.loads(path.read_text())
+    assert np.diff(claim["collective"]["value"])[0] < 1e-4 * wide
+    false, report = untrue(claim, data)
+    assert not false
+    assert not report.rejected
+
+
 def test_a_row_that_the_witness_does_not_overturn_is_rejected(collective):
     case = collective["together"]
     listed = case.document["collective"]["witness"]["overturned"]
@@ -185,6 +267,86 @@ def test_exit_codes_say_whether_all_of_it_is_proven(collective, capsys, tmp_path
     code, said = run(capsys, solver.document, solver.data, tmp_path)
     assert code == 3
     assert "rests on HiGHS: not re-proven" in said.out
+
+
+def question_of(document, data, folder):
+    (folder / "c.json").write_text(json.dumps(document))
+    return verify(folder / "c.json", data=data).question
+
+
+def test_numbers_of_rows_that_no_plain_words_sum_up_are_listed(collective, tmp_path):
+    weights = [0.5, 1e6, *[2.0] * 12]
+    case = collective["weighted"]
+    question = question_of(
+        altered(case, "weights", to=lambda _: pack(weights, "d")), case.data, tmp_path
+    )
+    assert (
+        "  rows count by weights: not in plain words:\n"
+        "    12 rows 2.0\n"
+        "    1 row 1000000.0\n"
+        "    1 row 0.5\n"
+        "    in the order of the rows: 0.5, 1000000.0, 2.0, 2.0" in question
+    )
+    own = collective["own"]
+    question = question_of(
+        altered(own, "terms", 0, "positive", to=lambda _: pack(weights, "d")), own.data, tmp_path
+    )
+    assert "terms of rows predicted positive: not in plain words:\n    12 rows 2.0" in question
+
+
+def test_of_a_long_list_the_rest_has_a_hash(tmp_path):
+    X, T, y, rng = rows(3)
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y)
+    weights = rng.random(len(T) * 3).round(3)
+    words = []
+    for _ in range(2):
+        found = model.certify_together(np.vstack([T] * 3), weights=weights, time_limit=0)
+        found.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+        words.append(verify(tmp_path / "c.json", data=tmp_path / "c.npz").question)
+        assert "and 22 more (sha256 " in words[-1]
+        weights[[-1, -2]] = weights[[-2, -1]]  # the same numbers, of other rows
+    assert words[0] != words[1]
+
+
+RESERVED = (
+    "selection_rate", "accuracy_score", "equalized_odds_difference", "demographic_parity",
+    "mean_prediction", "mean_prediction_difference", "true_positive_rate_group_min",
+    "Selection rate", " ACCURACY ", "false-positive rate",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_no_sum_of_ones_own_has_the_name_of_a_standard_metric(collective, name, tmp_path):
+    for kind in ("own", "quotient"):
+        document = altered(collective[kind], "metric", to=lambda _: name)
+        with pytest.raises(CertificateError, match="name of a standard metric"):
+            question_of(document, collective[kind].data, tmp_path)
+    with pytest.raises(InputError, match="pass the name itself, as text"):
+        RowSum(lambda actual, said: said, name=name)
+
+
+def test_a_function_with_the_name_of_a_standard_metric_is_refused():
+    X, T, y, _ = rows(3)
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y)
+
+    def accuracy(actual, said):
+        return said * 1.0
+
+    renamed = RowSum(accuracy, name="my accuracy")
+    assert model.certify_metric(T, renamed, time_limit=0).metric == "my accuracy"
+    renamed.name = "accuracy"
+    for metric in (accuracy, renamed):
+        with pytest.raises(InputError, match="'accuracy' is the name of a standard metric"):
+            model.certify_metric(T, metric)
+
+
+def test_every_standard_metric_has_a_reserved_name():
+    for name in (*names(), "mean_prediction", "mean_prediction_difference"):
+        assert is_reserved(name)
+        with pytest.raises(InputError, match="standard metric"):
+            RowSum(([0], [1]), name=name)
+    assert not is_reserved("sum of rows")
+    assert not is_reserved("sum of rows / sum of rows")
 
 
 def test_json_has_every_part(collective, capsys, tmp_path):

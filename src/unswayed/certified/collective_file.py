@@ -3,6 +3,7 @@
 `unswayed.verify.collective` checks them. docs/certificates.md describes the format.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -42,11 +43,15 @@ class CollectiveSource:
     budget : Budget
     section : dict
         The claim as the file holds it.
+    closer : callable, optional
+        Returns two numbers that the value is between by rational arithmetic, where those of doubles
+        are too far apart.
     """
 
     question: Question
     budget: Budget
     section: dict[str, Any]
+    closer: Callable[[], list[float]] | None = None
 
     def save(
         self,
@@ -81,11 +86,14 @@ class CollectiveSource:
                 "groups; ask about fewer at a time"
             )
         self._refuse_other_classes()
+        section = self.section
+        if self.closer is not None:
+            section = section | {"value": self.closer()}
         if data is not None:
             write_data(self.question, data)
         try:
             write_collective(
-                self.question, self.budget, self.section, path, recipe=recipe, classes=classes
+                self.question, self.budget, section, path, recipe=recipe, classes=classes
             )
         except ValueError as error:
             if "JSON" not in str(error):

@@ -6,7 +6,7 @@ model of *its* fold, and nothing where that label does not train it. That is the
 with one model, and the same search bounds it from both sides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -271,5 +271,7 @@ class MetricInFolds(MetricQuestion):
     def _sums(self, factors: FloatArray) -> Sums:
         return self._folds.sums(self.budget, factors)
 
-    def _source(self, section: dict[str, Any]) -> InFolds:
+    def _source(
+        self, section: dict[str, Any], closer: Callable[[], list[float]] | None = None
+    ) -> InFolds:
         return self._folds

@@ -1,7 +1,10 @@
 """Ranges of metrics, from a fitted model and users' groups and labels to results."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,8 @@ from unswayed.together.ranges import End, Ranges
 from unswayed.together.search import Deadline, Progress, Search
 
 CLOSED_FORM = "closed form"
+
+_CLOSE = 2**24  # of the size of a value: how far from it numbers are that it is said to be between
 
 _MEANS = ("mean_prediction", "mean_prediction_difference")
 
@@ -82,8 +87,10 @@ class MetricQuestion:
     def _sums(self, factors: FloatArray) -> Sums:
         return sums_of(self._model, self.budget, factors)
 
-    def _source(self, section: dict[str, Any]) -> Source:
-        return CollectiveSource(self._model, self.budget, section)
+    def _source(
+        self, section: dict[str, Any], closer: Callable[[], list[float]] | None = None
+    ) -> Source:
+        return CollectiveSource(self._model, self.budget, section, closer)
 
     # --- classes --------------------------------------------------------------------------
 
@@ -245,11 +252,29 @@ class MetricQuestion:
         section = self._mean_section(
             found, sums, len(rates), members if difference else (), changes
         )
+        low, high = section["value"]
+        size = abs(found.value) + float(np.abs(self.question.targets).max())
+        closer = None
+        if math.isfinite(found.low) and not alike(low, high, size):
+            all_rows = ((None, np.ones(self._n_rows, dtype=bool)),)
+            closer = partial(self._closer, members if difference else all_rows, size)
         return replace(
             found,
             by_group=GroupRanges(parts),
-            source=self._source(section),
+            source=self._source(section, closer),
         )
+
+    def _closer(self, members: tuple[tuple[Any, BoolArray], ...], size: float) -> list[float]:
+        """Return numbers just below and above a mean, or the gap between several, as it is."""
+        rows = np.arange(len(self._model.weights))
+        scores = [row.score for _, row in self._model._exactly(rows)]
+        means = []
+        for _, those in members:
+            kinds = self.question.group[those].tolist()
+            means.append(sum((scores[kind] for kind in kinds), Fraction(0)) / len(kinds))
+        exact = max(means) - min(means) if len(means) > 1 else means[0]
+        room = Fraction(size) / _CLOSE  # a checker that rounds can then prove it, too
+        return [enclose(exact - room)[0], enclose(exact + room)[1]]
 
     def _mean_section(
         self,

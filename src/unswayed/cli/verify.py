@@ -126,9 +126,7 @@ def _show_reasons(terminal: Terminal, reasons: dict[int, str], what: str) -> Non
 
 def _show_collective(terminal: Terminal, report: Report) -> None:
     for part in report.collective:
-        terminal.say(
-            f"{part.part} {part.claimed!r}: {_STATUS[part.status]}{part.text}", style="bold"
-        )
+        terminal.say(f"{part.heading}: {_STATUS[part.status]}{part.text}", style="bold")
     arithmetic = "floating point with error bounds"
     if report.exact_rows:
         arithmetic += f", and exact arithmetic for {len(report.exact_rows):,} rows"

@@ -8,6 +8,8 @@ smallest of quotients. Names and conventions are fairlearn's: `selection_rate`,
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -366,7 +368,7 @@ class RowSum:
         returns one number per row, which must depend on that row alone. A pair holds the numbers of
         rows that are predicted negative and of rows that are predicted positive.
     name : str
-        What results call it.
+        What results call it; not the name of a standard metric.
 
     Examples
     --------
@@ -394,6 +396,7 @@ class RowSum:
                 f"row, or a pair of arrays, for each class the terms of rows predicted so; got "
                 f"{type(terms).__name__}"
             )
+        _refuse_reserved(name)
         self._terms = [(1.0, terms)]
         self.name = name
 
@@ -531,6 +534,18 @@ class RowQuotient:
         return Quotient(((above, below),), ((below,),), capped=False)
 
 
+def _refuse_reserved(name: str) -> None:
+    """Raise if people would take the name of a metric of one's own for that of a standard one."""
+    plain = re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", name).casefold()).strip("_")
+    bases = {plain} | {plain.removesuffix(f"_{kind}") for kind in _KINDS}
+    if not bases.isdisjoint((*RATES, *_ALIASES, "mean_prediction")):
+        raise InputError(
+            f"{name!r} is the name of a standard metric, and a reader would take your sum for it; "
+            "give it another one, as in RowSum(terms, name='cost of errors'), or pass the name "
+            "itself, as text, if the standard metric is what you want"
+        )
+
+
 def _ends(terms: Any, y_true: Any, classes: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
     """Return the terms of rows that are all predicted negative, and all predicted positive."""
     if not callable(terms):
@@ -574,6 +589,7 @@ def own_metric(metric: Any) -> Sequence[Any]:
     (metric, name)
     """
     if isinstance(metric, RowSum | RowQuotient):
+        _refuse_reserved(metric.name)
         return metric, metric.name
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)

@@ -274,8 +274,8 @@ class _Run:
 
     def bound(self) -> None:
         """Bound the goal by multipliers; of several functions, by those of each alone."""
-        if not len(self._fragile.columns):
-            return
+        if not len(self._fragile.columns) or not len(self._fragile):
+            return  # nothing moves: the bound by fragile rows is exact
         found = [self._lagrangian(each) for each in self._goal.apart()]
         self.bounds[LAGRANGIAN] = min(found)
 

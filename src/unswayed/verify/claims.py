@@ -160,7 +160,7 @@ def _collective_report(question: str, parts: list[Finding], exact: set[int]) -> 
         by_exact_arithmetic=proven if exact else 0,
         exact_rows=tuple(sorted(exact)),
         rejected={
-            at: f"{part.part} {part.claimed!r}: {part.text}"
+            at: f"{part.heading}: {part.text}"
             for at, part in enumerate(parts)
             if part.status == "rejected"
         },

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from unswayed.verify.collective.functions import Form, Function, Metric, sum_of
+from unswayed.verify.collective.functions import Form, Function, Metric, is_reserved, sum_of
 from unswayed.verify.document import row_numbers, vector
 from unswayed.verify.limits import MOST_TOGETHER, CertificateError
-from unswayed.verify.words import counted, listed, quoted, summary
+from unswayed.verify.words import counted, indented, listed, quoted, summary
 
 _GROUPS = _ROWS = 20  # that are listed
 
@@ -98,6 +98,11 @@ class Asked:
             raise CertificateError("weights of rows must not be negative")
         if self.where is not None and not len(self.where):
             raise CertificateError("where must name a row")
+        if self.terms and is_reserved(self.metric):
+            raise CertificateError(
+                f"{quoted(self.metric)} is the name of a standard metric, but the file gives terms "
+                "of its own: a reader would take their sum for that metric"
+            )
         if self.ask == "together" or self.terms:
             compares, truth = False, False
         elif self.ask == "mean":
@@ -181,8 +186,7 @@ class Asked:
             yield f"{what}: {kind}"
             for name, pair in zip(("terms", "divided by terms"), self.terms, strict=False):
                 for way, numbers in zip(("negative", "positive"), pair, strict=True):
-                    head, *_ = summary(numbers, "row")
-                    yield f"  {name} of rows predicted {way}: {head}"
+                    yield from _listed(f"{name} of rows predicted {way}", numbers)
             return
         if self.ask == "mean":
             gap = "largest less smallest group, of the " if self.groups else ""
@@ -209,8 +213,7 @@ class Asked:
             names = listed(map(str, self.where), _ROWS)
             yield f"  these are not all of the {self.n_rows:,} test rows, but {names}"
         if self.weights is not None:
-            head, *_ = summary(self.weights, "row")
-            yield f"  rows count by weights: {head}"
+            yield from _listed("rows count by weights", self.weights)
 
     def facts(self) -> dict[str, Any]:
         """Return everything that changes what is proven, for a fingerprint.
@@ -229,6 +232,15 @@ class Asked:
             "truth": None if self.truth is None else list(self.truth),
             "terms": [[part.tolist() for part in pair] for pair in self.terms],
         }
+
+
+def _listed(what: str, numbers: Sequence[float]) -> Iterator[str]:
+    """Yield lines that sum up a number for each row, and say which row has which."""
+    head, *rest = summary(numbers, "row")
+    yield f"  {what}: {head}"
+    yield from indented(indented(rest))
+    if min(numbers) != max(numbers):
+        yield f"    in the order of the rows: {listed(map(repr, numbers), _ROWS)}"
 
 
 def _rows(given: dict[str, Any], name: str, n_rows: int) -> "array[int] | None":

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from unswayed.verify.collective.known import nearest
@@ -28,21 +29,47 @@ class Finding:
     ----------
     part : str
         "at least", "at most", "value", "low", "high", "low reached" or "high reached".
-    claimed : float
-        The number that the file names; of a mean's value the lower of two.
+    claimed : float or (float, float)
+        The number that the file names; of a mean's value two, which it is between.
     status : str
         "proven", "rejected", or "not re-proven" where it rests on somebody's word.
-    reproven : float or None
-        The best that was proven; None if nothing was.
+    reproven : float, (float, float) or None
+        The best that was proven; two numbers where it is what the truth is between; None if
+        nothing was.
     text : str
         In words.
     """
 
     part: str
-    claimed: float
+    claimed: float | tuple[float, float]
     status: str
-    reproven: float | None
+    reproven: float | tuple[float, float] | None
     text: str
+
+    @property
+    def heading(self) -> str:
+        """The part and what the file claims of it."""
+        claimed = self.claimed
+        said = between(*claimed) if isinstance(claimed, tuple) else repr(claimed)
+        return f"{self.part} {said}"
+
+
+def between(low: float, high: float) -> str:
+    """Return two numbers that something is between, rounded outwards to 17 digits.
+
+    Parameters
+    ----------
+    low, high : float
+
+    Returns
+    -------
+    str
+    """
+    ends = (
+        Context(prec=17, rounding=rounding).create_decimal(Decimal(each)).normalize()
+        for each, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    )
+    return "between {} and {}".format(*ends)
 
 
 def value_finding(claimed: float, value: Fraction | None) -> Finding:

@@ -5,6 +5,8 @@ differences between any two, a ratio the smallest of the quotients.
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -184,6 +186,23 @@ _COMPARED = {
     "group_min": "smallest group, of the {}",
     "group_max": "largest group, of the {}",
 }
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether people would take a name for that of a standard metric.
+
+    Parameters
+    ----------
+    name : str
+        However it is spelled: "Selection rate" is reserved as well.
+
+    Returns
+    -------
+    bool
+    """
+    plain = re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", name).casefold()).strip("_")
+    bases = {plain} | {plain.removesuffix(f"_{kind}") for kind in _KINDS}
+    return not bases.isdisjoint((*_WORDS, *_RATES, "mean_prediction"))
 
 
 @dataclass(frozen=True, slots=True)

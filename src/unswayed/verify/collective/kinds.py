@@ -95,6 +95,12 @@ class Model:
         return self._bounded
 
     @property
+    def largest_label(self) -> Fraction:
+        """The largest training label, whatever its sign."""
+        _, data, _ = self._given
+        return max(abs(Fraction(label)) for label in data.labels)
+
+    @property
     def exact(self) -> ExactRows:
         """Rows in integers, which may take long."""
         if self._exact is None:

@@ -6,14 +6,22 @@ from fractions import Fraction
 from typing import Any
 
 from unswayed.verify.collective.asked import Asked
-from unswayed.verify.collective.finding import PROVEN, REJECTED, Finding
+from unswayed.verify.collective.finding import PROVEN, REJECTED, Finding, above, below, between
 from unswayed.verify.collective.kinds import Model, Sums
-from unswayed.verify.collective.known import Ends, Measured, ends_of, nearest
+from unswayed.verify.collective.known import Ends, Measured, Number, ends_of
 from unswayed.verify.floating import UnprovenError
+from unswayed.verify.floating.rounding import UNIT
 from unswayed.verify.judging import Moves
-from unswayed.verify.words import counted, ratio
+from unswayed.verify.words import counted
 
 _Means = list[tuple[Measured, int]]  # sums of scores, and what each is divided by
+_Answer = tuple[bool, Fraction, Fraction]  # whether it holds, and two numbers the truth is between
+
+# How many times the checker's own error bound the two ends of a value may be apart. That bound is
+# of arithmetic with 80 binary digits, and taken to be no less than one rounding of a double. An
+# engine that computes with 53 digits needs more, but no more than leaves people about six of them:
+# 2^33 roundings of 2^-52 are two millionths of the value's size.
+_ROOM = 2**33
 
 
 def mean_findings(
@@ -34,7 +42,7 @@ def mean_findings(
     Finding
     """
     both = _Both(asked, model)
-    yield _finding("value", claim["value"], both.answer("value", claim["value"], None))
+    yield _value_finding(claim["value"], both)
     for name, (moves, objection) in witnesses.items():
         part, inner = f"{name} reached", claim[name]["inner"]
         if objection:
@@ -63,20 +71,32 @@ class _Both:
             for factors, divisor in self._asked.means()
         ]
 
-    def answer(self, part: str, claimed: Any, moves: Moves | None) -> tuple[bool, Fraction]:
+    def answer(self, part: str, claimed: Any, moves: Moves | None) -> _Answer:
         """Return whether a part of a claim holds, and the truth of it."""
         found = _answer(part, claimed, self._bounded, moves) if self._bounded else None
         if found is None:
-            self._exact = self._exact or self._means(self._model.exact)
-            self._model.settled.update(range(self._asked.n_rows))
-            found = _answer(part, claimed, self._exact, moves)
+            found = _answer(part, claimed, self._in_integers(), moves)
         assert found is not None  # noqa: S101  (in integers everything is known)
         return found
 
+    def _in_integers(self) -> _Means:
+        self._exact = self._exact or self._means(self._model.exact)
+        self._model.settled.update(range(self._asked.n_rows))
+        return self._exact
 
-def _answer(
-    part: str, claimed: Any, means: _Means, moves: Moves | None
-) -> tuple[bool, Fraction] | None:
+    def error(self) -> Number:
+        """Return the error bound of the value: no less than a double's own rounding."""
+        means, label = self._bounded or self._in_integers(), self._model.largest_label
+        return max(_error(facts, divisor, label) for facts, divisor in means)
+
+
+def _error(facts: Measured, divisor: int, label: Fraction) -> Number:
+    """Return the error bound of one mean; its size is that of its value and of the labels."""
+    low, high = (end / divisor for end in ends_of(facts.score_range()))
+    return max(high - low, Fraction(UNIT) * (max(-low, high) + label))
+
+
+def _answer(part: str, claimed: Any, means: _Means, moves: Moves | None) -> _Answer | None:
     """Return whether a part of a claim about the largest of some means holds, and the truth of it.
 
     None if that is not known.
@@ -94,7 +114,7 @@ def _answer(
         holds, fails = low >= claimed, high < claimed
     else:
         holds, fails = high <= claimed, low > claimed
-    return (holds, Fraction(low)) if holds or fails else None
+    return (holds, Fraction(low), Fraction(high)) if holds or fails else None
 
 
 def _ends(part: str, facts: Measured, divisor: int, moves: Moves | None) -> Ends:
@@ -110,15 +130,27 @@ def _ends(part: str, facts: Measured, divisor: int, moves: Moves | None) -> Ends
     return (low + less) / divisor, (high + more) / divisor
 
 
-def _finding(part: str, claimed: Any, answer: tuple[bool, Fraction], labels: str = "") -> Finding:
-    number = claimed[0] if isinstance(claimed, list) else claimed
-    holds, truth = answer
+def _value_finding(claimed: list[float], both: _Both) -> Finding:
+    """Return whether the value is between two numbers that rounding alone keeps apart."""
+    low, high = claimed
+    holds, least, most = both.answer("value", claimed, None)
+    ends, known = (low, high), (below(least), above(most))
     if not holds:
-        text = f"what is proven is {ratio(truth)}"
-        return Finding(part, number, REJECTED, nearest(truth), text)
+        return Finding("value", ends, REJECTED, known, f"it is {between(*known)}")
+    if Fraction(high) - Fraction(low) > _ROOM * both.error():
+        text = f"its ends are further apart than rounding explains; it is {between(*known)}"
+        return Finding("value", ends, REJECTED, known, text)
+    return Finding("value", ends, PROVEN, known, "of the model as trained")
+
+
+def _finding(part: str, claimed: float, answer: _Answer, labels: str = "") -> Finding:
+    holds, low, high = answer
+    if not holds:
+        known = below(low), above(high)
+        return Finding(part, claimed, REJECTED, known, f"what is proven is {between(*known)}")
     text = "a mean of scores is one influence row, whose range is exact"
-    if part == "value":
-        text = "of the model as trained"
-    elif labels:
+    if labels:
         text = f"{labels} changed at once lead there"
-    return Finding(part, number, PROVEN, nearest(truth), text)
+    # The truth is between the two numbers: the cautious one of them is proven.
+    best = below(low) if part in ("low", "high reached") else above(high)
+    return Finding(part, claimed, PROVEN, best, text)
