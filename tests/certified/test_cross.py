@@ -17,8 +17,11 @@ from sklearn.model_selection import (
     KFold,
     LeaveOneOut,
     RepeatedKFold,
+    RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
+    StratifiedShuffleSplit,
     TimeSeriesSplit,
 )
 from sklearn.pipeline import make_pipeline
@@ -32,6 +35,7 @@ from unswayed import (
     CrossCertificates,
     InputError,
     LabelBias,
+    LabelPeekError,
     Verdict,
     cross_certify,
 )
@@ -211,10 +215,61 @@ def test_other_labels_mean_no_other_folds():
     assert one.trusted == ()
 
 
-def test_a_splitter_that_looks_at_the_labels_is_named():
-    found = cross_certify(classifier(), X, LABELS, cv=StratifiedKFold(5))
+@pytest.mark.parametrize(
+    ("cv", "groups"),
+    [
+        (StratifiedKFold(5), None),
+        (StratifiedKFold(5, shuffle=True, random_state=0), None),
+        (StratifiedGroupKFold(5), np.arange(N) // 3),
+        (RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=0), None),
+        (StratifiedShuffleSplit(5), None),
+    ],
+)
+def test_folds_that_labels_choose_are_refused_unless_someone_vouches_for_them(cv, groups):
+    with pytest.raises(LabelPeekError, match=r"looks at the labels.*GroupKFold.*trust="):
+        cross_certify(classifier(), X, LABELS, cv=cv, groups=groups)
+    if isinstance(cv, StratifiedShuffleSplit):
+        return  # its test parts overlap
+    found = cross_certify(classifier(), X, LABELS, cv=cv, groups=groups, trust="cv")
     assert found.trusted == ("cv",)
     assert "taking 'cv' on trust" in repr(found)
+    assert found.certify_together(time_limit=0).trusted == ("cv",)
+
+
+class Wanting:
+    """A splitter of one's own that wants labels, and does with them as it is told."""
+
+    def __init__(self, order):
+        self.order = order
+
+    def split(self, X, y=None, groups=None):
+        order = self.order(len(y.tolist()), y)
+        for fold in range(4):
+            test = order[fold::4]
+            yield np.setdiff1d(np.arange(len(y)), test), test
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 4
+
+
+def test_a_splitter_of_ones_own_may_want_labels_but_not_heed_them():
+    found = cross_certify(classifier(), X, LABELS, cv=Wanting(lambda n, _: np.arange(n)))
+    assert found.trusted == ()
+    one_label = Wanting(lambda n, y: np.roll(np.arange(n), y.tolist().count("hired") % 4))
+    for heeding in (Wanting(lambda _, y: np.argsort(y, kind="stable")), one_label):
+        with pytest.raises(LabelPeekError, match="looks at the labels"):
+            cross_certify(classifier(), X, LABELS, cv=heeding)
+        assert cross_certify(classifier(), X, LABELS, cv=heeding, trust="cv").trusted == ("cv",)
+
+
+def test_what_needs_no_trust_is_not_taken_on_trust():
+    for cv in (CV, 5):
+        with pytest.raises(InputError, match="trust names 'cv', which needs none"):
+            cross_certify(classifier(), X, LABELS, cv=cv, trust="cv")
+    with pytest.raises(InputError, match="trust names 'folds'"):
+        cross_certify(classifier(), X, LABELS, cv=StratifiedKFold(5), trust="folds")
+    given = list(CV.split(X))
+    assert cross_certify(classifier(), X, LABELS, cv=given, trust="cv").trusted == ("cv",)
 
 
 def test_rows_of_one_group_stay_in_one_fold():

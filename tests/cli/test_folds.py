@@ -333,3 +333,68 @@ def test_without_a_radius_every_row_moves_by_what_the_model_of_its_fold_allows(f
         radius = each["radius"]
         given = unswayed_here(*asked, "--radius", radius, "--json", cwd=folder)
         assert json.loads(given.stdout)["budgets"][0]["rate"] == pytest.approx(each["rates"][0])
+
+
+def households(n_rows=240):
+    """Applicants of 60 households of one to seven."""
+    frame = people(n_rows)
+    frame["household"] = [f"h{each}" for each in np.random.default_rng(0).integers(0, 60, n_rows)]
+    return frame
+
+
+def test_rows_of_one_household_are_in_one_fold_and_what_is_said_says_so(folder):
+    frame = households()
+    frame.to_csv(folder / "people.csv", index=False)
+    asked = (*FOLDED, 5, "--fold-by", "household")
+    done = unswayed_here(*asked, "--out", "out.csv", "--json", "--report", "r.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    table, facts = pd.read_csv(folder / "out.csv"), json.loads(done.stdout)
+    assert (table.groupby(frame["household"])["fold"].nunique() == 1).all()
+    assert np.ptp(np.bincount(table["fold"])[1:]) <= 4
+    assert facts["fold_by"] == "household"
+    assert "no row with the same 'household'" in facts["rows_in_words"]
+    roles = {each["column"]: each["role"] for each in facts["columns"]}
+    assert roles["household"] == "ignored"
+    assert "no row with the same &#39;household&#39;" in (folder / "r.html").read_text()
+    said = unswayed_here(*asked, cwd=folder).stdout
+    assert "rows of the same 'household' are never split" in said
+    for fold in range(1, 6):
+        rows = np.flatnonzero(table["fold"] == fold)
+        _, least = minimum_budgets(frame, "hired", ["salary", "household"], rows)
+        np.testing.assert_array_equal(table["minimum_budget"][rows], least)
+
+
+def test_rows_of_one_household_are_held_out_together_too(folder):
+    frame = households()
+    frame.to_csv(folder / "people.csv", index=False)
+    asked = ("certify", "people.csv", *CLASSES, "--fold-by", "household", "--holdout", "30")
+    done = unswayed_here(*asked, "--out", "out.csv", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    out = frame["household"][pd.read_csv(folder / "out.csv")["row"] - 1]
+    assert 30 <= len(out) <= 37
+    assert frame["household"].isin(set(out)).sum() == len(out)
+    facts = json.loads(done.stdout)
+    assert facts["train_rows"] == 240 - len(out)
+    assert "with all rows of the same 'household'" in facts["rows_in_words"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--folds", 5, "--fold-by", "who"), "there is no column 'who'"),
+        (("--folds", 5, "--fold-by", "gender"), "has 2 different values, too few for --folds 5"),
+        (("--holdout", "200", "--fold-by", "gender"), "leaves too few to train on"),
+        (("--folds", 5, "--fold-by", "gap"), "is missing in row 8 (1 such row)"),
+        (("--folds", 5, "--fold-by", "hired"), "--fold-by and --label both name 'hired'"),
+        (("--test", "people.csv", "--fold-by", "city"), "pass one of them"),
+        (("--in-pieces", "--fold-by", "city"), "--fold-by is not possible"),
+    ],
+)
+def test_a_column_that_cannot_keep_rows_together_is_refused(folder, more, said):
+    frame = people()
+    frame["gap"] = [None if at == 7 else f"h{at % 50}" for at in range(240)]
+    frame.to_csv(folder / "people.csv", index=False)
+    ignored = () if "gap" in more else ("--ignore", "gap")
+    done = unswayed_here("certify", "people.csv", *CLASSES, *ignored, *more, cwd=folder)
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -86,6 +86,9 @@ def ask_in_folds(seed: int) -> Question:
     if rng.random() < 0.3:
         beside["weight"] = rng.integers(1, 4, len(question.table))
         question.shared += ["--weights", "weight"]
+    if rng.random() < 0.3:
+        beside["household"] = rng.integers(0, len(question.table) // 2, len(question.table))
+        question.shared += ["--fold-by", "household"]
     question.table = question.table.assign(**beside)
     question.shared += ["--folds", str(rng.integers(2, 6))]
     others = others.assign(**dict.fromkeys(beside, 1))

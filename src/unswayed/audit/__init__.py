@@ -16,6 +16,7 @@
 `opening`     all of that: from files to a fitted model
 `rows`        rows of a file: cells, numbers, features, labels, weights
 `study`       the model, its test rows and their certificates
+`fold_by`     rows that are never split between training and test
 `folds`       the same for every row, each by a model that did not see it (`folded`)
 `findings`    the same, and how the file was read, as the terminal and the page say it
 `movement`    how far predicted numbers can move

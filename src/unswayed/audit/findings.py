@@ -107,6 +107,7 @@ def findings_of(
         n_validation=0 if choice is None else choice.n_rows,
         held_out=held_out,
         folds=request.folds,
+        fold_by=None if request.fold_by is None else shorten(request.fold_by),
         notes=study.notes,
         caveats=[*study.caveats, *_caveats(study, groups, folds=folds)],
         command=command,
@@ -270,11 +271,14 @@ def _effects(study: Study, asked: Asked) -> Effects:
 
 def _rows(study: Study) -> str:
     """Describe which rows are certified."""
+    by = study.request.fold_by
+    apart = "" if by is None else f", and no row with the same {shorten(by)!r}"
     if study.fold is not None:
-        return "rows of the same file, each by a model that did not see it"
+        return f"rows of the same file, each by a model that did not see it{apart}"
     if study.request.test is None:
         files = "file" if study.request.in_pieces is None else "files"
-        return f"rows of the same {files} that were held out"
+        whole = "" if by is None else f", with all rows of the same {shorten(by)!r}"
+        return f"rows of the same {files} that were held out{whole}"
     return "rows of another file"
 
 

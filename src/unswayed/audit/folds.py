@@ -6,6 +6,7 @@ import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.columns import Columns
+from unswayed.audit.fold_by import draw_folds, owners
 from unswayed.audit.folded import FoldedStudy, FoldsChoice, Parts, counted
 from unswayed.audit.opening import Opening
 from unswayed.audit.penalty import AlphaChoice
@@ -143,7 +144,7 @@ class _Drawn:
         )
         opening.check_groups(table)
         self.labels = self.target.encode(column)
-        self.of_row = _folds(request, self.target, self.labels)
+        self.of_row = _folds(request, self.target, self.labels, self.rows)
         self.count = int(self.of_row.max()) + 1
         self.n_train = len(self.of_row) - int(np.bincount(self.of_row).max())
         self.request = request.settled(self.n_train)
@@ -216,7 +217,7 @@ def _check_penalty(request: Request) -> None:
         )
 
 
-def _folds(request: Request, target: Target, labels: FloatArray) -> IntArray:
+def _folds(request: Request, target: Target, labels: FloatArray, rows: Loaded) -> IntArray:
     """Return the fold of each row, drawn at random; raise if there are too few rows for them."""
     folds, n_rows = request.folds or 0, len(labels)
     if folds > n_rows:
@@ -229,6 +230,8 @@ def _folds(request: Request, target: Target, labels: FloatArray) -> IntArray:
                 f"folds without one of them would be certified; pass "
                 + (f"at most {count} folds, or more rows" if count > 1 else "more rows")
             )
+    if request.fold_by is not None:
+        return draw_folds(request.fold_by, owners(request.fold_by, rows), folds, request.seed)
     return np.random.default_rng(request.seed).permutation(n_rows) % folds
 
 

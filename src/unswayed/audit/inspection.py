@@ -38,6 +38,7 @@ class Roles:
     label: str | None = None
     positive: str | None = None
     weights: str | None = None
+    fold_by: str | None = None  # left out of the model
     ignore: tuple[str, ...] = ()
     features: tuple[str, ...] = ()  # the only ones; empty: all others
     categorical: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ class Roles:
             return "label"
         if name == self.weights:
             return "weights"
-        used = name in (self.features or (name,)) and name not in self.ignore
+        used = name in (self.features or (name,)) and name not in (*self.ignore, self.fold_by)
         return "feature" if used else "ignored"
 
 

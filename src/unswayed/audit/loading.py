@@ -274,6 +274,7 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
         ("--ignore", roles.ignore),
         ("--features", roles.features),
         ("--weights", () if roles.weights is None else (roles.weights,)),
+        ("--fold-by", () if roles.fold_by is None else (roles.fold_by,)),
     ):
         need(names, table, given)
     zeros = leading_zeros(path, table, reading)

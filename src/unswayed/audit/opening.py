@@ -12,6 +12,7 @@ from unswayed._typing import BoolArray, IntArray
 from unswayed.audit import column_caveats
 from unswayed.audit.columns import Columns
 from unswayed.audit.expression import select
+from unswayed.audit.fold_by import hold_out, owners
 from unswayed.audit.loading import Loader, need
 from unswayed.audit.penalty import AlphaChoice, choose_alpha, set_aside, split_rows
 from unswayed.audit.progress import Progress, Silent
@@ -94,7 +95,7 @@ class Opening:
         if request.test is not None and self.need_test:
             test = self.loader.other(request.test, train[0].schema)
         else:
-            stay, out = self._split(train[0].num_rows)
+            stay, out = self._split(train)
             train, test = take(train, stay), take(train, out)
         aside = self.load_validation(train[0].schema)
         return self.fitted(self.loader.names, train, test, aside)
@@ -193,10 +194,13 @@ class Opening:
                 found.append(name)
         return found
 
-    def _split(self, n_rows: int) -> tuple[IntArray, IntArray]:
+    def _split(self, rows: Loaded) -> tuple[IntArray, IntArray]:
+        n_rows, name, seed = rows[0].num_rows, self.request.fold_by, self.request.seed
         if not self.need_test:
             return np.arange(n_rows), np.arange(0)
-        return split_rows(n_rows, self.n_held_out(n_rows), self.request.seed)
+        if name is not None:
+            return hold_out(name, owners(name, rows), self.n_held_out(n_rows), seed)
+        return split_rows(n_rows, self.n_held_out(n_rows), seed)
 
     def n_held_out(self, n_rows: int) -> int:
         """Return how many rows are held out.

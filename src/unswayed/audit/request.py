@@ -348,6 +348,7 @@ class Request:
     unseen: Literal["refuse", "ignore"] = "refuse"
     holdout: float | None = None  # 10 %, but not more rows than say something
     folds: int | None = None  # every row is certified, by a model of the other folds
+    fold_by: str | None = None  # column whose equal values are never split from each other
     seed: int = 0
     budgets: tuple[Budget, ...] = (DEFAULT_BUDGET,)
     shift: Shift | None = None
@@ -396,6 +397,7 @@ class Request:
             label=self.label,
             positive=self.positive,
             weights=self.weights,
+            fold_by=self.fold_by,
             ignore=self.ignore,
             features=self.features,
             categorical=self.categorical,

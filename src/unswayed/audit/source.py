@@ -81,6 +81,8 @@ def check_options(request: Request) -> None:
          "their labels are summed up piece by piece", f"leave it out, or {whole}"),
         (request.folds, "--folds", "a fold is made of rows from anywhere", "pass --test, or hold "
          "rows out with --holdout"),
+        (request.fold_by, "--fold-by", "rows of one value may be anywhere", "pass other rows with "
+         "--test"),
         (request.weights, "--weights", "rows in pieces all count the same", f"leave it out, or "
          f"{whole}"),
         (request.log, "--log", "labels in pieces are taken as they are written", "write their "

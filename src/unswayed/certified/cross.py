@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,8 +22,10 @@ from unswayed.certified.question import Question
 from unswayed.certified.subset import bias_of_rows
 from unswayed.collective import TogetherCertificate
 from unswayed.decisions import Decision
-from unswayed.exceptions import InputError, UnswayedError
+from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.frames import frame_like, take_rows
+from unswayed.models.label_peeking import other_labels
+from unswayed.models.steps import as_trust
 from unswayed.scale.partitions import is_lazy
 from unswayed.together.search import Progress
 from unswayed.validation import as_labels, as_sample_weight
@@ -119,7 +121,7 @@ class CrossCertificates(CertificateSet):
                 "was pickled or cut to some of its rows"
             )
         asked = Count(int(self.budget)) if budget is None else budget
-        return together_in_folds(
+        found = together_in_folds(
             self.source.rows(),
             asked if isinstance(asked, Budget) else Count(asked),
             time_limit=time_limit,
@@ -128,6 +130,7 @@ class CrossCertificates(CertificateSet):
             weights=weights,
             progress=progress,
         )
+        return replace(found, trusted=self.trusted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificates as columns by name, with the fold of each row.
@@ -286,6 +289,7 @@ def cross_certify(
     method: str = "exact",
     resolve: str | None = None,
     decision: Decision | None = None,
+    trust: str | Sequence[str] = (),
     track: Track | None = None,
 ) -> CrossCertificates:
     """Certify every row by a model that did not see it.
@@ -296,7 +300,7 @@ def cross_certify(
 
     Folds are drawn without looking at the labels. If labels chose them, another label would mean
     other folds and another model, about which no certificate says anything. A splitter that needs
-    the labels (`StratifiedKFold`) is used if you pass it, and `trusted` then names "cv".
+    the labels (`StratifiedKFold`) is refused, unless you vouch for its folds with ``trust="cv"``.
 
     Parameters
     ----------
@@ -309,7 +313,8 @@ def cross_certify(
         Their labels.
     cv : int, splitter of scikit-learn, or iterable of (train, test)
         How many folds, which are drawn at random but always in the same way; or how rows are
-        split. Every row must be in one test part, and in no more.
+        split. Every row must be in one test part, and in no more. Pairs must not have been chosen
+        by the labels, which nobody can check for you.
     budget : int, float or Budget, optional
         Instead of the bias's own.
     sample_weight : (n,) array-like, optional
@@ -320,6 +325,9 @@ def cross_certify(
         As for `certify`.
     resolve, decision : optional
         As for `certify`.
+    trust : "cv", optional
+        You vouch that wrong labels would leave the folds of `cv` as they are, although it looks at
+        labels: that these folds were drawn once and stay. Certificates name it in `trusted`.
     track : callable of (steps, what, total), optional
         Yields the steps, and may show how many are done.
 
@@ -332,6 +340,8 @@ def cross_certify(
     ------
     InputError
         If the model is no certified one, or rows are in no test part or in several.
+    LabelPeekError
+        If labels choose the folds.
 
     Examples
     --------
@@ -362,7 +372,7 @@ def cross_certify(
     model._check_settings()  # here, or the first fold would be named as the culprit
     n_rows = count_rows(X)
     labels, weight = as_labels(y, n_rows), as_sample_weight(sample_weight, n_rows)
-    splits, trusted = _splits(cv, X, labels, groups)
+    splits, trusted = _splits(cv, X, labels, groups, as_trust(trust))
     made = []
     tracked = enumerate(splits if track is None else track(splits, "certifying folds", len(splits)))
     for at, (train, test) in tracked:
@@ -402,20 +412,22 @@ def _part(model: Certified, X: Any, rows: IntArray, train: IntArray) -> Any:
 
 
 def _splits(
-    cv: Any, X: Any, labels: Any, groups: Any
+    cv: Any, X: Any, labels: Any, groups: Any, trust: tuple[str, ...]
 ) -> tuple[list[tuple[IntArray, IntArray]], tuple[str, ...]]:
-    """Return training and test rows of every fold, and "cv" if labels had a part in them."""
-    trusted: tuple[str, ...] = ()
+    """Return training and test rows of every fold, and what the caller vouches for."""
     n_rows = len(labels)
-    splitter = _splitter(cv, groups)
+    splitter, blind = _splitter(cv, groups), True
     try:
         try:
-            found = list(splitter.split(X, None, groups))
-        except (TypeError, ValueError):
-            found, trusted = list(splitter.split(X, labels, groups)), ("cv",)
-        splits = [(_rows(train, n_rows), _rows(test, n_rows)) for train, test in found]
+            splits = _pairs(splitter, X, None, groups)
+        except (TypeError, ValueError, AttributeError):
+            splits, blind = _pairs(splitter, X, labels, groups), False
     except (TypeError, ValueError, IndexError) as error:
         raise InputError(f"cv={cv!r} cannot split these {n_rows} rows: {error}") from None
+    given = not hasattr(cv, "split") and isinstance(cv, Iterable)  # pairs: made who knows how
+    _check_trusted(trust, needed=given or not blind)
+    if not blind and not trust:
+        _check_blind(cv, splitter, splits, (X, labels, groups))
     times = np.bincount(
         np.concatenate([np.arange(0), *(test for _, test in splits)]), minlength=n_rows
     )
@@ -431,7 +443,49 @@ def _splits(
                 f"cv={cv!r}: in fold {at} a test row is a training row too, or there is none to "
                 "train on; a row must be certified by a model that did not see it"
             )
-    return splits, trusted
+    return splits, trust
+
+
+def _pairs(splitter: Any, X: Any, labels: Any, groups: Any) -> list[tuple[IntArray, IntArray]]:
+    """Return training and test rows of every fold, as a splitter makes them of some labels."""
+    n_rows = count_rows(X)
+    found = splitter.split(X, labels, groups)
+    return [(_rows(train, n_rows), _rows(test, n_rows)) for train, test in found]
+
+
+def _check_trusted(trust: tuple[str, ...], *, needed: bool) -> None:
+    """Raise if the caller vouches for something that needs nobody to."""
+    for name in trust:
+        if name != "cv" or not needed:
+            raise InputError(
+                f"trust names {name!r}, which needs none; what can be vouched for here is 'cv', "
+                "where labels have a part in the folds (steps and weights: in the model's own "
+                "trust)"
+            )
+
+
+def _check_blind(cv: Any, splitter: Any, splits: Any, asked: tuple[Any, Any, Any]) -> None:
+    """Raise if a splitter that wants labels makes other folds of other labels."""
+    (X, labels, groups), name = asked, type(splitter).__name__
+    same = "Stratified" not in name
+    for others in other_labels(labels) if same else ():
+        try:
+            again = splits if others is None else _pairs(splitter, X, others, groups)
+        except Exception:  # a splitter of the user's own may raise anything
+            again = []
+        same &= len(again) == len(splits) and all(
+            np.array_equal(one, other)
+            for fold, refold in zip(splits, again, strict=True)
+            for one, other in zip(fold, refold, strict=True)
+        )
+    if not same:
+        raise LabelPeekError(
+            f"cv={cv!r} looks at the labels to make the folds (or is random: then set its "
+            "random_state), so that a wrong label would mean other folds and other models, of "
+            "which the certificates say nothing; pass a number, KFold or GroupKFold, or "
+            "trust='cv' if these folds were drawn once and stay as they are (the certificates "
+            "will say so)"
+        )
 
 
 def _splitter(cv: Any, groups: Any) -> Any:

@@ -372,6 +372,8 @@ def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         )
     elif len(study.test):
         rows += f", {facts['test_rows']:,} test rows{held}"
+    if facts["fold_by"] is not None:
+        rows += f"; rows of the same {facts['fold_by']!r} are never split"
     terminal.say(rows)
     terminal.say(facts["data"]["sentence"])
     if study.alpha_choice is not None:

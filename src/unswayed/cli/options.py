@@ -182,6 +182,9 @@ class RowOptions:
     """How many rows to hold out: a share or a count. By default 10 %, at most 10,000."""
     seed: int = 0
     """Which rows are held out, or in which fold they are."""
+    fold_by: str | None = None
+    """Column, such as a person or a site, whose rows of the same value are never split between
+    training and test. It is left out of the model."""
     unseen: Literal["refuse", "ignore"] = "refuse"
     """Test rows with a category that no training row has: refuse them, or predict from the rest."""
 
@@ -397,6 +400,7 @@ def make_request(
         raise InputError(f"--seed {test.seed} is negative; pass 0 or more")
     if folds is not None:
         _check_folds(test)
+    _check_fold_by(test, data)
     data.check(data.label, data.weights)
     if data.label is None:
         raise _no_label(pieces.source if pieces else str(train), data)
@@ -416,6 +420,7 @@ def make_request(
         unseen=test.unseen,
         holdout=None if test.holdout is None else parse_holdout(test.holdout),
         folds=None if folds is None else parse_folds(folds),
+        fold_by=test.fold_by,
         seed=test.seed,
         budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget))) or (DEFAULT_BUDGET,),
         shift=None if bias.shift is None else parse_shift(bias.shift),
@@ -437,6 +442,22 @@ def _check_folds(test: RowOptions) -> None:
                 f"--folds certifies every row of the training file, and {option} chooses other "
                 f"rows to certify; pass either --folds or {option}"
             )
+
+
+def _check_fold_by(test: RowOptions, data: DataOptions) -> None:
+    if test.fold_by is None:
+        return
+    if test.test is not None:
+        raise InputError(
+            "--fold-by says how rows of the training file are split, and --test names other rows; "
+            "pass one of them"
+        )
+    if test.fold_by == data.label:
+        raise InputError(
+            f"--fold-by and --label both name {shorten(test.fold_by)!r}; if labels chose the rows "
+            "of a fold, a wrong label would mean other folds and another model, so name another "
+            "column"
+        )
 
 
 def _no_label(source: str, data: DataOptions) -> InputError:

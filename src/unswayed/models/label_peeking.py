@@ -59,7 +59,7 @@ def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> Non
         return
     later = as_matrix(transform_rows(estimator, X))
     if unknown:
-        _refit_with_other_labels(estimator, unknown, X, labels, (training, later))
+        _refit_withother_labels(estimator, unknown, X, labels, (training, later))
     gap = _gap(later, training)
     if not gap <= _ROUNDING:
         raise NotLinearError(
@@ -111,7 +111,7 @@ def _gap(found: Matrix, expected: Matrix) -> float:
     return float(abs(found - expected).max()) / largest
 
 
-def _refit_with_other_labels(
+def _refit_withother_labels(
     estimator: Any,
     unknown: NamedSteps,
     X: Any,
@@ -126,7 +126,7 @@ def _refit_with_other_labels(
     """
     training, later = expected
     mixed = as_matrix(transform_rows(estimator, shuffle(X, random_state=0)))
-    for others in _other_labels(labels):
+    for others in other_labels(labels):
         fresh = clone(estimator)
         try:
             found = as_matrix(fit_steps(fresh, X, others))
@@ -147,7 +147,7 @@ def _refit_with_other_labels(
             )
 
 
-def _other_labels(labels: NDArray[Any]) -> Iterator[NDArray[Any] | None]:
+def other_labels(labels: NDArray[Any]) -> Iterator[NDArray[Any] | None]:
     """Yield None, then the labels in other orders and with some of them replaced."""
     yield None
     yield labels[::-1]

@@ -338,6 +338,7 @@ class Findings:
     n_validation: int = 0
     held_out: bool = False
     folds: int | None = None
+    fold_by: str | None = None
     notes: Sequence[str] = ()
     caveats: Sequence[Caveat] = ()
     column_facts: Sequence[dict[str, Any]] = ()

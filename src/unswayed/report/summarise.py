@@ -75,6 +75,7 @@ def headline(findings: Findings) -> dict[str, Any]:
         "validation_rows": findings.n_validation,
         "held_out": findings.held_out,
         "folds": findings.folds,
+        "fold_by": findings.fold_by,
         "movable_labels": findings.n_movable,
         "quality": findings.quality,
         "undecided": int(findings.budgets[0].undecided.sum()) if findings.decided else None,
