@@ -1,6 +1,5 @@
 """Names and numbers as text for people."""
 
-import difflib
 import math
 import re
 import sys
@@ -70,12 +69,51 @@ def suggest(name: str, known: list[str], what: str = "columns") -> str:
     >>> suggest("salry", ["gender", "salary"])
     "did you mean 'salary'?"
     """
-    folded = {each.casefold(): each for each in reversed(known)}
-    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {shorten(folded[near[0]])!r}?"
+    near = min(known, key=lambda each: _apart(name, each), default=None)
+    if near is not None and _apart(name, near) <= 1:
+        return f"did you mean {shorten(near)!r}?"
     some = ", ".join(repr(shorten(each)) for each in known[:8])
     return f"the {what} are {some}{', …' if len(known) > 8 else ''}"
+
+
+def _apart(name: str, known: str) -> float:
+    """Return how far a name is from what was typed: at most 1 where one may be meant.
+
+    That is where all words of one are in the other ("score" and "interview score"), where one is
+    the first half of the other, or where few letters were mistyped after the first.
+    """
+    words = [set(re.findall(r"[^\W_]+", each.casefold())) for each in (name, known)]
+    one, other = ("".join(re.findall(r"[^\W_]+", each.casefold())) for each in (name, known))
+    if one == other:
+        return 0.0
+    short, long = sorted((one, other), key=len)
+    if not short:
+        return math.inf
+    if (
+        words[0] < words[1]
+        or words[1] < words[0]
+        or (len(short) >= 4 and 2 * len(short) >= len(long) - 1 and long.startswith(short))
+    ):
+        return 0.5
+    if one[0] != other[0] and one[:2] != other[1::-1]:
+        return math.inf
+    # In short words another letter makes another word: rate is not race.
+    swapped = 1 if len(long) > 5 else 2
+    return _edits(one, other, swapped) / max(1, len(long) // 4)
+
+
+def _edits(one: str, other: str, swapped: int) -> int:
+    """Return how many letters to insert, delete, transpose or (at a price) replace."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        rows.append([i])
+        for j, b in enumerate(other, 1):
+            best = min(rows[i - 1][j], rows[i][j - 1]) + 1
+            best = min(best, rows[i - 1][j - 1] + swapped * (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and b == one[i - 2]:
+                best = min(best, rows[i - 2][j - 2] + 1)
+            rows[i].append(best)
+    return rows[-1][-1]
 
 
 def listed(names: Sequence[str], most: int) -> str:
