@@ -1,9 +1,12 @@
 """Names and numbers as text for people."""
 
+import csv
+import io
 import math
 import re
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -116,6 +119,48 @@ def _edits(one: str, other: str, swapped: int) -> int:
     return rows[-1][-1]
 
 
+def in_shell(name: str, value: str) -> str:
+    """Write an option and its value as it would be typed.
+
+    Examples
+    --------
+    >>> print(in_shell("--positive", "paid off"), in_shell("--positive", "-1"))
+    --positive 'paid off' --positive=-1
+    """
+    return f"{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}"
+
+
+def option(name: str, columns: Iterable[str]) -> str:
+    """Write an option that names columns, as it would be typed.
+
+    Parameters
+    ----------
+    name : str
+        Of the option.
+    columns : iterable of str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(option("--ignore", ["who", "first name"]))
+    --ignore 'who,first name'
+    """
+    columns = list(columns)
+    if any(each != each.strip() for each in columns):  # in a list, spaces would not count
+        return " ".join(in_shell(name, _comma_separated([each])) for each in columns)
+    return in_shell(name, _comma_separated(columns))
+
+
+def _comma_separated(columns: list[str]) -> str:
+    """Write names with commas between them: all of them, so that the option can be pasted."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(columns)
+    return text.getvalue()
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """Return names in quotes as a list for a sentence; beyond `most`, only how many there are.
 
@@ -137,6 +182,21 @@ def listed(names: Sequence[str], most: int) -> str:
     if len(names) > most:
         shown.append(f"{len(names) - most:,} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def values_in_words(values: Sequence[Any], counts: Sequence[int], most: int = 4) -> str:
+    """Return values with how many rows have each, in order; beyond `most`, only how many there are.
+
+    Examples
+    --------
+    >>> values_in_words(["virginica", "setosa"], [48, 50])
+    "'setosa' in 50 rows and 'virginica' in 48"
+    """
+    order = sorted(range(len(values)), key=values.__getitem__)
+    shown = [f"{as_text(values[at], 20)!r} in {counts[at]:,}" for at in order[:most]]
+    shown[0] += " row" if counts[order[0]] == 1 else " rows"
+    shown += [f"{len(values) - most:,} more"] if len(values) > most else []
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def as_text(value: Any, length: int = 60) -> str:
@@ -165,6 +225,18 @@ def as_text(value: Any, length: int = 60) -> str:
         number = float(value)
         return f"{number:.15g}" if number.is_integer() else f"{number:.6g}"
     return shorten(str(value), length)
+
+
+def is_called(value: Any, text: str) -> bool:
+    """Return whether a class is the one that an option names."""
+    if as_text(value, sys.maxsize) == text:
+        return True
+    if isinstance(value, bool):
+        return str(value).casefold() == text.strip().casefold()
+    try:
+        return not isinstance(value, str) and float(text) == value
+    except ValueError:
+        return False
 
 
 def distinct_texts(values: Sequence[Any], length: int = 60) -> list[str]:

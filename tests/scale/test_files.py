@@ -389,8 +389,8 @@ class TestSchema:
         ("options", "words"),
         [
             ({"label": "why"}, "label: "),
-            ({"label": "y", "ignore": ["pey"]}, "did you mean 'pay'?"),
-            ({"label": "y", "columns": ["pey"]}, "did you mean 'pay'?"),
+            ({"label": "y", "ignore": ["pya"]}, "did you mean 'pay'?"),
+            ({"label": "y", "columns": ["pya"]}, "did you mean 'pay'?"),
         ],
     )
     def test_names_that_no_column_has(self, tmp_path, options, words):

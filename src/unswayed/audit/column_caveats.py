@@ -1,8 +1,6 @@
 """Caveats of columns: what about them could mislead, and the option that settles it."""
 
-import csv
-import io
-import shlex
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,57 +9,23 @@ import pyarrow.compute as pc
 
 from unswayed.audit import suspicion
 from unswayed.audit.columns import is_too_many
+from unswayed.audit.label_leak import Told
+from unswayed.audit.suspicion import Tally
 from unswayed.cells import is_number, is_text, plain
 from unswayed.numerals import Decimal, are_numbers
 from unswayed.report.findings import Caveat
-from unswayed.words import as_text, counted, shorten
+from unswayed.words import as_text, counted, in_shell, option, shorten, values_in_words
 
 _LISTED = 12  # columns named in one sentence
 
 
-def in_shell(name: str, value: str) -> str:
-    """Write an option and its value as it would be typed.
-
-    Examples
-    --------
-    >>> print(in_shell("--positive", "paid off"), in_shell("--positive", "-1"))
-    --positive 'paid off' --positive=-1
-    """
-    return f"{name}{'=' if value.startswith('-') else ' '}{shlex.quote(value)}"
+def _names(names: Sequence[str]) -> str:
+    """Name columns in a sentence, the first ones if they are many."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(repr(shorten(name)) for name in names[:_LISTED]) + more
 
 
-def option(name: str, columns: Iterable[str]) -> str:
-    """Write an option that names columns, as it would be typed.
-
-    Parameters
-    ----------
-    name : str
-        Of the option.
-    columns : iterable of str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(option("--ignore", ["who", "first name"]))
-    --ignore 'who,first name'
-    """
-    columns = list(columns)
-    if any(each != each.strip() for each in columns):  # in a list, spaces would not count
-        return " ".join(f"{name} {_listed([each])}" for each in columns[:_LISTED])
-    return f"{name} {_listed(columns)}"
-
-
-def _listed(columns: list[str]) -> str:
-    """Write names with commas between them, quoted for a shell."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([shorten(each) for each in columns[:_LISTED]])
-    return shlex.quote(text.getvalue() + (",…" if len(columns) > _LISTED else ""))
-
-
-def constant(name: str, value: Any, rows: str = "row") -> Caveat:
+def constant(name: str, value: Any, rows: str = "row", *, nothing: bool | None = None) -> Caveat:
     """Say that a column is left out because all its cells are the same.
 
     Parameters
@@ -71,13 +35,16 @@ def constant(name: str, value: Any, rows: str = "row") -> Caveat:
         What they hold; None if nothing.
     rows : str
         What "every" goes with.
+    nothing : bool, optional
+        Whether they are all missing; False if `value` is None because it is not shown.
 
     Returns
     -------
     Caveat
     """
-    holds = f"is {as_text(value)!r}" if value is not None else "has no value"
-    holds += f" in every {rows}" if value is not None else f" in any {rows}"
+    nothing = value is None if nothing is None else nothing
+    holds = "holds the same" if value is None else f"is {as_text(value)!r}"
+    holds = f"has no value in any {rows}" if nothing else f"{holds} in every {rows}"
     return Caveat(
         "constant-column",
         f"column {shorten(name)!r} {holds}, so it says nothing and is left out",
@@ -132,9 +99,7 @@ def missing_mark(names: Sequence[str], mark: str) -> Caveat:
     -------
     Caveat
     """
-    shown = ", ".join(repr(shorten(name)) for name in names[:_LISTED])
-    shown += f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    one = len(names) == 1
+    shown, one = _names(names), len(names) == 1
     return Caveat(
         "missing-mark",
         f"{'column' if one else 'columns'} {shown} {'has' if one else 'have'} {mark!r} among "
@@ -145,7 +110,12 @@ def missing_mark(names: Sequence[str], mark: str) -> Caveat:
 
 
 def of_numbers(
-    name: str, values: pa.ChunkedArray, distinct: Any, zero: tuple[int, str] | None
+    name: str,
+    values: pa.ChunkedArray,
+    rows: Tally,
+    zero: tuple[int, str] | None,
+    *,
+    ordered: bool = False,
 ) -> Iterator[Caveat]:
     """Say that whole numbers are ids or codes.
 
@@ -153,10 +123,12 @@ def of_numbers(
     ----------
     name : str
     values : pyarrow.ChunkedArray
-    distinct : pyarrow.Array
-        Its different values.
+    rows : Tally
+        Its different values, and how many rows have each.
     zero : (int, str) or None
         The first row and cell that has a zero in front, if some have.
+    ordered : bool
+        Whether the label only rises, or only falls, with its values.
 
     Yields
     ------
@@ -174,7 +146,7 @@ def of_numbers(
             f"{known}",
         )
         return
-    whole = suspicion.whole_numbers(values)
+    whole, distinct = suspicion.whole_numbers(values), rows.distinct
     if whole is None:
         return
     if not values.null_count and suspicion.looks_like_ids(name, whole, len(distinct)):
@@ -184,7 +156,7 @@ def of_numbers(
             f"{len(whole):,} rows, which say who a row is and not what it is like",
             f"leave it out with {option('--ignore', [name])}, {known}",
         )
-    elif suspicion.looks_like_codes(name, distinct):
+    elif suspicion.looks_like_codes(name, rows, ordered=ordered):
         first = ", ".join(as_text(value) for value in sorted(distinct.to_pylist())[:4])
         more = ", …" if len(distinct) > 4 else ""
         yield Caveat(
@@ -239,7 +211,7 @@ def mixed(
 
 
 def _na(marks: Iterable[str]) -> str:
-    return " ".join(f"--na {shlex.quote(text.strip())}" for text in marks)
+    return " ".join(in_shell("--na", text.strip()) for text in marks)
 
 
 def unreadable(name: str, kind: Any) -> Caveat:
@@ -258,6 +230,56 @@ def unreadable(name: str, kind: Any) -> Caveat:
         "unreadable-column",
         f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts",
         f"turn it into one of them (a date into a year, say) or pass {option('--ignore', [name])}",
+    )
+
+
+def near_leak(name: str, told: Told) -> Caveat:
+    """Say that a column almost tells the label by itself, and how nearly."""
+    return Caveat(
+        "near-leak",
+        f"column {shorten(name)!r} alone {told}, so the model may do little more than repeat it",
+        f"pass {option('--ignore', [name])} if it is made from the label, or known only after it",
+    )
+
+
+def near_empty(name: str, rows: Tally, read: str) -> Iterator[Caveat]:
+    """Say that a column holds almost nothing: no value, or the same one, in nearly all rows."""
+    if rows.n_rows < suspicion.FEWEST_ROWS:
+        return
+    keep = "--categorical" if read == "category" else "--numeric"
+    said = None
+    if rows.n_missing >= suspicion.NEARLY_ALL_MISSING * rows.n_rows:
+        there = rows.n_rows - rows.n_missing
+        said = f"has a value in only {there:,} of {rows.n_rows:,} rows"
+    elif (most := int(rows.counts.max())) >= suspicion.NEARLY_ALL_EQUAL * rows.n_rows:
+        said = f"holds the same in {most:,} of {rows.n_rows:,} rows"
+    if said is not None:
+        yield Caveat(
+            "near-empty-column",
+            f"column {shorten(name)!r} {said}, so it says almost nothing",
+            f"leave it out with {option('--ignore', [name])}, or keep it with "
+            + option(keep, [name]),
+        )
+
+
+def of_label(name: str, rows: Tally, *, number: bool) -> Caveat:
+    """Say that a label has three classes or more, or numbers so few that they may be classes."""
+    texts = [as_text(value, sys.maxsize) for value in sorted(rows.distinct.to_pylist())]
+    last = in_shell("--positive", texts[-1])
+    named = values_in_words(rows.distinct.to_pylist(), rows.counts.tolist())
+    if number:
+        return Caveat(
+            "label-classes",
+            f"the label {shorten(name)!r} holds {len(texts)} different whole numbers "
+            f"({named}) and is used as a number, not as classes",
+            f"pass {last}, say, to tell one of them from the rest, or "
+            f"{option('--numeric', [name])} if it counts or measures something",
+        )
+    return Caveat(
+        "label-classes",
+        f"the label {shorten(name)!r} has {len(texts):,} classes ({named}), and only two "
+        "can be told apart",
+        f"pass {last}, say, to tell one of them from the rest",
     )
 
 
@@ -280,7 +302,9 @@ def leak(name: str) -> Caveat:
     )
 
 
-def together(kind: str, names: Sequence[str], mixture: suspicion.Mixture | None) -> Caveat:
+def together(
+    kind: str, names: Sequence[str], mixture: suspicion.Mixture | None, texts: Sequence[str] = ()
+) -> Caveat:
     """Say of many columns what is the same for all of them.
 
     Parameters
@@ -289,18 +313,27 @@ def together(kind: str, names: Sequence[str], mixture: suspicion.Mixture | None)
     names : sequence of str
     mixture : Mixture or None
         Of the first of them; all have the same texts among their numbers.
+    texts : sequence of str
+        Those of the columns that hold texts.
 
     Returns
     -------
     Caveat
     """
-    shown = ", ".join(repr(shorten(name)) for name in names[:_LISTED])
-    shown += f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    shown = _names(names)
     if kind == "constant-column":
         return Caveat(
             kind,
             f"columns {shown} hold the same in every row, so they say nothing and are left out",
             f"{option('--ignore', names)} says that this is known",
+        )
+    if kind == "near-empty-column":
+        return Caveat(
+            kind,
+            f"columns {shown} hold the same value, or none, in nearly every row, so they say "
+            "almost nothing",
+            f"leave them out with {option('--ignore', names)}, or keep them with "
+            + _kept(names, texts),
         )
     if kind == "unreadable-column":
         return Caveat(
@@ -313,8 +346,8 @@ def together(kind: str, names: Sequence[str], mixture: suspicion.Mixture | None)
             kind,
             f"columns {shown} differ in (nearly) every row, so they say who a row is and not what "
             "it is like",
-            f"leave them out with {option('--ignore', names)}, or keep them with --categorical or "
-            "--numeric",
+            f"leave them out with {option('--ignore', names)}, or keep them with "
+            + _kept(names, texts),
         )
     if mixture is not None and kind == "mixed-column":
         marks = mixture.marks
@@ -331,9 +364,16 @@ def together(kind: str, names: Sequence[str], mixture: suspicion.Mixture | None)
         kind,
         f"columns {shown} hold whole numbers that look like codes, but are used as numbers, as if "
         "a larger code were more of something",
-        f"pass {option('--categorical', names)} for those that are codes, and --numeric for those "
-        "that count or measure something",
+        f"pass {option('--categorical', names)} with those that are codes, and "
+        f"{option('--numeric', names)} with those that count or measure something",
     )
+
+
+def _kept(names: Sequence[str], texts: Sequence[str]) -> str:
+    """Write the options that keep columns as what they are read as."""
+    numbers = [name for name in names if name not in texts]
+    found = [option("--categorical", texts)] if texts else []
+    return " ".join([*found, *([option("--numeric", numbers)] if numbers else [])])
 
 
 def of_header(table: pa.Table) -> Iterator[Caveat]:

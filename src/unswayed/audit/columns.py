@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.cells import codes, is_text, is_usable, plain
 from unswayed.exceptions import InputError
-from unswayed.words import as_text, shorten
+from unswayed.words import as_text, option, shorten
 
 # More categories than this, and than half the rows: a name or a number of a file, not a feature.
 _MANY = 100
@@ -47,13 +47,14 @@ class Column:
         """
         values = plain(values)
         kind = values.type
-        empty = InputError(f"column {shorten(name)!r} is empty; leave it out with --ignore")
+        out = f"leave it out with {option('--ignore', [name])}"
+        empty = InputError(f"column {shorten(name)!r} is empty; {out}")
         if pa.types.is_null(kind):
             raise empty
         if not is_usable(kind):
             raise InputError(
                 f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts; turn "
-                "it into one of them (a date into a year, say) or leave it out with --ignore"
+                f"it into one of them (a date into a year, say) or {out}"
             )
         if not is_text(kind) and not as_category:
             return cls(name, None)
@@ -64,7 +65,7 @@ class Column:
             raise InputError(
                 f"column {shorten(name)!r} has {len(found):,} different texts in "
                 f"{values.length():,} rows, so it says who a row is and not what it is like; "
-                "leave it out with --ignore, or keep it with --categorical"
+                f"{out}, or keep it with {option('--categorical', [name])}"
             )
         return cls(name, found.take(pc.sort_indices(found)))
 

@@ -19,7 +19,7 @@ from unswayed.doubles import dense
 from unswayed.exceptions import InputError
 from unswayed.report.effects import Effects, facts, in_units, not_identified, odds_ratios
 from unswayed.report.findings import Caveat, caveat_dicts
-from unswayed.words import as_text, listed, shorten, suggest
+from unswayed.words import as_text, listed, option, shorten, suggest
 
 INTERCEPT = "(intercept)"
 _NAMED = 6  # columns that a caveat names
@@ -345,18 +345,21 @@ class _Asking:
                 Caveat(
                     "collinear-columns",
                     f"{names} depend on one another (each follows from the others), {what}",
-                    "leave one of them out with --ignore",
+                    "leave one of them out, such as "
+                    + option("--ignore", [every[group[-1]].column]),
                 )
             )
-        constant = [every[at].name for at in np.flatnonzero(found.constant)]
+        flat = [every[at] for at in np.flatnonzero(found.constant)]
+        constant = [each.name for each in flat]
         if constant:
+            columns = dict.fromkeys(each.column for each in flat)
             verb = "is" if len(constant) == 1 else "are"
             caveats.append(
                 Caveat(
                     "constant-column",
                     f"{listed(constant, _NAMED)} {verb} the same in every training row, so there "
                     "is no effect to find",
-                    "leave it out with --ignore",
+                    f"leave it out with {option('--ignore', columns)}",
                 )
             )
         return caveats

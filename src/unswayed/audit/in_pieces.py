@@ -28,7 +28,7 @@ from unswayed.scale.encoding import Encoding
 from unswayed.scale.pieces import Place
 from unswayed.scale.rows import CollectRows, CountRows, SelectedRows
 from unswayed.scale.survey import MOST_CLASSES, Survey
-from unswayed.words import as_text, shorten
+from unswayed.words import as_text, option, shorten
 
 _SHUFFLED = 2**24  # rows that are shuffled as in memory; of more, some are drawn
 
@@ -70,6 +70,7 @@ class _OpeningInPieces(Opening):
         assert request.in_pieces is not None  # noqa: S101
         if request.method not in METHODS:
             raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
+        self._n_drawn = 0  # rows that are held out
         self.source = Source.of(request)
         self.notes += (*request.reading.notes, *self.source.notes)
         self.loader.names = self.source.names
@@ -100,8 +101,11 @@ class _OpeningInPieces(Opening):
         if not survey.n_rows:
             why = "every row misses a value" if survey.left_out else "its files have no rows"
             raise InputError(f"{request.in_pieces.source}: {why}, so nothing can be learned")  # type: ignore[union-attr]
-        if survey.left_out:
-            self.notes.append(f"{survey.left_out:,} training rows miss values and are left out")
+        left_out = survey.left_out
+        if places is not None:  # those that were held out are told of by themselves
+            left_out = self.loader.sizes[request.train] - self._n_drawn - survey.n_rows
+        if left_out:
+            self.notes.append(f"{left_out:,} training rows miss values and are left out")
         self.request = request = request.settled(survey.n_rows)
         target = self._target(survey)
         if request.positive is not None:
@@ -146,6 +150,7 @@ class _OpeningInPieces(Opening):
         ends = np.cumsum(counts)
         self.loader.sizes[request.train] = int(ends[-1])
         drawn = self._drawn(int(ends[-1]))
+        self._n_drawn = len(drawn)
         starts = ends - counts
         own = [
             drawn[np.searchsorted(drawn, start) : np.searchsorted(drawn, end)] - start
@@ -255,7 +260,8 @@ class _OpeningInPieces(Opening):
                 raise InputError(
                     f"column {shorten(column.name)!r} has {column.n_categories:,} different texts "
                     f"in {n_rows:,} rows, so it says who a row is and not what it is like; leave "
-                    "it out with --ignore, or keep it with --categorical"
+                    f"it out with {option('--ignore', [column.name])}, or keep it "
+                    f"with {option('--categorical', [column.name])}"
                 )
 
     def _model(self, target: Target) -> Any:

@@ -1,18 +1,20 @@
 """Inspection: how the columns of a file are read, and what about them could mislead."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed.audit import column_caveats, suspicion
 from unswayed.audit.label_leak import Label
+from unswayed.audit.personal import not_shown
 from unswayed.cells import codes, is_text, is_usable, plain
 from unswayed.numerals import Decimal
 from unswayed.report.findings import Caveat
-from unswayed.words import as_text, shorten
+from unswayed.words import as_text, is_called, shorten
 
 Role = Literal["feature", "label", "weights", "ignored"]
 Kind = Literal["number", "category", "constant", "other"]
@@ -25,6 +27,7 @@ _TOGETHER: dict[str, Callable[["ColumnFacts"], Any]] = {
     "code-column": lambda _: None,
     "constant-column": lambda _: None,
     "id-column": lambda _: None,
+    "near-empty-column": lambda _: None,
     "unreadable-column": lambda _: None,
     "missing-mark": lambda each: each.mark,
     "mixed-column": lambda each: (each.role, each.marks or each.name),
@@ -44,6 +47,12 @@ class Roles:
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     decimal: Decimal = "."
+
+    @property
+    def is_positive(self) -> Callable[[Any], bool] | None:
+        """Whether a label is the class that ``--positive`` names; None if none is named."""
+        positive = self.positive
+        return None if positive is None else lambda value: is_called(value, positive)
 
     def of(self, name: str) -> Role:
         """Return what a column is for.
@@ -81,6 +90,8 @@ class ColumnFacts:
         Numbers among its texts.
     mark : str or None
         A text that perhaps stands for a missing value.
+    not_shown : str or None
+        Why there are no examples.
     """
 
     name: str
@@ -92,6 +103,7 @@ class ColumnFacts:
     caveats: tuple[Caveat, ...] = ()
     mixture: suspicion.Mixture | None = None
     mark: str | None = None
+    not_shown: str | None = None
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -112,6 +124,7 @@ class ColumnFacts:
             "values": self.n_values,
             "missing": self.n_missing,
             "examples": list(self.examples),
+            "not_shown": self.not_shown,
             "warnings": [str(caveat) for caveat in self.caveats],
         }
 
@@ -180,11 +193,9 @@ class Inspection:
                 names = [each.name for each in columns]
                 found.append(column_caveats.missing_mark(names, str(columns[0].mark)))
             elif len(columns) > 1:
-                found.append(
-                    column_caveats.together(
-                        kind, [each.name for each in columns], columns[0].mixture
-                    )
-                )
+                texts = [each.name for each in columns if each.kind == "category"]
+                names = [each.name for each in columns]
+                found.append(column_caveats.together(kind, names, columns[0].mixture, texts))
             else:
                 found += [caveat for caveat in columns[0].caveats if caveat.kind == kind]
         return found
@@ -210,7 +221,7 @@ def inspect_table(
     label = None
     if roles.label in table.column_names:
         values = plain(table.column(roles.label))
-        label = Label.of(codes(values)) if is_usable(values.type) else None
+        label = Label.of(codes(values), roles.is_positive) if is_usable(values.type) else None
     columns = [
         _facts(name, plain(table.column(name)), roles, label, (zeros or {}).get(name))
         for name in table.column_names
@@ -226,51 +237,77 @@ def _facts(
     zero: tuple[int, str] | None,
 ) -> ColumnFacts:
     """Look at one column."""
-    kind, role = values.type, roles.of(name)
-    values = codes(values)
+    role = roles.of(name)
+    kind, values = values.type, codes(values)
     some = values.slice(0, _LOOKED_AT).drop_null()
     try:
         examples = pc.unique(some).slice(0, _EXAMPLES).to_pylist()
-        distinct = pc.unique(values).drop_null()
+        rows = suspicion.Tally.of(values)
     except pa.ArrowNotImplementedError:  # lists and the like
-        examples, distinct = some.slice(0, _EXAMPLES).to_pylist(), some
-    shown = tuple(as_text(value, 20) for value in examples)
-
-    def facts(
-        read: Kind,
-        caveats: Iterable[Caveat] = (),
-        mixture: suspicion.Mixture | None = None,
-        mark: str | None = None,
-    ) -> ColumnFacts:
-        said = tuple(caveats) if role == "feature" or mixture is not None else ()
-        n_missing = values.null_count
-        return ColumnFacts(name, role, read, len(distinct), n_missing, shown, said, mixture, mark)
-
-    if not len(distinct):
-        return facts("constant", [column_caveats.constant(name, None)])
-    if not is_usable(kind):
-        return facts("other", [column_caveats.unreadable(name, kind)])
-    if len(distinct) == 1 and not values.null_count and distinct[0].as_py() not in _INFINITE:
-        return facts("constant", [column_caveats.constant(name, distinct[0].as_py())])
+        examples = some.slice(0, _EXAMPLES).to_pylist()
+        rows = suspicion.Tally(some, np.ones(len(some), np.intp), len(values), values.null_count)
+    hidden = "ignored" if role == "ignored" else None
+    if role in ("feature", "weights"):
+        hidden = not_shown(name, values, len(rows.distinct))
+    facts = ColumnFacts(
+        name,
+        role,
+        "number",
+        len(rows.distinct),
+        rows.n_missing,
+        () if hidden else tuple(as_text(value, 20) for value in examples),
+        not_shown=hidden,
+    )
+    distinct = rows.distinct
+    same = len(distinct) == 1 and not rows.n_missing and distinct[0].as_py() not in _INFINITE
+    if len(distinct) and not is_usable(kind):
+        said = column_caveats.unreadable(name, kind)
+        return replace(facts, kind="other", caveats=(said,) if role == "feature" else ())
+    if same or not len(distinct):
+        held = distinct[0].as_py() if same and not hidden else None
+        said = column_caveats.constant(name, held, nothing=not same)
+        return replace(facts, kind="constant", caveats=(said,) if role == "feature" else ())
     classes = role == "label" and (len(distinct) == 2 or roles.positive is not None)
-    as_category = is_text(kind) or name in roles.categorical or classes
-    read: Kind = "category" if as_category else "number"
-    caveats: list[Caveat] = []
-    mixture = None
+    read: Kind = "number"
+    if is_text(kind) or name in roles.categorical or classes:
+        read = "category"
+    facts = replace(facts, kind=read)
     if is_text(kind) and name not in roles.categorical and role != "ignored":
         mixture = suspicion.Mixture.of(values, distinct, roles.decimal)
-    if mixture is not None:
-        label_too = role == "label"
-        caveats.append(column_caveats.mixed(name, mixture, roles.decimal, label=label_too))
-    if role != "feature":
-        return facts(read, caveats, mixture)
-    mark = None
-    if is_text(kind) and name not in roles.categorical and not caveats:
-        caveats += column_caveats.of_texts(name, values, len(distinct))
-        mark = suspicion.missing_mark(distinct)
+        if mixture is not None and not (classes and roles.positive is not None):
+            said = column_caveats.mixed(name, mixture, roles.decimal, label=role == "label")
+            facts = replace(facts, mixture=mixture, caveats=(said,))
+    if role == "label" and not facts.caveats and not classes and name not in roles.numeric:
+        told = [column_caveats.of_label(name, rows, number=read == "number")]
+        facts = replace(facts, caveats=tuple(told) if rows.may_be_classes() else ())
+    if role == "feature":
+        facts = _suspected(facts, values, rows, roles, label, zero)
+    return facts
+
+
+def _suspected(
+    facts: ColumnFacts,
+    values: pa.ChunkedArray,
+    rows: suspicion.Tally,
+    roles: Roles,
+    label: Label | None,
+    zero: tuple[int, str] | None,
+) -> ColumnFacts:
+    """Return a feature column with what could mislead about it."""
+    name, caveats, mark = facts.name, list(facts.caveats), None
+    known = name in (*roles.categorical, *roles.numeric)
+    if is_text(values.type) and not known and not caveats:
+        caveats += column_caveats.of_texts(name, values, len(rows.distinct))
+        mark = suspicion.missing_mark(rows.distinct)
         caveats += [] if mark is None else [column_caveats.missing_mark([name], mark)]
-    elif not as_category and name not in roles.numeric and not pa.types.is_boolean(kind):
-        caveats += column_caveats.of_numbers(name, values, distinct, zero)
+    elif facts.kind == "number" and not known and not pa.types.is_boolean(values.type):
+        few = label is not None and len(rows.distinct) <= suspicion.FEW
+        ordered = few and label is not None and label.is_in_order_of(values)
+        caveats += column_caveats.of_numbers(name, values, rows, zero, ordered=ordered)
     if label is not None and label.is_told_by(values):
         caveats.append(column_caveats.leak(name))
-    return facts(read, caveats, mixture, mark)
+    elif label is not None and (told := label.nearly_told_by(values)) is not None:
+        caveats.append(column_caveats.near_leak(name, told))
+    elif not caveats and not known:
+        caveats += column_caveats.near_empty(name, rows, facts.kind)
+    return replace(facts, caveats=tuple(caveats), mark=mark)

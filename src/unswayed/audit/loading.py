@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import IntArray
-from unswayed.audit.column_caveats import option
 from unswayed.audit.columns import is_too_many
 from unswayed.audit.files import leading_zeros, read_table
 from unswayed.audit.inspection import Inspection, Roles, inspect_table
@@ -20,7 +19,7 @@ from unswayed.cells import is_text, plain
 from unswayed.exceptions import InputError
 from unswayed.numerals import are_numbers, as_numbers
 from unswayed.report.findings import Caveat
-from unswayed.words import shorten, suggest
+from unswayed.words import counted, in_shell, option, shorten, suggest
 
 _NAMED = 3  # columns named that miss most values
 
@@ -195,25 +194,34 @@ class Loader:
             empty = _empty(column)
             if not empty.any():
                 continue
-            if request.missing == "refuse":
-                raise self._gap_error(path, name, empty)
-            if request.missing == "drop" or name == request.label:
+            if request.missing != "impute" or name == request.label:
                 gaps[name] = int(empty.sum())
                 keep &= ~empty
         if keep.all():
             return table, np.arange(table.num_rows) + 1
+        if request.missing == "refuse":
+            raise self._gap_error(path, gaps, keep)
         self._say_what_is_left(path, keep, gaps)
         return table.filter(pa.array(keep)), np.flatnonzero(keep) + 1
 
-    def _gap_error(self, path: Path, name: str, empty: Any) -> InputError:
-        first = int(np.flatnonzero(empty)[0]) + 1
-        way = "to fill them in"
-        if name == self.request.label:
-            way = "to leave out these rows only and fill in missing features"
+    def _gap_error(self, path: Path, gaps: dict[str, int], keep: Any) -> InputError:
+        """Return an error that names all columns that miss values, and what can be done."""
+        label, first = self.request.label, int(np.flatnonzero(~keep)[0]) + 1
+        shown = [f"{shorten(name)!r} misses {counted(n, 'value')}" for name, n in gaps.items()]
+        features = [name for name in gaps if name != label]
+        ways = [
+            f"--missing drop to leave out every row that misses a value "
+            f"({int((~keep).sum()):,} of {len(keep):,})"
+        ]
+        if not features:
+            ways.append("--missing impute, which leaves them out too")
+        else:
+            fill = "to fill them in" + (" where it is not the label" if label in gaps else "")
+            ways.append(f"--missing impute {fill}")
+            ways.append(f"{option('--ignore', features)} to do without these columns")
         return InputError(
-            f"{path}: column {shorten(name)!r} misses {int(empty.sum()):,} values (first in row "
-            f"{first:,}); pass --missing drop to leave out every row that misses a value, "
-            f"--missing impute {way}"
+            f"{path}: column {', '.join(shown)} (first in row {first:,}); pass "
+            f"{', '.join(ways[:-1])}, or {ways[-1]}"
         )
 
     def _say_what_is_left(self, path: Path, keep: Any, gaps: dict[str, int]) -> None:
@@ -345,7 +353,7 @@ def with_numbers(
         elif asked and bad.any():
             first = int(np.flatnonzero(bad)[0])
             cell = column[first].as_py()
-            ways = f"--na {cell.strip()!r} if it means missing"
+            ways = f"{in_shell('--na', cell.strip())} if it means missing"
             if reading.decimal == "." and are_numbers(pa.array([cell]), ",")[0]:
                 ways = "--decimal , if the comma stands before decimals"
             raise InputError(

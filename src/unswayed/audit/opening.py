@@ -24,7 +24,7 @@ from unswayed.audit.weights import follow_labels, weights_of
 from unswayed.cells import codes, is_number, is_text, is_usable, plain, same_everywhere
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.report.findings import MOST_GROUPS, Caveat
-from unswayed.words import as_text, shorten
+from unswayed.words import as_text, option, shorten
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
 _MANY_UNSEEN = 0.05  # of the test rows: so many new categories are a warning, fewer a note
@@ -267,7 +267,7 @@ class Opening:
             "predicted from their other columns"
         )
         if rows.mean() > _MANY_UNSEEN:
-            out = column_caveats.option("--ignore", [name])
+            out = option("--ignore", [name])
             ways = f"leave it out with {out}, or join rare values"
             self.caveats.append(Caveat("free-text", said, ways))
         else:

@@ -17,7 +17,7 @@ from unswayed.audit.target import only_looks_different
 from unswayed.cells import codes, is_number, is_text, is_usable, plain
 from unswayed.numerals import are_numbers
 from unswayed.report.findings import Caveat
-from unswayed.words import as_text, counted, listed, shorten, suggest
+from unswayed.words import as_text, counted, in_shell, listed, option, shorten, suggest
 
 _NAMED = 5  # values or columns that a sentence names
 
@@ -134,7 +134,8 @@ def _column(name: str, train: pa.Table, table: pa.Table, roles: Roles) -> OtherC
             text = f"it has no column {shorten(name)!r}, so how often the model is right is unknown"
             return OtherColumn(name, "missing", caveat=Caveat("no-labels", text))
         text = f"it lacks the column {shorten(name)!r}, which the model is trained on"
-        ways = f"{suggest(name, table.column_names)} or leave it out with --ignore"
+        ways = f"{suggest(name, table.column_names)} or leave it out with "
+        ways += option("--ignore", [name])
         return OtherColumn(name, "missing", caveat=Caveat("lacking-column", text, ways))
     here, there = (codes(plain(each.column(name))) for each in (train, table))
     kind = "category" if is_text(there.type) or name in roles.categorical else "number"
@@ -195,7 +196,7 @@ def _other_kind(name: str, here: pa.ChunkedArray, there: pa.ChunkedArray) -> Cav
         if len(bad):
             cell = there[int(bad[0])].as_py()
             text += f": {shorten(cell)!r} in row {bad[0] + 1:,} is no number"
-            ways = f"correct it, or pass --na {shorten(cell.strip())!r} if it means missing"
+            ways = f"correct it, or pass {in_shell('--na', cell.strip())} if it means missing"
     return Caveat("other-kind", text, ways)
 
 

@@ -401,7 +401,7 @@ class Request:
             ignore=self.ignore,
             features=self.features,
             categorical=self.categorical,
-            numeric=self.numeric,
+            numeric=(*self.numeric, *((self.label,) if self.task == "regression" else ())),
             decimal=self.reading.decimal,
         )
 

@@ -12,20 +12,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from unswayed._typing import IntArray
+from unswayed.cells import is_text
 from unswayed.numerals import Decimal, are_numbers
 
 FEW = 20
 """Different whole numbers, at most, that may be codes."""
-_FEWEST_ROWS = 20  # fewer rows say nothing: anything can be all different, or tell the label
+FEWEST_ROWS = 20
+"""Fewer rows say nothing: anything can be all different, or tell the label."""
+NEARLY_ALL_MISSING = 0.95
+NEARLY_ALL_EQUAL = 0.99
 _MARKS = pa.array(["?", "??", "-", "--", ".", "..", "*"])  # among texts: perhaps missing
 _FEW_MARKS = 3  # different texts among numbers that can all stand for missing values
+_FEW_CLASSES = 10  # different whole numbers at most that may be classes
+_FEW_CODES = 5  # whole numbers from 1 on that are taken for codes however often each occurs
+_NOT_KNOWN = frozenset((7, 8, 9, 88, 97, 98, 99, 888, 998, 999))  # as surveys code it
 _RARE = 5  # rows per text, on average: fewer, and texts of new rows will often be new too
 
-# Parts of names that say what numbers are. Of "nRegion_code" the parts are n, region and code.
+# Parts of names that say what numbers are, in the singular. Of "nRegion_codes" they are n, region
+# and code, of which the last one that is known here decides: a group size is a size.
 _CODES = frozenset(
-    "code codes cd zip zipcode postcode postal plz fips naics sic soc icd race ethnicity ethnic "
-    "region state county country district category cat type sector industry occupation religion "
-    "marital nationality department dept branch msa tract puma".split()
+    "branch brand cat category cause cd channel cluster code color colour country county "
+    "department dept district ethnic ethnicity fips gender icd industry job language make marital "
+    "marriage msa naics nation nationality occupation origin plz postal postcode product "
+    "profession puma purpose race region relation relationship religion sector segment sex sic soc "
+    "species state status tract type workclass zip zipcode".split()
 )
 # Codes of the American Community Survey, whose names say nothing.
 _CENSUS = frozenset(
@@ -34,18 +45,71 @@ _CENSUS = frozenset(
     "WAOB".split()
 )
 _MEASURES = frozenset(
-    "age ages amount count counts num number score scores rank grade grades level year years month "
-    "months week weeks day days hour hours minutes rating size length weight height income salary "
-    "wage price children kids priors persons people rooms visits education educ experience exper "
-    "tenure dependents quantity percent rate n no".split()
+    "accident adult age amount attempt baby bath bathroom bed bedroom bid call car child "
+    "children claim condition count day delay dependant dependent distance door duration educ "
+    "education employee exper experience failure fireplace floor garage goal grade height "
+    "hour income inquiry kid kitchen length level likelihood member minute mo month n nb "
+    "night no nr num number offence offense parch people percent person point price prior "
+    "purchase qual quality quantity rank rate rating room salary score seat sibling sibsp "
+    "size star stay storey stories story tenure time trip vehicle visit wage week weight year "
+    "yr".split()
 )
-_IDS = frozenset("id ids uid uuid guid key index idx rowid ssn unnamed".split())
+_IDS = frozenset("id uid uuid guid key index idx rowid ssn unnamed".split())
 
 
 def _parts(name: str) -> list[str]:
-    """Return the words of a name, in small letters."""
+    """Return the words of a name, in small letters and the singular."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return [part.lower() for part in re.split(r"[\W\d_]+", apart) if part]
+    parts = [part.lower() for part in re.split(r"[\W\d_]+", apart) if part]
+    known = _CODES | _MEASURES | _IDS
+    return [part if part in known else part.removesuffix("s") for part in parts]
+
+
+def _says(name: str) -> str | None:
+    """Return what a name says of its numbers: that they are "codes", "measures", or nothing."""
+    for part in reversed(_parts(name)):
+        if part in _CODES:
+            return "codes"
+        if part in _MEASURES or part.endswith(("room", "count", "years")):
+            return "measures"
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """The different values of a column, and how many rows have each.
+
+    Attributes
+    ----------
+    distinct : pyarrow.Array
+    counts : int array
+    n_rows, n_missing : int
+    """
+
+    distinct: Any
+    counts: IntArray
+    n_rows: int
+    n_missing: int
+
+    @classmethod
+    def of(cls, values: pa.ChunkedArray) -> "Tally":
+        """Count the values of a column."""
+        found = values.drop_null().combine_chunks().value_counts()
+        counts = np.asarray(found.field("counts"))
+        return cls(found.field("values"), counts, len(values), values.null_count)
+
+    def may_be_classes(self) -> bool:
+        """Return whether a label may be classes: it has three texts or more, or few numbers."""
+        if len(self.distinct) < 3 or is_text(self.distinct.type):
+            return len(self.distinct) > 2
+        whole = whole_numbers(pa.chunked_array([self.distinct])) is not None
+        return whole and len(self.distinct) <= _FEW_CLASSES and 2 * len(self.distinct) < self.n_rows
+
+    def in_order(self) -> tuple[list[Any], IntArray]:
+        """Return the values in order, and how many rows have each."""
+        values = self.distinct.to_pylist()
+        order = sorted(range(len(values)), key=values.__getitem__)
+        return [values[at] for at in order], self.counts[order]
 
 
 def whole_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -70,40 +134,54 @@ def whole_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return values if whole else None
 
 
-def looks_like_codes(name: str, distinct: Any) -> bool:
+def looks_like_codes(name: str, rows: Tally, *, ordered: bool = False) -> bool:
     """Return whether whole numbers are codes rather than counts or measures.
 
     Parameters
     ----------
     name : str
         Of the column.
-    distinct : pyarrow.Array
-        Its different values, whole numbers.
+    rows : Tally
+        Its different values, whole numbers, and how many rows have each.
+    ordered : bool
+        Whether the label only rises, or only falls, with its values.
 
     Returns
     -------
     bool
-        True if there are at least three and the name says so, or if they are few, begin with 1 or
-        below 0, and the name does not say that they count or measure something.
+        True if there are at least three and the name says so. If it says nothing: true if they are
+        few, begin with 1 or 0 or below 0, and do not behave as counts do. Those follow one another
+        without a gap, and are the rarer the further they are from the most frequent one, or the
+        label is in order of them.
 
     Examples
     --------
-    >>> looks_like_codes("OCCP", pa.array([10, 4020, 9130]))
+    >>> def rows(*values):
+    ...     return Tally.of(pa.chunked_array([list(values)]))
+    >>> looks_like_codes("OCCP", rows(10, 4020, 9130))
     True
-    >>> looks_like_codes("mhist", pa.array([2, 1, 4, 3]))
-    True
-    >>> looks_like_codes("children", pa.array([0, 1, 2])), looks_like_codes("grade", pa.array([1, 2, 3]))
-    (False, False)
+    >>> looks_like_codes("deal", rows(0, 0, 0, 1, 2, 2, 2, 3)), looks_like_codes("deal", rows(0, 0, 1, 2))
+    (True, False)
+    >>> looks_like_codes("bedrooms", rows(1, 1, 2, 3, 3)), looks_like_codes("room_type", rows(1, 2, 3))
+    (False, True)
     """  # noqa: E501
-    if len(distinct) < 3:
+    if len(rows.distinct) < 3:
         return False
-    parts = _parts(name)
-    if name.upper() in _CENSUS or _CODES.intersection(parts):
+    said = "codes" if name.upper() in _CENSUS else _says(name)
+    if said is not None or len(rows.distinct) > FEW:
+        return said == "codes"
+    values, counts = rows.in_order()
+    first, last = values[0], values[-1]
+    if first < 0:
         return True
-    if len(distinct) > FEW or _MEASURES.intersection(parts):
-        return False
-    first = pc.min(distinct).as_py()
-    return bool(first == 1 or first < 0)
+    if last - first + 1 > len(values):  # with a gap: 0, 1, 2 and 9 for those who did not answer
+        return bool(first == 1 or (first == 0 and last in _NOT_KNOWN))
+    steps = np.diff(counts)
+    falling = int(np.argmax(steps < 0)) if (steps < 0).any() else len(steps)
+    counting = bool((steps[falling:] <= 0).all())
+    if first == 1:  # few counts begin with it, most codes do
+        return not (counting and len(values) > _FEW_CODES) and not (ordered and len(values) > 3)
+    return first == 0 and not counting and not ordered
 
 
 def looks_like_ids(name: str, whole: pa.ChunkedArray, n_distinct: int) -> bool:
@@ -124,7 +202,7 @@ def looks_like_ids(name: str, whole: pa.ChunkedArray, n_distinct: int) -> bool:
         says so and more than half are different.
     """
     n_rows = len(whole)
-    if n_rows < _FEWEST_ROWS:
+    if n_rows < FEWEST_ROWS:
         return False
     if 2 * n_distinct > n_rows and _IDS.intersection(_parts(name or "unnamed")):
         return True
@@ -146,7 +224,7 @@ def texts_are_ids(n_distinct: int, n_rows: int) -> bool:
     -------
     bool
     """
-    return n_rows >= _FEWEST_ROWS and n_distinct == n_rows
+    return n_rows >= FEWEST_ROWS and n_distinct == n_rows
 
 
 def texts_are_rare(n_distinct: int, n_rows: int) -> bool:

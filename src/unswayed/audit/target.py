@@ -11,14 +11,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.audit.column_caveats import in_shell
 from unswayed.audit.request import Request
 from unswayed.cells import codes, is_number, is_text, plain
 from unswayed.exceptions import InputError
-from unswayed.words import as_text, distinct_texts, shorten, suggest
+from unswayed.words import (
+    as_text,
+    distinct_texts,
+    in_shell,
+    is_called,
+    shorten,
+    suggest,
+    values_in_words,
+)
 
 Task = Literal["classification", "regression"]
-_NAMED = 4  # classes named in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +143,11 @@ class Target:
                 )
             return cls(label, "regression", log=log)
         if len(distinct) > 2:
+            say = in_shell("--positive", as_text(distinct[-1], sys.maxsize))
             raise InputError(
-                f"the label {name!r} has {classes_in_words(counts)}, but only two can be told "
-                f"apart; pass {in_shell('--positive', as_text(distinct[-1], sys.maxsize))}, say, "
-                "to ask about one class versus the rest"
+                f"the label {name!r} has {len(distinct):,} classes "
+                f"({values_in_words(distinct, [counts[each] for each in distinct])}), but only two "
+                f"can be told apart; pass {say}, say, to ask about one class versus the rest"
                 + (", or --task regression to predict the number" if number else "")
             )
         return cls(label, "classification", tuple(distinct))
@@ -162,7 +169,7 @@ class Target:
                 "--positive names a class, and --task regression predicts a number; pass one of "
                 "the two"
             )
-        found = [value for value in distinct if _is_called(value, positive)]
+        found = [value for value in distinct if is_called(value, positive)]
         if not found:
             texts = [as_text(value, sys.maxsize) for value in distinct]
             raise InputError(
@@ -319,33 +326,6 @@ class Target:
         if self.log:
             return as_text(float(f"{self.natural(np.array([value]))[0]:.12g}"))
         return as_text(float(value))
-
-
-def _is_called(value: Any, text: str) -> bool:
-    """Return whether a class is the one that an option names."""
-    if as_text(value, sys.maxsize) == text:
-        return True
-    if isinstance(value, bool):
-        return str(value).casefold() == text.strip().casefold()
-    try:
-        return not isinstance(value, str) and float(text) == value
-    except ValueError:
-        return False
-
-
-def classes_in_words(counts: Mapping[Any, int]) -> str:
-    """Say how many classes there are and, of the first ones, how many rows have them.
-
-    Examples
-    --------
-    >>> classes_in_words({"setosa": 50, "virginica": 48, "versicolor": 50})
-    "3 classes ('setosa' in 50 rows, 'versicolor' in 50 and 'virginica' in 48)"
-    """
-    shown = [f"{as_text(value, 20)!r} in {counts[value]:,}" for value in sorted(counts)[:_NAMED]]
-    shown[0] += " rows"
-    if len(counts) > _NAMED:
-        shown.append(f"{len(counts) - _NAMED:,} more")
-    return f"{len(counts):,} classes ({', '.join(shown[:-1])} and {shown[-1]})"
 
 
 def only_looks_different(values: Iterable[Any], known: Iterable[Any]) -> bool:

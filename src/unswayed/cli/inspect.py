@@ -6,15 +6,18 @@ from typing import Annotated, Any
 from unswayed.audit.inspection import Inspection, Roles
 from unswayed.audit.loading import inspect_file
 from unswayed.audit.other_file import OtherFile, look_at
+from unswayed.audit.target import Target
 from unswayed.cli.options import (
     DATA,
     FileOptions,
     OutputOptions,
+    Text,
     Train,
     refuse_many,
     split_names,
 )
 from unswayed.cli.terminal import Terminal
+from unswayed.exceptions import InputError
 from unswayed.report.findings import caveat_dicts
 from unswayed.words import counted
 
@@ -27,6 +30,7 @@ def inspect(
     /,
     *,
     label: Annotated[str | None, DATA] = None,
+    positive: Annotated[Text, DATA] = None,
     weights: Annotated[str | None, DATA] = None,
     test: Annotated[Path | None, DATA] = None,
     options: FileOptions | None = None,
@@ -43,6 +47,8 @@ def inspect(
     file : Path
     label
         Column to predict; columns that give it away are then named too.
+    positive
+        The class of the label that all others are put against, as one.
     weights
         Column that says how much each row counts.
     test
@@ -61,6 +67,7 @@ def inspect(
     reading = options.reading(file, test)
     roles = Roles(
         label=label,
+        positive=positive,
         weights=weights,
         ignore=split_names(options.ignore),
         features=split_names(options.features),
@@ -69,6 +76,10 @@ def inspect(
         decimal=reading.decimal,
     )
     table, found = inspect_file(file, roles, reading)
+    if positive is not None:
+        if label is None:
+            raise InputError("--positive names a class of the label, so pass --label COLUMN too")
+        Target.of(label, table.column(label), None, positive=positive)
     other = None if test is None else look_at(test, table, roles, reading)
     for note in found.notes:
         terminal.note(note)
@@ -127,6 +138,13 @@ def _read_as(facts: dict[str, Any]) -> str:
     return _READ.get(read, read) if facts["role"] == "feature" else f"{facts['role']} ({read})"
 
 
+def _examples(facts: dict[str, Any]) -> str:
+    """Return some values of a column, or why there are none."""
+    if facts["not_shown"] is not None:
+        return f"not shown: {facts['not_shown']}"
+    return ", ".join(facts["examples"])
+
+
 def _show(terminal: Terminal, name: str, found: Inspection) -> None:
     missing = sum(each.n_missing for each in found.columns)
     terminal.say(
@@ -142,7 +160,7 @@ def _show(terminal: Terminal, name: str, found: Inspection) -> None:
                 _read_as(facts),
                 f"{facts['values']:,}",
                 f"{facts['missing']:,}",
-                ", ".join(facts["examples"]),
+                _examples(facts),
             ]
             for facts in (each.to_dict() for each in found.columns)
         ],
