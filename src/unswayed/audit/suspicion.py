@@ -46,13 +46,13 @@ _CENSUS = frozenset(
 )
 _MEASURES = frozenset(
     "accident adult age amount attempt baby bath bathroom bed bedroom bid call car child "
-    "children claim condition count day delay dependant dependent distance door duration educ "
-    "education employee exper experience failure fireplace floor garage goal grade height "
-    "hour income inquiry kid kitchen length level likelihood member minute mo month n nb "
-    "night no nr num number offence offense parch people percent person point price prior "
-    "purchase qual quality quantity rank rate rating room salary score seat sibling sibsp "
-    "size star stay storey stories story tenure time trip vehicle visit wage week weight year "
-    "yr".split()
+    "children claim cond condition count day delay dependant dependent distance door duration "
+    "educ education employee exper experience failure fireplace floor garage goal grade "
+    "height hour income inquiry kid kitchen length level likelihood member minute mo month n "
+    "nb night no nr num number offence offense parch people percent person point price prior "
+    "purchase qual quality quantity rank rate rating rm room salary score seat sib sibling "
+    "sibsp size star stay storey stories story tenure time tot total trip vehicle visit wage "
+    "week weight year yr".split()
 )
 _IDS = frozenset("id uid uuid guid key index idx rowid ssn unnamed".split())
 
@@ -70,7 +70,7 @@ def _says(name: str) -> str | None:
     for part in reversed(_parts(name)):
         if part in _CODES:
             return "codes"
-        if part in _MEASURES or part.endswith(("room", "count", "years")):
+        if part in _MEASURES or part.endswith(("room", "count", "year", "time", "size")):
             return "measures"
     return None
 
