@@ -31,7 +31,7 @@ CASES = {
     "spaces": (b"a b c\n1 2 3\n", ("--label", "b"), ["spaces", "--delimiter ' '"]),
     "missing values": (
         csv(GOOD.assign(city=GOOD["city"].where(GOOD.index != 6))), CLASSES,
-        ["'city' misses 1 values", "row 7", "--missing drop"],
+        ["'city' misses 1 value ", "row 7", "--missing drop"],
     ),
     "infinity": (csv(GOOD.assign(education=float("inf"))), CLASSES, ["'education'", "infinity"]),
     "dates": (

@@ -151,7 +151,7 @@ def test_dropping_most_rows_is_said_with_the_columns_that_did_it(tmp_path):
     done = unswayed_here("certify", "people.csv", *CLASSES, "--missing", "drop", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "29 of 120 rows of people.csv are left" in done.stderr
-    assert "'city' misses 90 values, 'education' misses 1 values" in done.stderr
+    assert "'city' misses 90 values, 'education' misses 1 value" in done.stderr
     assert "--ignore city,education" in done.stderr
 
 

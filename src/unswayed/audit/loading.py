@@ -226,7 +226,9 @@ class Loader:
 
     def _say_what_is_left(self, path: Path, keep: Any, gaps: dict[str, int]) -> None:
         most = sorted(gaps, key=lambda name: -gaps[name])[:_NAMED]
-        where = ", ".join(f"{shorten(name)!r} misses {gaps[name]:,} values" for name in most)
+        where = ", ".join(
+            f"{shorten(name)!r} misses {counted(gaps[name], 'value')}" for name in most
+        )
         columns = [name for name in most if name != self.request.label]
         ways = f"leave columns out with {option('--ignore', columns)}, or pass --missing impute"
         if not keep.any():
