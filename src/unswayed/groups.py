@@ -14,6 +14,8 @@ from unswayed.words import share_range
 
 SMALL_GROUP = 30
 """Fewer rows than this, and a rate says little: one row moves it by over three points."""
+LARGE_GROUPS = f"groups of {SMALL_GROUP} rows or more"
+"""What those that make headlines are called."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

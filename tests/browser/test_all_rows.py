@@ -1,6 +1,7 @@
 """The pages about all rows at once in a real browser."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -79,3 +80,43 @@ def test_labels_to_check_are_those_of_the_plan(pages, visit):
     page = visit(pages / "review.html")
     rows = page.locator("table.rows tbody tr td:first-child").all_inner_texts()
     assert [int(row) for row in rows] == [each["row"] for each in facts["labels"]]
+
+
+def test_the_rows_of_a_file_with_many_columns_are_neither_clipped_nor_broken_in_words(
+    tmp_path, visit
+):
+    frame = people(300)
+    for at in range(12):
+        frame[f"a_column_with_a_long_name_{at}"] = frame["city"].replace("Aachen", "Massachusetts")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    options = (*CLASSES, "--budget", "4", "--time-limit", "0", "--report", "page.html")
+    assert unswayed_here("together", "people.csv", *options, cwd=tmp_path).returncode == 0
+    for width in (390, 1280):
+        page = visit(tmp_path / "page.html", width=width)
+        wide = (
+            "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+        )
+        assert page.evaluate(f"{wide}.length") == 0
+        tall = "[...document.querySelectorAll('.feature')].filter(e => e.offsetHeight > 30).length"
+        assert page.evaluate(tall) == 0
+
+
+def test_numbers_of_an_axis_do_not_touch_on_a_phone(tmp_path, visit):
+    frame = people(300)
+    frame["salary"] /= 20
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    options = ("--label", "salary", "--ignore", "hired", "--shift", "1%", "--groups", "gender")
+    options += ("--time-limit", "0", "--report", "page.html")
+    assert unswayed_here("fairness", "people.csv", *options, cwd=tmp_path).returncode == 0
+    page = visit(tmp_path / "page.html", width=390)
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('.chart')].map(chart => "
+        "[...chart.querySelectorAll('.role-axis-label text')].filter(t => +getComputedStyle(t)"
+        ".opacity > 0 && /^[\\d,.]+$/.test(t.textContent)).map(t => t.getBoundingClientRect())"
+        ".map(box => [box.left, box.right]))"
+    )
+    assert boxes
+    for labels in boxes:
+        assert len(labels) > 1
+        for (_, right), (left, _) in pairwise(sorted(labels)):
+            assert left > right + 4

@@ -49,3 +49,10 @@ def test_no_table_scrolls_sideways_on_a_phone(compared, visit):
     page = visit(compared / "compare.html", width=390)
     wide = "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth)"
     assert page.evaluate(f"{wide}.length") == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_legend_is_one_line(compared, visit, width):
+    legend = visit(compared / "compare.html", width=width).locator(".legend")
+    assert legend.inner_text().split() == ["first", "second"]
+    assert legend.bounding_box()["height"] < 40

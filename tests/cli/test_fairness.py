@@ -207,3 +207,48 @@ def test_small_groups_are_told_of_an_option_that_there_is(folder):
     (caveat,) = [each for each in found["caveats"] if each["kind"] == "small-group"]
     assert "--holdout" in caveat["sentence"]
     assert "--folds" not in caveat["sentence"]
+
+
+def with_one_person(folder):
+    """Let one test row be a group of its own, and name the column."""
+    out = unswayed_here(
+        *("certify", "people.csv", *CLASSES, *BY_GENDER, "--out", "o.csv"), cwd=folder
+    )
+    assert out.returncode == 0
+    alone = pd.read_csv(folder / "o.csv")["row"].iloc[0] - 1
+    frame = pd.read_csv(folder / "people.csv")
+    frame["region"] = frame["gender"].map({"female": "north", "male": "south"})
+    frame.loc[alone, "region"] = "west"
+    frame.to_csv(folder / "people.csv", index=False)
+    return ("--groups", "region", "--ignore", "region", "--holdout", "30%", "--budget", "3%")
+
+
+def test_a_group_of_one_person_makes_no_headline_and_stays_in_the_table(folder):
+    options = with_one_person(folder)
+    done = run(folder, *options, "--report", "page.html", "--json")
+    (column,) = json.loads(done.stdout)["fairness"]["columns"]
+    (gap,) = column["metrics"]
+    assert gap["small_groups"] == ["west"]
+    rates = {each["group"]: each for each in column["rates"][0]["groups"]}
+    assert [name for name, each in rates.items() if each["small"]] == ["west"]
+    large = gap["large"]
+    assert large["rows"] == gap["rows"] - 1
+    apart = abs(rates["north"]["value"] - rates["south"]["value"])
+    assert large["value"] == pytest.approx(apart)
+    assert large["value"] < gap["value"]  # one person's rate is 0 or 1
+    page = (folder / "page.html").read_text()
+    answer = page[page.index('id="answer"') : page.index('id="overall-title"')]
+    assert f'aria-hidden="true">{large["value_text"]}<' in answer
+    assert "Smaller groups are left out of it: west. With them" in answer
+    assert gap["ranges"][0]["text"] in answer
+    shown = run(folder, *options).stdout
+    assert gap["ranges"][0]["text"] in shown
+    assert "groups of 30 rows or more" in shown
+
+
+def test_without_two_large_groups_a_rate_of_all_rows_is_the_headline(folder):
+    run(folder, "--groups", "gender", "--holdout", "40", "--report", "page.html")
+    page = (folder / "page.html").read_text()
+    headline = page[page.index('class="headline"') :].split("</p>", 1)[0]
+    assert "selection_rate of 40 test rows" in headline
+    assert "This is no gap by gender" in page

@@ -1,7 +1,7 @@
 """Fairness: how far wrong labels can move rates of the test rows, and gaps between groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from unswayed.audit.request import Budget
 from unswayed.audit.study import Study
 from unswayed.collective import CollectiveWitness, MetricRange
 from unswayed.exceptions import InputError
+from unswayed.groups import SMALL_GROUP
 from unswayed.report.ends import number_end, range_text, share_end
 from unswayed.together.metrics import RATES, Named, names
 from unswayed.words import distinct_texts, natural, shorten, suggest
@@ -240,7 +241,9 @@ class Fairness:
         -------
         dict
             "budgets"; "overall", metrics of all rows; and "columns", for each column of groups its
-            metrics and the rates of its groups. Numbers of rows are those of their files.
+            metrics (beside them "small_groups" and, in "large", the same without these) and the
+            rates of its groups.
+            Numbers of rows are those of their files.
         """
         groups = self.study.request.groups
         covered = {each.by_group for each in self.metrics if each.kind is not None}
@@ -260,13 +263,40 @@ class Fairness:
             for metric in self.metrics:
                 if metric.kind is not None:
                     found = [self._over_budgets(metric, column)]
-                    into["metrics"].append(self._line(metric.name, found[0]))
+                    beside = self._without_small(metric, column)
+                    into["metrics"].append(self._line(metric.name, found[0]) | beside)
                     known = {each["rate"] for each in into["rates"]}
                     if metric.by_group is not None and metric.by_group not in known:
                         into["rates"].append(self._rates(metric, found[0]))
         budgets = [budget_facts(self.study, each) for each in self.study.request.budgets]
         rows = int(self.among.sum())
-        return {"rows": rows, "budgets": budgets, "overall": overall, "columns": columns}
+        return {
+            "rows": rows,
+            "budgets": budgets,
+            "overall": overall,
+            "columns": columns,
+        }
+
+    def _without_small(self, metric: Metric, column: str) -> dict[str, Any]:
+        """Return the small groups of a column, and the metric of two or more others, if any."""
+        kinds, which = np.unique(self._groups(column), return_inverse=True)
+        large = np.ones(len(kinds), dtype=bool)
+        for counted in self._counted(metric):
+            large &= np.bincount(which[counted], minlength=len(kinds)) >= SMALL_GROUP
+        line = None
+        if not large.all() and large.sum() > 1:
+            among = self.among.copy()
+            among[among] = large[which]
+            line = self._line(metric.name, replace(self, among=among)._over_budgets(metric, column))
+        small = sorted(kinds[~large].tolist(), key=natural)
+        return {"small_groups": small, "large": line}
+
+    def _counted(self, metric: Metric) -> list[BoolArray]:
+        """Return which of the rows asked about each rate of a metric is a share of."""
+        truth = None if self.study.test.labels is None else self.study.test.labels[self.among]
+        classes = [each for rate in metric.rates if rate in RATES for each in RATES[rate].classes]
+        every = np.ones(int(self.among.sum()), dtype=bool)
+        return [np.asarray(truth == each) for each in classes] or [every]
 
     def _over_budgets(self, metric: Metric, column: str | None) -> list[MetricRange]:
         return [self._asked(metric, column, budget) for budget in self.study.request.budgets]
@@ -312,7 +342,8 @@ class Fairness:
 
     def _value(self, found: MetricRange) -> dict[str, Any]:
         text = share_end(found.value) if self._share else number_end(found.value)
-        return {"rows": found.n_rows, "value": found.value, "value_text": text}
+        small = found.n_rows < SMALL_GROUP
+        return {"rows": found.n_rows, "small": small, "value": found.value, "value_text": text}
 
     def _ranges(self, found: Sequence[MetricRange]) -> list[dict[str, Any]]:
         return [self._range(each) for each in found]

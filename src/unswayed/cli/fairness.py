@@ -27,6 +27,7 @@ from unswayed.cli.options import (
 from unswayed.cli.solver_output import solver_output
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.groups import LARGE_GROUPS
 from unswayed.words import counted
 
 
@@ -152,6 +153,8 @@ def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any
     for each in found["columns"]:
         for line in each["metrics"]:
             yield each["column"], line["metric"], "", line
+            if line["large"]:
+                yield each["column"], line["metric"], LARGE_GROUPS, line["large"]
         for rate in each["rates"]:
             for group in rate["groups"]:
                 yield each["column"], rate["rate"], group["group"], group
@@ -204,5 +207,7 @@ def _cells(found: dict[str, Any], at: int) -> Iterator[list[str]]:
             yield [f"by {column}", "", "", "", ""]
             before = column
         name = f"{' ' * bool(column)}{metric}{', ' * bool(group)}{group}"
+        if group == LARGE_GROUPS:  # below the same of all groups
+            name = f"  {group}"
         each = line["ranges"][at]
         yield [name, f"{line['rows']:,}", line["value_text"], each["text"], each["reached"]]

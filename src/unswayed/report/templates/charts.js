@@ -24,6 +24,8 @@ function drawCharts(charts, views, finished) {
         labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelPadding: 6, tickCount: 6,
       },
+      // On a phone, as many numbers as have room beside each other.
+      axisX: { tickCount: Math.max(2, Math.min(6, Math.floor(place.clientWidth / 75))), labelOverlap: "parity", labelSeparation: 8 },
       axisY: { domain: false, ticks: false },
       legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 140, labelLimit: 220, columns: columns(spec, place), layout: { top: { anchor: "start" } } },
       style: {
