@@ -49,3 +49,12 @@ def test_every_line_that_a_document_shows_is_printed_in_that_order(demo, documen
         for line in lines:
             if line.strip() and line.strip() != LEFT_OUT:
                 assert line in printed, (command, line)
+
+
+def test_no_block_that_is_shown_ends_in_mid_sentence():
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        text = path.read_text(encoding="utf-8")
+        for kind, block in re.findall(r"^```(.*?)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            if kind in ("", "console"):
+                assert block.rstrip()[-1] not in ":,;", (path, block)
+        assert not re.search(r"print\(str\(\w+\)\[", text), path  # the beginning of a message

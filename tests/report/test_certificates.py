@@ -1,6 +1,8 @@
 """A page from certificates that were made in Python: from any frame, or from none."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -176,3 +178,22 @@ def test_labels_that_do_not_fit_are_refused(tmp_path, labels, said):
         classifier().certify(FEATURES[TESTS]).report(tmp_path / "r.html", y_true=labels)
     with pytest.raises(InputError, match="NaN"):
         MODELS["regression"]().report(tmp_path / "r.html", y_true=[np.nan] * 50)
+
+
+@pytest.mark.parametrize("library", ["altair", "jinja2", "platformdirs", "vl_convert"])
+def test_without_a_library_of_pages_the_error_names_the_extra(tmp_path, library):
+    code = (
+        "import sys; sys.modules[sys.argv[1]] = None; from sklearn.linear_model import Ridge; "
+        "from unswayed import CertifiedClassifier, LabelBias; "
+        "model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)); "
+        "model.fit([[0], [1]], [0, 1]).certify([[1]]).report('page.html')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, library],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: a report needs {library}, which is not installed: "
+        'pip install "unswayed[report]"'
+    )
+    assert not list(tmp_path.iterdir())

@@ -479,10 +479,20 @@ class Question:
             Columns of the table.
         y_true : array-like or None
             Labels of the certified rows.
+
+        Raises
+        ------
+        ImportError
+            If a library of pages is not installed; the message names the extra.
         """
         # The charts' libraries take a second: only those who want a page pay for them.
-        from unswayed.certified.report import write_report  # noqa: PLC0415
-
+        try:
+            from unswayed.certified.report import write_report  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"a report needs {error.name}, which is not installed: "
+                'pip install "unswayed[report]"'
+            ) from error
         write_report(self, certificates, path, table, groups, y_true)
 
     def frame(self, columns: dict[str, Any]) -> Any:
