@@ -18,7 +18,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError, warn_vacuous
 from unswayed.frames import frame_like
 from unswayed.groups import GroupRates, group_rates
-from unswayed.words import share_range
+from unswayed.words import number_end, share_range
 
 
 class Verdict(StrEnum):
@@ -76,7 +76,7 @@ class Witness:
 
     def __str__(self) -> str:
         changes = "1 label change moves" if len(self) == 1 else f"{len(self)} label changes move"
-        return f"{changes} the score to {self.score:.6g}"
+        return f"{changes} the score to {number_end(self.score)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -492,7 +492,8 @@ class CertificateSet:
         body = "".join(
             "<tr>"
             f"<th>{html.escape(str(i if self.names is None else self.names[i]))}</th>"
-            f"<td>{self.score[i]:.6g}</td><td>{self.low[i]:.6g}</td><td>{self.high[i]:.6g}</td>"
+            f"<td>{number_end(self.score[i])}</td><td>{number_end(self.low[i], -1)}</td>"
+            f"<td>{number_end(self.high[i], 1)}</td>"
             f"<td>{html.escape(str(self.verdict[i]))}</td></tr>"
             for i in range(shown)
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unswayed._typing import IntArray
 from unswayed.exceptions import InputError
+from unswayed.words import number_end, range_text
 
 
 class CollectiveSource(Protocol):
@@ -190,7 +191,8 @@ class TogetherCertificate(Saved):
         }
 
     def __repr__(self) -> str:
-        many = f"{self.at_most:g}" if self.proven else f"{self.at_least:g} to {self.at_most:g}"
+        many = number_end(self.at_most, 1)
+        many = many if self.proven else f"{number_end(self.at_least, -1)} to {many}"
         rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
         return f"<{type(self).__name__}: {rows}, {self.question}: {many} together>"
 
@@ -291,14 +293,14 @@ class MetricRange(Saved):
 
     def __repr__(self) -> str:
         ends = [
-            f"{outer:.6g}" if proven else f"{outer:.6g} (reached: {inner:.6g})"
-            for outer, inner, proven in (
-                (self.low, self.inner_low, self.proven_low),
-                (self.high, self.inner_high, self.proven_high),
+            number_end(outer, way) + ("" if proven else f" (reached: {number_end(inner, -way)})")
+            for outer, inner, proven, way in (
+                (self.low, self.inner_low, self.proven_low, -1),
+                (self.high, self.inner_high, self.proven_high, 1),
             )
         ]
         return (
-            f"<{type(self).__name__}: {self.metric} {self.value:.6g}, if {self.question} "
+            f"<{type(self).__name__}: {self.metric} {number_end(self.value)}, if {self.question} "
             f"between {ends[0]} and {ends[1]}>"
         )
 
@@ -336,14 +338,18 @@ class GroupRanges:
         return columns | {name: [getattr(one, name) for _, one in self.parts] for name in names}
 
     def __repr__(self) -> str:
-        width = max([5, *(len(str(group)) for group in self.groups)])
-        lines = [f"{'group':<{width}}     value       low      high"]
-        lines += [
-            f"{group!s:<{width}} {one.value:9.4f} {one.low:9.4f} {one.high:9.4f}"
-            + ("" if one.proven else f"  (reached: {one.inner_low:.4f} to {one.inner_high:.4f})")
-            for group, one in self.parts
-        ]
-        return "\n".join(lines)
+        lines = [("group", "value", "low", "high", "")]
+        for group, one in self.parts:
+            reached = range_text(one.inner_low, one.inner_high, outer=False)
+            ends = number_end(one.value), number_end(one.low, -1), number_end(one.high, 1)
+            lines.append((str(group), *ends, "" if one.proven else f"  (reached: {reached})"))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            f"{group:<{widths[0]}}"
+            + "".join(f"  {text:>{width}}" for text, width in zip(ends, widths[1:], strict=False))
+            + reached
+            for group, *ends, reached in lines
+        )
 
 
 def _witness_dict(witness: CollectiveWitness) -> dict[str, list[Any]]:

@@ -25,6 +25,7 @@ from unswayed._core.rounding import subtraction_error, wider
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.models.learner import Scores
+from unswayed.words import written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,7 +298,7 @@ class Radius(Decision):
         return {"task": "regression", "radius": self.value}
 
     def __str__(self) -> str:
-        return f"within {self.value:g}"
+        return f"within {written(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +348,7 @@ class MeanRadius(Decision):
         return {"task": "counts", "radius": self.value}
 
     def __str__(self) -> str:
-        return f"expected count within {self.value:g}"
+        return f"expected count within {written(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)

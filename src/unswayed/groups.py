@@ -10,7 +10,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.doubles import as_values, is_missing, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.intervals import CONFIDENCE, gap_interval, wilson
-from unswayed.words import share_range
+from unswayed.words import between, share_range
 
 SMALL_GROUP = 30
 """Fewer rows than this, and a rate says little: one row moves it by over three points."""
@@ -157,18 +157,18 @@ class GroupRates:
 
     def __str__(self) -> str:
         width = max(len("gap"), *(len(str(group)) for group in self.groups)) + 2
-        ends = [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in self.intervals()]
+        ends = map(between, self.intervals().tolist())
         left = [f", {many} undecided" if many else "" for many in self.n_undecided.tolist()]
         lines = [
-            f"{group!s:<{width}} {share_range(rate, most)}  ({count} rows{more}; {between})"
-            for group, rate, most, count, more, between in zip(
+            f"{group!s:<{width}} {share_range(rate, most)}  ({count} rows{more}; {chance})"
+            for group, rate, most, count, more, chance in zip(
                 self.groups, self.rate, self.highest, self.count, left, ends, strict=True
             )
         ]
         low, high = self.gap_interval()
         chance = "" if low > 0 else ": within chance"
         gap = share_range(*self.gap_range()).replace("%", "points")
-        lines.append(f"{'gap':<{width}} {gap}  ({100 * low:.1f} to {100 * high:.1f}{chance})")
+        lines.append(f"{'gap':<{width}} {gap}  ({between((low, high))}{chance})")
         return "\n".join(lines)
 
 

@@ -1,4 +1,10 @@
-"""Names and numbers as text for people."""
+"""Names and numbers as text for people.
+
+What is proven is rounded outwards, so that what is read is never more than is proven: every end of
+a proven range that a person reads, on the terminal, on a page, in a chart or in what Python prints,
+goes through `number_end`, `share_end`, `range_text`, `points`, `percent` or `distance`. A `way` of
+-1 rounds down, 1 up, and 0 to nearest, for numbers of which nothing is proven.
+"""
 
 import csv
 import io
@@ -7,10 +13,15 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
+
+_NOISE = Decimal("1e-12")  # a rate is a quotient of counts, and its double is nearer than this
+_ROUNDING = {-1: ROUND_FLOOR, 0: ROUND_HALF_UP, 1: ROUND_CEILING}
+_EXACT = Context(prec=1200)  # for numbers of any size
+_LARGE, _SMALL = 15, -5  # powers of ten from which on, and below which, numbers have an exponent
 
 
 def shorten(text: str, length: int = 60) -> str:
@@ -214,8 +225,10 @@ def as_text(value: Any, length: int = 60) -> str:
 
     Examples
     --------
-    >>> as_text(3603.0), as_text(0.123456789), as_text(None), as_text("a" * 70, 5)
-    ('3603', '0.123457', 'missing', 'aa…aa')
+    >>> as_text(3603.0), as_text(0.123456789), as_text(1234567.8), as_text(None)
+    ('3603', '0.123457', '1234568', 'missing')
+    >>> as_text("a" * 70, 5)
+    'aa…aa'
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "missing"
@@ -223,7 +236,9 @@ def as_text(value: Any, length: int = 60) -> str:
         return str(bool(value))
     if isinstance(value, float | np.floating):
         number = float(value)
-        return f"{number:.15g}" if number.is_integer() else f"{number:.6g}"
+        if number.is_integer():
+            return f"{number:.15g}"
+        return f"{number:.6g}" if abs(number) < 1e6 else f"{number:.0f}"
     return shorten(str(value), length)
 
 
@@ -300,57 +315,161 @@ def natural(name: str) -> tuple[int, float, list[Any]]:
     return 2 if name == "missing" else 1, 0.0, [*parts, name]
 
 
-def points(share: float, step: str = "0.1") -> str:
-    """Return a share in hundredths as text.
+# --- numbers that are proven, rounded outwards --------------------------------------------------
+
+
+def number_end(value: float | Decimal, way: int = 0, digits: int = 6) -> str:
+    """Return a number as people write it, with at least so many digits, and all before the point.
+
+    Examples
+    --------
+    >>> number_end(31234.567, -1), number_end(31234.567, 1), number_end(7)
+    ('31,234.5', '31,234.6', '7')
+    >>> number_end(-45067.2, -1, 4), number_end(2 / 3, 1, 4), number_end(1e-9 / 3, 1, 2)
+    ('-45,068', '0.6667', '3.4e-10')
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    exact = _decimal(value)
+    size = exact.adjusted()
+    plain = not exact or _SMALL <= size < _LARGE
+    place = min(0, size + 1 - digits) if plain else size + 1 - digits
+    rounded = exact.quantize(Decimal((0, (1,), place)), _ROUNDING[way], _EXACT).normalize(_EXACT)
+    return f"{rounded + 0:,f}" if plain else f"{rounded:e}"
+
+
+def share_end(value: float, way: int = 0) -> str:
+    """Return a rate, or a difference or ratio of rates, with four decimals.
+
+    Examples
+    --------
+    >>> share_end(1 / 3, -1), share_end(1 / 3, 1), share_end(0.1 + 0.2, 1)
+    ('0.3333', '0.3334', '0.3000')
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    return f"{_of_counts(_decimal(value)).quantize(Decimal('0.0001'), _ROUNDING[way]) + 0:,f}"
+
+
+def range_text(
+    low: float, high: float, *, share: bool = False, outer: bool = True, digits: int = 6
+) -> str:
+    """Return a range, its ends rounded outwards where it is proven and inwards where reached.
+
+    A range that is reached, and whose ends are the same, is a single number.
+
+    Examples
+    --------
+    >>> range_text(0.10001, 0.20001, share=True), range_text(0.10001, 0.2, share=True, outer=False)
+    ('0.1000 to 0.2001', '0.1001 to 0.2000')
+    """
+
+    def end(value: float, way: int) -> str:
+        return share_end(value, way) if share else number_end(value, way, digits)
+
+    if not outer and low >= high:
+        return end(low, 0) if low == high else "unknown"
+    way = 1 if outer else -1
+    return f"{end(low, -way)} to {end(high, way)}"
+
+
+def points(share: float, step: str = "0.1", way: int = 0) -> str:
+    """Return a share in hundredths.
 
     Ties are rounded up, as browsers do, so that page and terminal show the same number.
 
-    Parameters
-    ----------
-    share : float
-    step : str
-        What to round to, as a decimal number.
+    Examples
+    --------
+    >>> points(0.0625), points(0.019966, "0.01"), points(0.0629, way=-1), points(0.07, way=1)
+    ('6.3', '2.00', '6.2', '7.0')
+    """
+    exact = Decimal(100 * share)
+    exact = exact if way == 0 else _of_counts(exact)
+    return str(exact.quantize(Decimal(step), _ROUNDING[way], _EXACT) + 0)
 
-    Returns
-    -------
-    str
+
+def percent(rate: float, way: int = 0) -> str:
+    """Return a share as a percentage with one decimal, or with as many as keep it from 0 and 100.
+
+    All rows are 100.0 %, and none are 0.0 %: nothing else is.
 
     Examples
     --------
-    >>> points(0.0625), points(0.019966, "0.01")
-    ('6.3', '2.00')
+    >>> percent(0.8287), percent(0.8287, -1), percent(1.0), percent(0.9996), percent(1 / 3000)
+    ('82.9 %', '82.8 %', '100.0 %', '99.96 %', '0.03 %')
     """
-    return str(Decimal(100 * share).quantize(Decimal(step), ROUND_HALF_UP))
+    text = points(rate, way=way)
+    step = Decimal("0.1")
+    while 0 < rate < 1 and not 0 < float(text) < 100 and step > _NOISE:
+        step /= 10
+        text = points(rate, str(step), way)
+    return f"{text} %"
 
 
-def percent(rate: float) -> str:
-    """Return a share as a percentage with one decimal.
-
-    Parameters
-    ----------
-    rate : float
-
-    Returns
-    -------
-    str
+def distance(moved: float, relative: bool) -> str:
+    """Return how far a prediction can move, which is infinite if nobody knows; rounded up.
 
     Examples
     --------
-    >>> percent(0.8287), percent(1.0)
-    ('82.9 %', '100.0 %')
+    >>> distance(1234.51, False), distance(0.0721, True), distance(math.inf, False)
+    ('1,235', '7.21 %', 'unknown')
     """
-    return f"{points(rate)} %"
+    if not relative or not math.isfinite(moved):
+        return number_end(moved, 1, 4)
+    return f"{number_end(100 * _decimal(moved), 1, 4)} %"
+
+
+def written(value: float, *, times: int = 1, plus: int = 0) -> str:
+    """Return a number that somebody chose, or a multiple of it, with all of its digits.
+
+    Examples
+    --------
+    >>> written(12345.678), written(0.29, times=100), written(0.1, plus=1)
+    ('12,345.678', '29', '1.1')
+    """
+    return number_end(times * _decimal(value) + plus, digits=17)
+
+
+def separated(text: str) -> str:
+    """Return a number that is a text already with commas between thousands; other texts as is.
+
+    Examples
+    --------
+    >>> separated("45070.25"), separated("-1500"), separated("yes"), separated("1e+20")
+    ('45,070.25', '-1,500', 'yes', '1e+20')
+    """
+    whole, point, rest = text.partition(".")
+    digits = whole.removeprefix("-")
+    number = digits.isdecimal() and (not point or rest.isdecimal())
+    if not number or digits != str(int(digits)):
+        return text
+    return f"{whole[: -len(digits)]}{int(digits):,}{point}{rest}"
+
+
+def _decimal(value: float | Decimal) -> Decimal:
+    """Return the shortest decimal number that reads as a double: 0.1, not its expansion."""
+    return value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+
+
+def _of_counts(exact: Decimal) -> Decimal:
+    """Return a quotient of counts without the error of its double."""
+    return exact.quantize(_NOISE, context=_EXACT)
+
+
+# --- other numbers -----------------------------------------------------------------------------
 
 
 def share_range(low: float, high: float) -> str:
-    """Return a share that is known from below and from above as a text.
+    """Return a share that is known from below and from above, rounded outwards.
 
     Examples
     --------
-    >>> share_range(0.0, 0.923), share_range(0.5, 0.5)
-    ('0.0 to 92.3 %', '50.0 %')
+    >>> share_range(0.0, 0.9231), share_range(0.5, 0.5)
+    ('0.0 to 92.4 %', '50.0 %')
     """
-    return percent(low) if low == high else f"{points(low)} to {percent(high)}"
+    if low == high:
+        return percent(low)
+    return f"{percent(low, -1).removesuffix(' %')} to {percent(high, 1)}"
 
 
 def signed(share: float) -> str:
@@ -457,32 +576,6 @@ def labels_between(low: float, high: float) -> str:
     if not math.isfinite(high):
         return f"{labels(low)} or more"
     return f"{int(low):,} to {labels(high)}"
-
-
-def distance(moved: float, relative: bool) -> str:
-    """Return how far a prediction can move as text, rounded up to four digits.
-
-    Parameters
-    ----------
-    moved : float
-        Infinite if it is not known.
-    relative : bool
-        Whether it is a share.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> distance(1234.51, False), distance(0.0721, True), distance(math.inf, False)
-    ('1235', '7.21 %', 'unknown')
-    """
-    if not math.isfinite(moved):
-        return "unknown"
-    exact = Decimal(moved) * (100 if relative else 1)
-    rounded = Context(prec=4, rounding=ROUND_CEILING).plus(exact)
-    return f"{as_text(float(rounded))}{' %' if relative else ''}"
 
 
 def labels_of(count: int, movable: int, n_train: int) -> str:

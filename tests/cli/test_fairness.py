@@ -10,7 +10,7 @@ import pytest
 from tests.commands import CLASSES, NUMBERS, unswayed_here
 from unswayed.audit.fairness import Metric
 from unswayed.audit.limits import BROKEN, HOLDS, OPEN, Limit
-from unswayed.report.ends import number_end, range_text, share_end
+from unswayed.words import number_end, range_text, share_end
 
 QUICK = ("--time-limit", "0")
 BY_GENDER = ("--groups", "gender", "--holdout", "30%", "--budget", "3%")
@@ -119,8 +119,8 @@ def test_limits_are_judged_exactly_where_they_are_met():
 def test_ends_are_never_rounded_to_less_than_is_proven():
     assert share_end(0.12341, 1) == "0.1235"
     assert share_end(0.12349, -1) == "0.1234"
-    assert number_end(123456.7, 1) == "123457"
-    assert number_end(-123456.7, 1) == "-123456"
+    assert number_end(123456.7, 1) == "123,457"
+    assert number_end(-123456.7, 1) == "-123,456"
     assert range_text(1 / 3, 2 / 3, share=True, outer=False) == "0.3334 to 0.6666"
 
 

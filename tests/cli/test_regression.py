@@ -176,7 +176,7 @@ def test_clipped_labels_stay_inside_their_range(folder):
     top = frame["salary"].max()
     options = (*NUMBERS, "--shift", "9000", "--clip", f"0:{top}", "--budget", "5")
     done = unswayed_here("certify", "people.csv", *options, "--out", "out.csv", cwd=folder)
-    assert f"never outside 0 to {top:g}" in done.stdout
+    assert f"never outside 0 to {top:,g}" in done.stdout
     table = pd.read_csv(folder / "out.csv")
     frame, held = _held(folder, table)
     labels = frame["salary"][~held].to_numpy()

@@ -11,7 +11,7 @@ from unswayed.audit.refit import refitted_scores
 from unswayed.audit.request import Budget
 from unswayed.audit.study import Study
 from unswayed.collective import TogetherCertificate
-from unswayed.report.ends import number_end
+from unswayed.words import number_end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,16 @@ from unswayed.audit.study import Study
 from unswayed.collective import CollectiveWitness, MetricRange
 from unswayed.exceptions import InputError
 from unswayed.groups import SMALL_GROUP
-from unswayed.report.ends import number_end, range_text, share_end
 from unswayed.together.metrics import RATES, Named, names
-from unswayed.words import distinct_texts, natural, shorten, suggest
+from unswayed.words import (
+    distinct_texts,
+    natural,
+    number_end,
+    range_text,
+    share_end,
+    shorten,
+    suggest,
+)
 
 MEAN = "mean_prediction"
 MEANS = (MEAN, f"{MEAN}_difference")

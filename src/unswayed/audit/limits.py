@@ -8,8 +8,7 @@ from typing import Any
 from unswayed._core.dyadic import enclose
 from unswayed.audit.fairness import Metric
 from unswayed.exceptions import InputError
-from unswayed.report.ends import number_end, share_end
-from unswayed.words import counted
+from unswayed.words import counted, number_end, share_end
 
 HOLDS, BROKEN, OPEN = "holds", "can be broken", "open"
 """What is known of a limit: a proof, labels that break it, or neither."""

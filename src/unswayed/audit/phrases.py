@@ -4,6 +4,7 @@ import math
 
 from unswayed.audit.request import Request
 from unswayed.audit.target import Target
+from unswayed.words import written
 
 
 def bias_in_words(request: Request, target: Target, selected: str) -> str:
@@ -52,10 +53,10 @@ def _clip(request: Request) -> str:
         return ""
     low, high = request.clip
     if not math.isfinite(high):
-        return f", but never below {low:g}"
+        return f", but never below {written(low)}"
     if not math.isfinite(low):
-        return f", but never above {high:g}"
-    return f", but never outside {low:g} to {high:g}"
+        return f", but never above {written(high)}"
+    return f", but never outside {written(low)} to {written(high)}"
 
 
 def kept_in_words(request: Request, target: Target) -> str:
@@ -76,5 +77,5 @@ def kept_in_words(request: Request, target: Target) -> str:
     if request.radius is None:
         return "stay within a radius of their prediction"
     if request.log:
-        return f"stay within a factor of {1 + request.radius:.6g} of their prediction"
-    return f"stay within {request.radius:g} of their prediction"
+        return f"stay within a factor of {written(request.radius, plus=1)} of their prediction"
+    return f"stay within {written(request.radius)} of their prediction"

@@ -10,6 +10,7 @@ import numpy as np
 
 from unswayed._typing import FloatArray
 from unswayed.exceptions import InputError
+from unswayed.words import written
 
 _END = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*(%?)\s*", re.ASCII)
 
@@ -71,10 +72,10 @@ class Shift:
 
     def _amount(self, amount: float, *, log: bool) -> str:
         if log:
-            return f"a factor of up to {1 + amount:.6g}"
+            return f"a factor of up to {written(amount, plus=1)}"
         if self.relative:
-            return f"up to {100 * amount:.6g} % of its own value"
-        return f"up to {amount:g}"
+            return f"up to {written(amount, times=100)} % of its own value"
+        return f"up to {written(amount)}"
 
 
 def parse_shift(text: str) -> Shift:

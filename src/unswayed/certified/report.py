@@ -19,7 +19,7 @@ from unswayed.report.effects import Effects
 from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, quality, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
-from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest
+from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
 
 if TYPE_CHECKING:
     from unswayed.certified.cross import Folds
@@ -178,7 +178,7 @@ def findings_of(
     class_names = dict(zip(classes, distinct_texts(classes), strict=True))
     radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
-    ends = f"{float(bias.lower.min()):g} to {float(bias.upper.max()):g}"
+    ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
     compared, kind = _groups(frame, groups), _KINDS[certificates.link]
     scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
     prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
@@ -189,7 +189,9 @@ def findings_of(
         classes=tuple(class_names.values()),
         bias=f"{movable:,} of {len(bias.lower):,} training labels may "
         + ("really be the other class" if kind == "logistic" else f"be off, by {ends}"),
-        keeps="keep their prediction" if radius is None else f"stay within {radius:g}{scale}",
+        keeps="keep their prediction"
+        if radius is None
+        else f"stay within {written(radius)}{scale}",
         model=beginning(" ".join(repr(question.estimator).split()), _LONGEST),
         rows_in_words="rows that it was asked about",
         numbering="Rows are numbered from 0, as in Python.",

@@ -198,7 +198,7 @@ def certify(
         tested = puts_to_the_test(facts)
         passed = least is None or (tested and main["rate"] >= least)
         if not passed:
-            below = f"{percent(main['rate'])} is below --fail-under {fail_under}"
+            below = f"{percent(main['rate'], -1)} is below --fail-under {fail_under}"
             terminal.note(below if tested else f"--fail-under {fail_under} {NOTHING_TESTED}")
         terminal.answer(facts | study.pass_facts() | {"passed": passed})
         return 0 if passed else 1

@@ -31,7 +31,7 @@ from unswayed.exceptions import InputError
 from unswayed.report.caveats import nothing_wrong
 from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import caveat_dicts
-from unswayed.words import labels, labels_between, shorten
+from unswayed.words import labels, labels_between, number_end, range_text, shorten
 
 _LINES = 40
 _TABLE = (
@@ -228,8 +228,9 @@ def _units(facts: dict[str, Any]) -> str:
 
 def _numbers(coefficient: dict[str, Any]) -> list[str]:
     """Return name, value and range as texts."""
-    ends = (coefficient[end] for end in ("value", "low", "high"))
-    return [coefficient["name"], *("–" if math.isnan(each) else f"{each:.4g}" for each in ends)]
+    ends = ((coefficient[end], way) for end, way in (("value", 0), ("low", -1), ("high", 1)))
+    texts = ("–" if math.isnan(each) else number_end(each, way, 4) for each, way in ends)
+    return [coefficient["name"], *texts]
 
 
 def _budget(coefficient: dict[str, Any]) -> str:
@@ -242,4 +243,4 @@ def _odds(coefficient: dict[str, Any]) -> str:
     """Return the range of an odds ratio as a text."""
     if coefficient["verdict"] == NOT_IDENTIFIED:
         return "–"
-    return f"{coefficient['odds_ratio_low']:.4g} to {coefficient['odds_ratio_high']:.4g}"
+    return range_text(coefficient["odds_ratio_low"], coefficient["odds_ratio_high"], digits=4)

@@ -32,7 +32,17 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
-from unswayed.words import between, counted, labels, percent, points, shorten, signed, suggest
+from unswayed.words import (
+    between,
+    counted,
+    labels,
+    percent,
+    points,
+    separated,
+    shorten,
+    signed,
+    suggest,
+)
 
 _LINES = 10
 _INTERVALS = (
@@ -335,13 +345,14 @@ def _arrow(texts: list[str]) -> str:
 def _show_rows(terminal: Terminal, facts: dict[str, Any]) -> None:
     shown = facts["rows"][:_LINES]
     columns = facts["columns"][:3]
+    said = str if facts["first"]["classes"] else separated
     terminal.say("rows that changed most")
     terminal.table(
         ["row", "prediction", "labels that overturn it", *columns],
         [
             [
                 str(row["row"]),
-                _arrow(row["prediction"]),
+                _arrow([said(text) for text in row["prediction"]]),
                 _arrow([labels(count).split()[0] for count in row["minimum_budget"]]),
                 *row["cells"][: len(columns)],
             ]

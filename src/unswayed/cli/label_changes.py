@@ -10,6 +10,7 @@ from unswayed._typing import IntArray
 from unswayed.audit.rows import Rows
 from unswayed.audit.study import Study
 from unswayed.cli.terminal import Terminal
+from unswayed.words import separated
 
 OWN = ("file", "row", "label", "new label")
 """Columns that a table of label changes has by itself."""
@@ -82,7 +83,12 @@ def change_columns(study: Study, rows: Rows, at: IntArray, new: NDArray[Any]) ->
 
 
 def show_changes(
-    terminal: Terminal, changes: list[dict[str, Any]], names: list[str], first: dict[str, Any]
+    terminal: Terminal,
+    changes: list[dict[str, Any]],
+    names: list[str],
+    first: dict[str, Any],
+    *,
+    numbers: bool,
 ) -> None:
     """Print label changes as a table, cut where it is long.
 
@@ -95,16 +101,23 @@ def show_changes(
         Columns to show beside the table's own.
     first : dict
         A line that stands above them; empty for none.
+    numbers : bool
+        Whether labels are numbers.
     """
     heads = [head for head in OWN if head in changes[0]]
     lines = [*([first] if first else []), *changes[:_LINES]]
-    show_wide(terminal, lines, names, heads)
+    show_wide(terminal, lines, names, heads, numbers=numbers)
     if len(changes) > _LINES:
         terminal.say(f"… and {len(changes) - _LINES} more: --out FILE.csv has them all")
 
 
 def show_wide(
-    terminal: Terminal, rows: list[dict[str, Any]], names: list[str], first: list[str]
+    terminal: Terminal,
+    rows: list[dict[str, Any]],
+    names: list[str],
+    first: list[str],
+    *,
+    numbers: bool = False,
 ) -> None:
     """Print rows as a table, or as several below one another if they are too wide for one.
 
@@ -116,7 +129,12 @@ def show_wide(
         Columns.
     first : list of str
         Columns to begin with; those of later tables begin with the first of these.
+    numbers : bool
+        Whether labels are numbers, and get commas between thousands.
     """
+    if numbers:
+        labels = [head for head in ("label", "new label") if head in first]
+        rows = [row | {head: separated(str(row[head])) for head in labels} for row in rows]
     for number, heads in enumerate(_fitting(rows, names, first, terminal.out.width)):
         if number:
             terminal.say()

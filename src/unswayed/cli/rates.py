@@ -5,7 +5,7 @@ from typing import Any
 
 from unswayed.cli.terminal import Terminal
 from unswayed.groups import SMALL_GROUP
-from unswayed.words import between, distance, labels, percent, points, share_range
+from unswayed.words import between, distance, labels, percent, points, separated, share_range
 
 _BAR = 24  # characters
 _GAP = 2  # spaces between columns
@@ -226,7 +226,11 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal.table(
         ["radius", *(f"robust at {each['budget']}" for each in budgets), ""],
         [
-            [each["text"], *map(percent, each["rates"]), "█" * round(_BAR * each["rate"])]
+            [
+                separated(each["text"]),
+                *map(percent, each["rates"]),
+                "█" * round(_BAR * each["rate"]),
+            ]
             for each in grid
         ],
         left=(1 + len(budgets),),

@@ -35,7 +35,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import check_output, write_table, write_text
 from unswayed.exceptions import InputError
-from unswayed.words import counted, percent
+from unswayed.words import counted, number_end, percent
 
 _LINES = 10  # labels that the terminal shows
 Files = Annotated[tuple[Path, ...], Parameter(negative="", show_default=False)]
@@ -139,7 +139,7 @@ def plan(
     if report is not None and page is not None:
         write_text(report, page)
     opened.introduce(terminal)
-    _show_plan(terminal, facts["review"])
+    _show_plan(terminal, facts["review"], classes=bool(facts["classes"]))
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")
@@ -230,7 +230,7 @@ def apply(
 # --- for people -----------------------------------------------------------------------------
 
 
-def _show_plan(terminal: Terminal, facts: dict[str, Any]) -> None:
+def _show_plan(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
     after, many = facts["robust_after"], len(facts["labels"])
     if facts["checked_before"]:
         terminal.say(f"{counted(facts['checked_before'], 'label')} checked before, and right now")
@@ -257,8 +257,8 @@ def _show_plan(terminal: Terminal, facts: dict[str, Any]) -> None:
                 f"{at:,}",
                 f"{after[at]:,}",
                 percent(after[at] / facts["rows"]),
-                f"{facts['random'][at]:.1f}",
-                f"{facts['witness'][at]:.0f}",
+                number_end(facts["random"][at], -1, 4),
+                number_end(facts["witness"][at], -1, 4),
                 *(
                     [f"{estimate['mean'][place]:.1f} ± {estimate['spread'][place]:.1f}"]
                     if estimate
@@ -284,7 +284,7 @@ def _show_plan(terminal: Terminal, facts: dict[str, Any]) -> None:
         | dict(zip(facts["columns"], each["cells"], strict=True))
         for each in facts["labels"][:_LINES]
     ]
-    show_wide(terminal, lines, facts["columns"], ["row", "label"])
+    show_wide(terminal, lines, facts["columns"], ["row", "label"], numbers=not classes)
     if many > _LINES:
         terminal.say(f"… and {many - _LINES:,} more: --out review.csv has them all")
     terminal.say()
@@ -298,7 +298,7 @@ def _show_applied(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -
         style="bold",
     )
     if wrong:
-        show_wide(terminal, wrong[:_LINES], [], ["row", "label", "new label"])
+        show_wide(terminal, wrong[:_LINES], [], ["row", "label", "new label"], numbers=not classes)
         if len(wrong) > _LINES:
             terminal.say(f"… and {len(wrong) - _LINES:,} more: --json has them all")
     terminal.say()

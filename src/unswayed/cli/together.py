@@ -24,7 +24,7 @@ from unswayed.cli.options import (
 from unswayed.cli.solver_output import solver_output
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table, write_text
-from unswayed.words import counted
+from unswayed.words import counted, number_end
 
 _NAMED = 12  # overturned rows that are named
 
@@ -116,7 +116,7 @@ def together(
     if report is not None and page is not None:
         write_text(report, page)
     opened.introduce(terminal)
-    _show(terminal, facts["together"])
+    _show(terminal, facts["together"], classes=bool(facts["classes"]))
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")
@@ -143,7 +143,7 @@ def _joined(found: list[Counted], tables: list[dict[str, Any]]) -> dict[str, Any
 # --- for people -----------------------------------------------------------------------------
 
 
-def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
+def _show(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
     what = counted(facts["rows"], "test row")
     if facts["only_rows"] is not None:
         what += f" where {facts['only_rows']}"
@@ -183,12 +183,13 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         style="bold",
     )
     names = [name for name in main["changes"][0] if name not in ("row", "label", "new label")]
-    show_changes(terminal, main["changes"], names, {})
+    show_changes(terminal, main["changes"], names, {}, numbers=not classes)
     terminal.say()
     named = ", ".join(f"{row:,}" for row in main["replayed_rows"][:_NAMED])
     more = len(main["replayed_rows"]) - _NAMED
+    many = number_end(main["replayed"], -1)
     terminal.say(
-        f"refitted on these labels, the model overturns {main['replayed']:g}: rows {named}"
+        f"refitted on these labels, the model overturns {many}: rows {named}"
         + (f" and {more:,} more" if more > 0 else "")
     )
     terminal.say()

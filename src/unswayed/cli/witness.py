@@ -42,7 +42,9 @@ from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.findings import caveat_dicts, probability
-from unswayed.words import labels, outside
+from unswayed.words import labels, number_end, outside, separated
+
+_FEWEST = 6  # digits of a score
 
 
 def witness(
@@ -117,6 +119,7 @@ def witness(
                 "--resolve exact to settle it in rational arithmetic"
             )
         facts = _facts(study, at, found) | {"undecided": ever == Verdict.UNDECIDED}
+        digits = _digits(study, facts["score"], facts["new_score"])
         if not request.kind.linear:
             facts |= _known(study, at, facts["score"], facts["new_score"])
         if found is not None:
@@ -128,7 +131,7 @@ def witness(
             terminal.note(note)
         for caveat in study.caveats:
             terminal.warn(str(caveat))
-        _show(terminal, facts, request.groups)
+        _show(terminal, facts, request.groups, digits, numbers=not study.target.classes)
         terminal.answer(facts | study.pass_facts())
     return 0
 
@@ -215,9 +218,32 @@ def _columns(study: Study, found: Witness) -> dict[str, Any]:
 # --- for people -----------------------------------------------------------------------------
 
 
-def _show(terminal: Terminal, facts: dict[str, Any], groups: tuple[str, ...]) -> None:
-    said = _scored(facts["score"], facts.get("probability"))
-    terminal.say(f"row {facts['row']}: predicted {facts['prediction']} ({said})")
+def _digits(study: Study, score: float, after: float | None) -> int:
+    """Return with how many digits both scores still show that the prediction is overturned."""
+    if after is None:
+        return _FEWEST
+    rule, radius = study.request.rule, study.request.radius
+    for digits in range(_FEWEST, 17):
+        ends = [float(number_end(each, 0, digits).replace(",", "")) for each in (score, after)]
+        if study.target.classes:
+            if (rule.predict(np.array(ends)) == rule.predict(np.array([score, after]))).all():
+                return digits
+        elif radius is not None and abs(ends[1] - ends[0]) > study.request.on_scale(radius):
+            return digits
+    return 17
+
+
+def _show(
+    terminal: Terminal,
+    facts: dict[str, Any],
+    groups: tuple[str, ...],
+    digits: int,
+    *,
+    numbers: bool,
+) -> None:
+    spelled = separated if numbers else str
+    said = _scored(facts["score"], facts.get("probability"), digits)
+    terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
     if facts["versus_rest"]:
         terminal.say(positive_in_words(facts))
     terminal.say(facts["data"]["sentence"])
@@ -246,21 +272,22 @@ def _show(terminal: Terminal, facts: dict[str, Any], groups: tuple[str, ...]) ->
     ]
     this = f"this: {facts['row']}"
     own = {"file": "", "row": this, "label": facts["label"] or "", "new label": ""}
-    show_changes(terminal, changes, differ, own | features)
+    show_changes(terminal, changes, differ, own | features, numbers=numbers)
     same = [f"{name} {text}" for name, text in features.items() if name not in differ]
     if same:
         terminal.say()
         terminal.say(f"the same in all of these rows: {', '.join(same)}")
     terminal.say()
     how = "refitted on" if facts["refitted"] else "by the engine's sums (without a refit), with"
-    said = _scored(facts["new_score"], facts.get("new_probability"))
-    terminal.say(f"{how} these labels, the model says {facts['new_prediction']} ({said})")
+    said = _scored(facts["new_score"], facts.get("new_probability"), digits)
+    new = spelled(facts["new_prediction"])
+    terminal.say(f"{how} these labels, the model says {new} ({said})")
 
 
-def _scored(score: float, probability: float | None) -> str:
+def _scored(score: float, probability: float | None, digits: int) -> str:
     if probability is None:
-        return f"score {score:.6g}"
-    return f"probability {probability:.4g}, log-odds {score:.6g}"
+        return f"score {number_end(score, digits=digits)}"
+    return f"probability {number_end(probability, digits=4)}, log-odds {number_end(score)}"
 
 
 def _not_overturned(facts: dict[str, Any]) -> str:

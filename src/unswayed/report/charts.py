@@ -13,6 +13,7 @@ import altair as alt
 import vl_convert
 
 from unswayed.report.drawing import drawable, points_of, short_names, spec_of, told_apart, unchecked
+from unswayed.words import number_end, percent, separated
 
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
@@ -59,7 +60,7 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
         alt.Tooltip("group:N", title=drawable(curve["column"] or "rows")),
         alt.Tooltip("rows:Q", title="number of rows", format=",d"),
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
-        alt.Tooltip("rate:Q", title="robust", format=".1%"),
+        alt.Tooltip("share:N", title="robust"),
     ]
     named = [each for each in curve["groups"] if each["named"]]
     others = [each for each in curve["groups"] if not each["named"]]
@@ -104,7 +105,11 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
 def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
     """Draw what lies between the rows that are proven robust and those that were not overturned."""
     ends = zip(curve["budget"], curve["all"], curve["standing"], strict=True)
-    values = [{"budget": budget, "rate": low, "high": high} for budget, low, high in ends]
+    values = [
+        {"budget": budget, "rate": low, "high": high}
+        | {"proven": percent(low, -1), "standing": percent(high, 1)}
+        for budget, low, high in ends
+    ]
     return (
         alt.Chart(points_of(values))
         .mark_area(interpolate="step-after", style="band")
@@ -114,8 +119,8 @@ def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
             y2="high:Q",
             tooltip=[
                 alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
-                alt.Tooltip("rate:Q", title="proven robust", format=".1%"),
-                alt.Tooltip("high:Q", title="not overturned", format=".1%"),
+                alt.Tooltip("proven:N", title="proven robust"),
+                alt.Tooltip("standing:N", title="not overturned"),
             ],
         )
     )
@@ -129,7 +134,8 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
         told = {key: each[key] for key in ("rows", "small", "short") if key in each}
         group = drawable(each["group"])
         found += [
-            {"budget": budget, "rate": rates[at], "group": group, **told}
+            {"budget": budget, "rate": rates[at], "share": percent(rates[at]), "group": group}
+            | told
             for at, budget in enumerate(budgets)
             if at in (0, last) or rates[at] != rates[at - 1]
         ]
@@ -145,7 +151,7 @@ def radius_chart(
     Parameters
     ----------
     points : list of dict
-        "radius" and "rates", one per budget.
+        "radius", its "text", and "rates", one per budget.
     budgets : list of str
         The budgets as they were written.
     relative : bool
@@ -158,7 +164,8 @@ def radius_chart(
     """
     names = [f"at {drawable(budget)}" for budget in budgets]
     values = [
-        {"radius": each["radius"], "rate": rate, "budget": name}
+        {"radius": each["radius"], "within": separated(each["text"]), "rate": rate}
+        | {"share": percent(rate), "budget": name}
         for each in points
         for name, rate in zip(names, each["rates"], strict=True)
     ]
@@ -180,8 +187,8 @@ def radius_chart(
                 scale=alt.Scale(domain=[0, 1]),
             ),
             tooltip=[
-                alt.Tooltip("radius:Q", format="~%" if relative else ",.6~g"),
-                alt.Tooltip("rate:Q", title="robust", format=".1%"),
+                alt.Tooltip("within:N", title="radius"),
+                alt.Tooltip("share:N", title="robust"),
                 *([alt.Tooltip("budget:N", title="wrong labels")] if several else []),
             ],
             **(told_apart("budget:N", names) if several else {}),
@@ -211,8 +218,11 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
             "name": names[at],
             "full": drawable(row["name"]),
             "value": row["value"],
+            "now": _end(row["value"], 0),
             "low": row["low"],
             "high": row["high"],
+            "least": _end(row["low"], -1),
+            "most": _end(row["high"], 1),
             "sign": _sign(row),
         }
         for at, row in enumerate(rows)
@@ -227,9 +237,9 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         ),
         tooltip=[
             alt.Tooltip("full:N", title="coefficient"),
-            alt.Tooltip("value:Q", format=".4g"),
-            alt.Tooltip("low:Q", format=".4g"),
-            alt.Tooltip("high:Q", format=".4g"),
+            alt.Tooltip("now:N", title="value"),
+            alt.Tooltip("least:N", title="low"),
+            alt.Tooltip("most:N", title="high"),
             alt.Tooltip("sign:N"),
         ],
     )
@@ -246,6 +256,10 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     zero = alt.Chart(points_of([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
     chart = alt.layer(zero, bars, ticks).properties(width="container", height=24 * len(rows) + 60)
     return spec_of(chart)
+
+
+def _end(value: float | None, way: int) -> str:
+    return "unknown" if value is None else number_end(value, way, 4)
 
 
 def _sign(row: dict[str, Any]) -> str:
@@ -283,11 +297,15 @@ def tradeoff_chart(
     left = any(share for point in points for share in point["undecided"])
     if left:
         names += [f"not overturned at {budget}" for budget in budgets]
+    # What is proven is at least so much, and what was not overturned at most.
+    ways = [0, *(-1 if left else 0 for _ in budgets), *(1 for _ in budgets if left)]
     values = [
-        {"penalty": point["penalty"], "share": share, "what": what}
+        {"penalty": point["penalty"], "share": share, "text": percent(share, way), "what": what}
         for point in points
         if 0 < point["penalty"] < math.inf
-        for what, share in zip(names, [point["quality"], *_shares(point, left)], strict=True)
+        for what, share, way in zip(
+            names, [point["quality"], *_shares(point, left)], ways, strict=True
+        )
         if share is not None
     ]
     chart = (
@@ -307,7 +325,7 @@ def tradeoff_chart(
             tooltip=[
                 alt.Tooltip("what:N", title="curve"),
                 alt.Tooltip("penalty:Q", title=option, format="~g"),
-                alt.Tooltip("share:Q", format=".1%"),
+                alt.Tooltip("text:N", title="share"),
             ],
         )
         .properties(width="container", height=260)

@@ -15,6 +15,7 @@ from unswayed.report.drawing import (
     told_apart,
     unchecked,
 )
+from unswayed.words import number_end, share_end, written
 
 _SINGLY, _TOGETHER = "one at a time", "together"
 _THICK = 15  # pixels of a bar
@@ -42,8 +43,12 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
     for name, each in zip(names, budgets, strict=True):
         told = {"budget": name, "low": each["at_least"], "high": each["at_most"]}
         values += [
-            told | {"what": _SINGLY, "sure": each["one_at_a_time"], "end": each["one_at_a_time"]},
-            told | {"what": _TOGETHER, "sure": each["at_least"], "end": each["at_most"]},
+            told
+            | {"what": _SINGLY, "sure": each["one_at_a_time"], "end": each["one_at_a_time"]}
+            | dict.fromkeys(("most", "least"), number_end(each["one_at_a_time"], 1)),
+            told
+            | {"what": _TOGETHER, "sure": each["at_least"], "end": each["at_most"]}
+            | {"most": number_end(each["at_most"], 1), "least": number_end(each["at_least"], -1)},
         ]
     base = alt.Chart(points_of(values)).encode(
         y=alt.Y("budget:N", title="wrong labels", sort=names, axis=_ticks()),
@@ -57,8 +62,8 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
         tooltip=[
             alt.Tooltip("budget:N", title="wrong labels"),
             alt.Tooltip("what:N", title="counted"),
-            alt.Tooltip("end:Q", title="at most", format=",~r"),
-            alt.Tooltip("sure:Q", title="at least", format=",~r"),
+            alt.Tooltip("most:N", title="at most"),
+            alt.Tooltip("least:N", title="at least"),
         ],
     )
     axis = alt.X(
@@ -102,6 +107,10 @@ def range_chart(
     whole = [name for name, _ in lines]
     names = short_names(whole) if limits is None else [_in_lines(name) for name in whole]
     at = [drawable(each) for each in budgets]
+
+    def text(found: dict[str, Any], end: str, way: int) -> str:
+        return share_end(found[end], way) if share else number_end(found[end], way)
+
     values = [
         {
             "name": short,
@@ -110,18 +119,18 @@ def range_chart(
             "value": line["value"],
             # An end that nothing is known of is not drawn.
             **{end: found[end] if math.isfinite(found[end]) else None for end in _RANGE},
+            **{f"{end}_text": text(found | line, end, way) for end, _, way in _ENDS},
         }
         for short, (name, line) in zip(names, lines, strict=True)
         for budget, found in zip(at, line["ranges"], strict=True)
     ]
-    form = ".4~f" if share else ",.6~g"
     base = alt.Chart(points_of(values)).encode(
         y=alt.Y("name:N", title=None, sort=names, axis=_ticks()),
         yOffset=alt.YOffset("budget:N", sort=at),
         tooltip=[
             alt.Tooltip("full:N", title="what"),
             alt.Tooltip("budget:N", title="wrong labels"),
-            *(alt.Tooltip(f"{end}:Q", title=title, format=form) for end, title in _ENDS),
+            *(alt.Tooltip(f"{end}_text:N", title=title) for end, title, _ in _ENDS),
         ],
     )
     colour = alt.Color(
@@ -139,7 +148,7 @@ def range_chart(
         base.mark_tick(style="value", height=_THICK + 4, thickness=2).encode(x="value:Q"),
     ]
     known = [
-        {"name": short, "limit": limits[name]}
+        {"name": short, "limit": limits[name], "limit_text": written(limits[name])}
         for short, name in zip(names, whole, strict=True)
         if limits is not None and name in limits
     ]
@@ -150,7 +159,7 @@ def range_chart(
             ticks.encode(
                 x="limit:Q",
                 y=alt.Y("name:N", sort=names),
-                tooltip=[alt.Tooltip("limit:Q", title="limit", format=form)],
+                tooltip=[alt.Tooltip("limit_text:N", title="limit")],
             )
         )
     height = (_THICK + 6) * len(values) + 12 * len(lines) + 30
@@ -158,12 +167,12 @@ def range_chart(
 
 
 _ENDS = (
-    ("value", "now"),
-    ("low", "proven at least"),
-    ("high", "proven at most"),
-    ("inner_low", "reached from"),
-    ("inner_high", "reached to"),
-)
+    ("value", "now", 0),
+    ("low", "proven at least", -1),
+    ("high", "proven at most", 1),
+    ("inner_low", "reached from", 1),
+    ("inner_high", "reached to", -1),
+)  # and which way to round: outwards what is proven, inwards what is reached
 
 
 @unchecked
@@ -186,7 +195,7 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
         "at random": facts["random"],
     }
     values = [
-        {"checked": checked, "robust": robust, "order": order}
+        {"checked": checked, "robust": robust, "rows": number_end(robust, -1, 4), "order": order}
         for order, curve in orders.items()
         for checked, robust in enumerate(curve)
     ]
@@ -209,7 +218,7 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
             tooltip=[
                 alt.Tooltip("order:N"),
                 alt.Tooltip("checked:Q", title="labels checked", format=",d"),
-                alt.Tooltip("robust:Q", title="rows proven robust", format=",.1~f"),
+                alt.Tooltip("rows:N", title="rows proven robust"),
             ],
             **told_apart("order:N", list(orders)),
         )

@@ -11,7 +11,7 @@ from unswayed._typing import IntArray
 from unswayed.certificates import Witness
 from unswayed.report.effects import NOT_IDENTIFIED, Effects
 from unswayed.report.findings import Findings
-from unswayed.words import as_text, distance, labels_between
+from unswayed.words import as_text, distance, labels_between, number_end, range_text
 
 _ROWS = 500
 _CELLS = 10  # columns shown beside a row
@@ -101,9 +101,10 @@ def _probability(findings: Findings, row: int) -> dict[str, Any]:
     if findings.probability is None:
         return {}
     value, low, high = (float(each[row]) for each in findings.probability)
-    # Ends are rounded outwards.
-    ends = f"{math.floor(1e4 * low) / 1e4:.4g} to {math.ceil(1e4 * high) / 1e4:.4g}"
-    return {"probability": f"{value:.4g}", "probability_range": ends}
+    return {
+        "probability": number_end(value, digits=4),
+        "probability_range": range_text(low, high, digits=4),
+    }
 
 
 def _table(
@@ -151,10 +152,12 @@ def _range(findings: Findings, row: int) -> dict[str, Any]:
     assert findings.low is not None and findings.high is not None  # noqa: S101, PT018
     assert findings.moved is not None  # noqa: S101
     moved = float(findings.moved[row])
-    low, high = (float(f"{ends[row]:.6g}") for ends in (findings.low, findings.high))
+    low, high = float(findings.low[row]), float(findings.high[row])
     return {
         "low": low if math.isfinite(low) else None,
         "high": high if math.isfinite(high) else None,
+        "low_text": number_end(low, -1),
+        "high_text": number_end(high, 1),
         "moved": moved if math.isfinite(moved) else None,
         "moves": distance(moved, findings.log),
     }

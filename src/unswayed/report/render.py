@@ -14,7 +14,17 @@ import jinja2
 
 from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
 from unswayed.report.library import chart_library
-from unswayed.words import as_text, between, distance, labels, percent, points, share_range, signed
+from unswayed.words import (
+    between,
+    distance,
+    labels,
+    number_end,
+    percent,
+    points,
+    separated,
+    share_range,
+    signed,
+)
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
@@ -43,7 +53,9 @@ def page_environment() -> jinja2.Environment:
         "labels": labels,
         "number": _number,
         "distance": distance,
-        "end": lambda value: "unknown" if value is None else as_text(value),
+        "low": lambda value: _number(value, -1),
+        "high": lambda value: _number(value, 1),
+        "separated": separated,
     }
     return environment
 
@@ -98,10 +110,10 @@ def _source(environment: jinja2.Environment, name: str) -> str:
     return loader.get_source(environment, name)[0].strip()
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | None, way: int = 0) -> str:
     if value is None:
         return "unknown"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else number_end(value, way, 4)
 
 
 def _inert(script: str) -> str:
@@ -129,7 +141,7 @@ def _policy(*scripts: str) -> str:
 
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
-    keys = "kind train_rows test_rows main decided named small_group rows".split()
+    keys = "kind task train_rows test_rows main decided named small_group rows".split()
     if facts["decided"]:
         keys += ["top", "minimum_budget", "enough"]
     charts = {

@@ -272,7 +272,7 @@ def _curves(
 
     def rate(values: FloatArray) -> list[float]:
         curve = robustness_curve(values)
-        return [round(curve(budget), 5) for budget in grid.tolist()]
+        return [curve(budget) for budget in grid.tolist()]
 
     curves: list[dict[str, Any]] = []
     for column, (names, codes) in zip(columns, grouped, strict=True):

@@ -13,6 +13,7 @@ from unswayed.together.conflicts import Conflicts, Events, cliques
 from unswayed.together.fragile import Changes, Fragile
 from unswayed.together.goal import Goal
 from unswayed.together.programme import Programme, Solved
+from unswayed.words import number_end
 
 FRAGILE, LAGRANGIAN, HIGHS = "fragile rows", "Lagrangian", "HiGHS"
 """What a bound rests on: counting, selection on a sum of influence rows, or the solver's word."""
@@ -349,7 +350,6 @@ class _Run:
             return
         outer, inner = self._outer, self._attack.value
         name = f"{self._name}: " if self._name else ""
-        self._search.progress(
-            f"{name}at most {float(outer):.6g}, at least {float(inner):.6g}, "
-            f"gap {float(outer - inner):.3g}"
-        )
+        most, least = number_end(float(outer), 1), number_end(float(inner), -1)
+        gap = number_end(float(outer - inner), 1, 3)
+        self._search.progress(f"{name}at most {most}, at least {least}, gap {gap}")

@@ -7,6 +7,7 @@ import numpy as np
 from unswayed.certifiers.secant.moves import Moves
 from unswayed.certifiers.secant.region import Region
 from unswayed.models.gradient.problem import Centre, GradientProblem, Labels
+from unswayed.words import number_end
 
 _WIDER = 1.02  # a box is tried that is so much wider than what followed from the last one
 _STEPS = 40
@@ -49,7 +50,7 @@ def closed_region(
     for step in range(_STEPS):
         wide_up, wide_down = (np.where(still, 0.0, _WIDER * each) for each in (up, down))
         widest = max(wide_up.max(initial=0.0), wide_down.max(initial=0.0))
-        tell(f"region, step {step + 1}: margins move by up to {widest:.3g}")
+        tell(f"region, step {step + 1}: margins move by up to {number_end(widest, 1, 3)}")
         if not widest < _WIDEST:
             return None
         region = Region(problem, labels, centre, moves, wide_down, wide_up)

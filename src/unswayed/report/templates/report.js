@@ -2,7 +2,21 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const all = (selector) => [...document.querySelectorAll(selector)];
   const number = (value) => value.toLocaleString("en-US");
-  const percent = (rate) => (100 * rate).toFixed(1) + " %";
+  // Rounded as the terminal does: down (-1), to nearest (0) or up (1).
+  const hundredths = (rate, places, way) => {
+    const step = 10 ** places, scaled = 100 * rate * step;
+    if (!way) return (100 * rate).toFixed(places);
+    return ((way < 0 ? Math.floor(scaled + 1e-9) : Math.ceil(scaled - 1e-9)) / step).toFixed(places);
+  };
+  // All rows are 100.0 %, and none are 0.0 %: nothing else is.
+  const percent = (rate, way = 0) => {
+    let places = 1;
+    const whole = () => [0, 100].includes(Number(hundredths(rate, places, way)));
+    while (rate > 0 && rate < 1 && places < 12 && whole()) places += 1;
+    return hundredths(rate, places, way) + " %";
+  };
+  const said = (text) => (data.task === "regression" && /^-?\d+(\.\d+)?$/.test(text)
+    ? text.replace(/^-?\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",")) : text);
   const labels = (count) => (count === 1 ? "1 label" : number(count) + " labels");
 
   // --- the budget -----------------------------------------------------------------------
@@ -59,7 +73,8 @@
     return [count === 0 ? 0 : middle(count) - half(count), most === size ? 1 : middle(most) + half(most)];
   }
   // From what is proven to what was not overturned.
-  const range = (low, high) => (low === high ? "" : percent(low).replace(" %", " to ")) + percent(high);
+  const range = (low, high) => (low === high
+    ? percent(low) : percent(low, -1).replace(" %", " to ") + percent(high, 1));
   const between = ([low, high]) => (100 * low).toFixed(1) + " to " + (100 * high).toFixed(1);
 
   function showTable(table, budget) {
@@ -85,13 +100,13 @@
   function showGap(table, rates, lefts, sizes, budget) {
     const at = table.id.slice("group-".length);
     const gap = (values) => Math.max(...values) - Math.min(...values);
-    const points = (value) => (100 * value).toFixed(1) + " points";
+    const points = (value, way = 0) => hundredths(value, 1, way) + " points";
     // Undecided rows may turn out either way.
     const most = rates.map((rate, group) => rate + lefts[group] / (sizes[group] || 1));
     const apart = most.flatMap((one, at) => rates.map((other, to) => (at === to ? 0 : one - other)));
     document.querySelector("[data-gap='" + at + "']").textContent = !lefts.some(Boolean) ? points(gap(rates))
-      : points(Math.max(0, Math.max(...rates) - Math.min(...most))).replace(" points", " to ")
-        + points(Math.max(...apart)) + ", as undecided rows turn out";
+      : points(Math.max(0, Math.max(...rates) - Math.min(...most)), -1).replace(" points", " to ")
+        + points(Math.max(...apart), 1) + ", as undecided rows turn out";
     const large = document.querySelector("[data-gap-large='" + at + "']");
     const of = rates.filter((_, group) => sizes[group] >= data.small_group);
     if (large) {
@@ -199,7 +214,7 @@
       element.textContent = row.least === null ? "none can" : row.enough === null && row.least ? "none found" : "";
       return element;
     }
-    const words = row.witness.map(([at, label]) => at + " → " + label);
+    const words = row.witness.map(([at, label]) => at + " → " + said(label));
     element.append(words.slice(0, 3).join(", "));
     if (row.changed > 3) {
       const details = document.createElement("details");
@@ -224,10 +239,9 @@
     document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
   // What is known of a row: its minimum budget, or without verdicts how far it can move.
-  const end = (value) => cell(value === null ? "unknown" : value, "n");
   const answer = (row) => (data.decided
     ? [cell(row.needs, "n"), ...(data.named ? [witness(row)] : [])]
-    : [end(row.low), end(row.high), cell(row.moves, "n")]);
+    : [row.low_text, row.high_text, row.moves].map((text) => cell(text, "n")));
   function fill() {
     const words = searched();
     const found = matching(words);
@@ -235,9 +249,9 @@
       const row = data.rows.rows[at];
       const line = document.createElement("tr");
       line.setAttribute("role", "row");
-      line.append(link(row), cell(row.prediction), ...answer(row));
+      line.append(link(row), cell(said(row.prediction)), ...answer(row));
       if (hasScores) line.append(scored(row));
-      if (hasLabels) line.append(cell(row.label));
+      if (hasLabels) line.append(cell(said(row.label)));
       if (row.cells.length) line.append(features(row));
       [...line.children].forEach((each, place) => { each.dataset.head = names[place]; });
       return line;

@@ -161,7 +161,7 @@ def outer_finding(
         return Finding(part, claimed, REJECTED, best, f"{ratio(beyond[0])} is reached")
     proven = "nothing"
     if best is not None:
-        number = ratio(Fraction(found.value)).removesuffix(".0")
+        number = repr(best).removesuffix(".0")
         proven = f"{'at most' if up else 'at least'} {number}, {_HOW[found.basis]}"
     if rests_on in _WORD:
         text = f"rests on {rests_on}: not re-proven; what was re-proven is {proven}"
