@@ -18,6 +18,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError, warn_vacuous
 from unswayed.frames import frame_like
 from unswayed.groups import GroupRates, group_rates
+from unswayed.intervals import CONFIDENCE, StandardErrors
 from unswayed.words import number_end, share_range
 
 
@@ -108,6 +109,10 @@ class CertificateSource(Protocol):
 
     def minimum_budgets(self) -> MinimumBudgets:
         """Return the least number of wrong labels that overturns each row."""
+        ...
+
+    def standard_errors(self) -> StandardErrors:
+        """Return by how much chance in the sample moves the numbers that are asked about."""
         ...
 
     def witness(self, row: int, amount: float) -> Witness:
@@ -311,6 +316,41 @@ class CertificateSet:
         """True where the minimum budget is proven to be exactly that."""
         return self.minimum_budgets.proven
 
+    @cached_property
+    def standard_errors(self) -> StandardErrors:
+        """Standard errors of coefficients, and why there are none where there are none."""
+        return self._model().standard_errors()
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard errors of coefficients; NaN where they are not computed.
+
+        They are about chance in the sample, and nothing about them is proven: they assume that the
+        labels are right and independent, of equal variance around the model, or for logistic and
+        Poisson regression of the variance that it gives them. With a penalty, they are about the
+        penalised coefficient, not about what it would be without one.
+        """
+        return self.standard_errors.values
+
+    def confidence_interval(self, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
+        """Return confidence intervals of coefficients, by Student's t or the normal distribution.
+
+        A confidence interval allows for chance in the sample and takes every label to be right.
+        From `low` to `high` it is the other way round: labels may be wrong, and sampling error is
+        not in it.
+
+        Parameters
+        ----------
+        confidence : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        low, high : (n,) arrays
+            NaN where there is no standard error.
+        """
+        return self.standard_errors.intervals(self.score, confidence=confidence)
+
     def by_group(self, groups: ArrayLike) -> GroupRates:
         """Return robustness rate and count per group, in sorted order of the groups.
 
@@ -367,10 +407,15 @@ class CertificateSet:
         dict of str to array or list
             One entry per certificate in each. Of logistic regression with ranges of probabilities,
             and of this and Poisson regression with ``enough``: how many labels were found to be
-            enough to overturn a row.
+            enough to overturn a row. Of coefficients with ``standard_error`` and the ends of 95 %
+            confidence intervals, which are NaN where they are not computed.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         extra: dict[str, Any] = {}
+        if self.names is not None:
+            low, high = self.confidence_interval()
+            extra |= {"standard_error": self.standard_error}
+            extra |= {"confidence_low": low, "confidence_high": high}
         if self.link == "logistic":
             extra |= {"probability_low": self.probability_low}
             extra |= {"probability_high": self.probability_high}
@@ -470,6 +515,7 @@ class CertificateSet:
     def __getstate__(self) -> dict[str, Any]:
         if self.source is not None:
             _ = self.minimum_budgets
+            _ = None if self.names is None else self.standard_errors
         return self.__dict__ | {"source": None}
 
     def _counts(self) -> dict[Verdict, int]:

@@ -1,19 +1,80 @@
 """Confidence intervals of shares of rows, of their changes, and of gaps between groups of rows.
 
 They are about chance in which rows were looked at: other rows like these would have given another
-share. They say nothing about other training rows, which would have given another model.
+share. They say nothing about other training rows, which would have given another model; standard
+errors of coefficients do.
 """
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from unswayed._typing import FloatArray, IntArray
 
 CONFIDENCE = 0.95
 """Of every interval that is shown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandardErrors:
+    """Standard errors of estimates, and the intervals that follow from them.
+
+    Attributes
+    ----------
+    values : (n,) array
+        NaN where they were not computed.
+    degrees : float
+        Degrees of freedom of Student's t; infinite for the normal distribution.
+    reason : str
+        Why they were not computed; empty if they were.
+
+    Examples
+    --------
+    >>> errors = StandardErrors(np.array([1.0]), 10.0)
+    >>> [end.round(3).tolist() for end in errors.intervals(np.array([5.0]))]
+    [[2.772], [7.228]]
+    """
+
+    values: FloatArray
+    degrees: float = math.inf
+    reason: str = ""
+
+    @classmethod
+    def missing(cls, count: int, reason: str) -> "StandardErrors":
+        """Return that none were computed, and why.
+
+        Parameters
+        ----------
+        count : int
+        reason : str
+
+        Returns
+        -------
+        StandardErrors
+        """
+        return cls(np.full(count, np.nan), reason=reason)
+
+    def intervals(
+        self, estimates: FloatArray, *, confidence: float = CONFIDENCE
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return low and high ends of confidence intervals.
+
+        Parameters
+        ----------
+        estimates : (n,) array
+        confidence : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        low, high : (n,) arrays
+        """
+        half = float(special.stdtrit(self.degrees, (1.0 + confidence) / 2.0)) * self.values
+        return estimates - half, estimates + half
 
 
 def wilson(

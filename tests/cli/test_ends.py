@@ -126,11 +126,16 @@ def charts_of(page):
 @pytest.mark.parametrize("name", ["coefficients", "standardised", "odds ratios"])
 def test_no_printed_range_of_a_coefficient_is_narrower_than_what_is_proven(said, name):
     text, facts, _ = said(name)
+    parts = re.split("keeps? (?:its|their) sign", text)[1:]
+    assert len(parts) == len(facts["budgets"]) == 2
     for each in [*facts["coefficients"], facts["intercept"]]:
-        line = line_of(text, each["name"])
-        within(line.removeprefix(each["name"]), each["low"], each["high"])
-        if "odds_ratio_low" in each and each is not facts["intercept"]:
-            within(line, each["odds_ratio_low"], each["odds_ratio_high"])
+        for part, found in zip(parts, each["budgets"], strict=True):
+            line = line_of(part, each["name"]).removeprefix(each["name"])
+            within(line, *ends(found))
+            if "odds_ratio_low" in found and each is not facts["intercept"]:
+                within(line, found["odds_ratio_low"], found["odds_ratio_high"])
+        beside = line_of(text[text.index("standard error") :], each["name"])
+        within(beside.rsplit("  ", maxsplit=1)[1], *ends(each))
     assert "e+" not in text
 
 

@@ -12,12 +12,22 @@ from scipy import sparse
 from unswayed._typing import FloatArray
 from unswayed.audit.collinear import Dependencies, dependencies
 from unswayed.audit.recipe import features_of
+from unswayed.audit.request import Budget
 from unswayed.audit.study import Study
-from unswayed.certificates import CertificateSet
+from unswayed.certificates import CertificateSet, Verdict
 from unswayed.decisions import Sign
 from unswayed.doubles import dense
 from unswayed.exceptions import InputError
-from unswayed.report.effects import Effects, facts, in_units, not_identified, odds_ratios
+from unswayed.report.effects import (
+    Effects,
+    facts,
+    in_units,
+    judged,
+    measured,
+    not_identified,
+    odds_ratios,
+    sampling_in_words,
+)
 from unswayed.report.findings import Caveat, caveat_dicts
 from unswayed.words import as_text, listed, option, shorten, suggest
 
@@ -102,17 +112,18 @@ class _Asking:
         free = ~found.identified if self.study.alpha == 0 else found.constant
         wanted = set(chosen)
         known = [effect for at, effect in enumerate(every) if effect in wanted and not free[at]]
-        certs = self._certified(known)
+        found_at = [self._certified(known, each) for each in self._budgets]
         place = {effect: at for at, effect in enumerate(known)}
-        rows = [self._row(effect, certs, place.get(effect)) for effect in chosen]
-        parts = [] if certs is None else [certs]
+        rows = [self._row(effect, found_at, place.get(effect)) for effect in chosen]
+        parts = [certs for certs in found_at[:1] if certs is not None]
         intercept = None
         if with_intercept:
             at_zero = self._at_zero(bases)
             intercept = self._intercept_in_words(bases) | not_identified()
             if self.study.alpha or found.identifies(self._features(at_zero, every)):
-                parts.append(self._certified_row(at_zero))
-                intercept |= facts(parts[-1], 0)
+                found_zero = [self._certified_row(at_zero, each) for each in self._budgets]
+                parts.append(found_zero[0])
+                intercept |= facts(parts[-1], 0) | self._at_budgets(found_zero, 0, 1.0)
         return Effects(
             rows=_in_order(rows),
             intercept=intercept,
@@ -120,6 +131,8 @@ class _Asking:
             meaning=self._meaning(),
             caveats=caveat_dicts(self._caveats(every, found)),
             certificates=tuple(parts),
+            budgets=[self._counted(rows, at) for at in range(len(self._budgets))],
+            sampling=self._sampling(parts),
         )
 
     # --- which questions ------------------------------------------------------------------
@@ -229,7 +242,11 @@ class _Asking:
             columns[:, [effect.feature for effect in every]], exactly=self.study.alpha == 0
         )
 
-    def _certified(self, effects: list[_Effect]) -> CertificateSet | None:
+    @property
+    def _budgets(self) -> tuple[Budget, ...]:
+        return self.study.request.budgets
+
+    def _certified(self, effects: list[_Effect], budget: Budget) -> CertificateSet | None:
         """Certify effects, a level minus its base as one number."""
         if not effects:
             return None
@@ -241,13 +258,15 @@ class _Asking:
         request = self.study.request
         certs: CertificateSet = self.study.model.certify_coefficients(
             contrasts=weights.tocsr(),
-            budget=self.study.count(request.budget),
+            budget=self.study.count(budget),
             resolve=request.resolve,
             effort=request.effort,
         )
         return certs
 
-    def _row(self, effect: _Effect, certs: CertificateSet | None, at: int | None) -> dict[str, Any]:
+    def _row(
+        self, effect: _Effect, found_at: list[CertificateSet | None], at: int | None
+    ) -> dict[str, Any]:
         scale = 1.0 if self.asked.standardised else effect.scale
         per = "1 sd" if self.asked.standardised else "1"
         row = {
@@ -257,13 +276,45 @@ class _Asking:
             "base": effect.base,
             "per": per if effect.level is None else None,
         }
-        odds = not self.study.request.kind.linear
-        if at is None or certs is None:
+        known = [certs for certs in found_at if certs is not None]
+        if at is None or not known:
             return row | not_identified() | {"standard": None}
-        ends = (float(certs.score[at]), float(certs.low[at]), float(certs.high[at]))
-        found = facts(certs, at, scale)
-        return (
-            row | found | {"standard": in_units(*ends, 1.0)} | (odds_ratios(found) if odds else {})
+        found = facts(known[0], at, scale) | {"standard": measured(known[0], at)}
+        return row | found | self._odds(found) | self._at_budgets(known, at, scale)
+
+    def _odds(self, found: dict[str, Any]) -> dict[str, float]:
+        return {} if self.study.request.kind.linear else odds_ratios(found)
+
+    def _at_budgets(self, known: list[CertificateSet], at: int, scale: float) -> dict[str, Any]:
+        """Return range and verdict of an effect at every budget, where there are several."""
+        parts = []
+        for certs in known if len(known) > 1 else ():
+            ends = (float(certs.score[at]), float(certs.low[at]), float(certs.high[at]))
+            found = in_units(*ends, scale)
+            standard = in_units(*ends, 1.0)
+            parts.append(found | {"standard": standard} | self._odds(found) | judged(certs, at))
+        return {"budgets": parts}
+
+    def _counted(self, rows: list[dict[str, Any]], at: int) -> dict[str, Any]:
+        """Return how many signs are proven to stay at a budget."""
+        budget = self._budgets[at]
+        labels = self.study.count(budget)
+        several = [each["budgets"][at] if each.get("budgets") else each for each in rows]
+        return {
+            "budget": budget.text,
+            "labels": labels,
+            "labels_in_words": self.study.labels_in_words(labels),
+            "kept": sum(each["keeps_sign"] for each in several),
+            "undecided": sum(each["verdict"] == Verdict.UNDECIDED for each in several),
+        }
+
+    def _sampling(self, parts: list[CertificateSet]) -> str:
+        reason = parts[0].standard_errors.reason if parts else "no coefficient is identified"
+        return sampling_in_words(
+            reason=reason,
+            linear=self.study.request.kind.linear,
+            classes=bool(self.study.target.classes),
+            penalised=self.study.alpha != 0,
         )
 
     def _at_zero(self, bases: dict[str, tuple[str, int]]) -> FloatArray:
@@ -284,12 +335,12 @@ class _Asking:
         made = self.study.model.estimator_[:-1].transform(row)
         return np.asarray(dense(made)).ravel()[[effect.feature for effect in effects]]
 
-    def _certified_row(self, row: FloatArray) -> CertificateSet:
+    def _certified_row(self, row: FloatArray, budget: Budget) -> CertificateSet:
         """Certify the prediction of a row, and its sign."""
         request = self.study.request
         certs: CertificateSet = self.study.model.certify(
             row,
-            budget=self.study.count(request.budget),
+            budget=self.study.count(budget),
             resolve=request.resolve,
             decision=Sign(),
             effort=request.effort,

@@ -264,7 +264,8 @@ def _effects(study: Study, asked: Asked) -> Effects:
         effects_of(whole, asked),
         scope=f"Each fold has a model of its own, so these are of one more, with {penalty}, "
         f"trained on {whole.n_train:,} rows of all folds; "
-        f"{whole.request.budget.text} of its labels are {labels}",
+        f"{whole.request.budget.text} of its labels are {labels}; standard errors are of that "
+        "model too",
         labels=whole.count(whole.request.budget),
     )
 

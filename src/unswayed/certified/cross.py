@@ -24,6 +24,7 @@ from unswayed.collective import TogetherCertificate
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.frames import frame_like, take_rows
+from unswayed.intervals import StandardErrors
 from unswayed.models.label_peeking import other_labels
 from unswayed.models.steps import as_trust
 from unswayed.scale.partitions import is_lazy
@@ -168,6 +169,15 @@ class Folds:
     folds: Sequence[Fold]
     origin: Any
     labels: Any
+
+    def standard_errors(self) -> StandardErrors:
+        """Return that there are none: every fold has a model of its own.
+
+        Returns
+        -------
+        StandardErrors
+        """
+        return StandardErrors.missing(len(self.order), "every fold has a model of its own")
 
     def rows(self) -> list[FoldRows]:
         """Return the rows of each fold as they were put to its model.

@@ -16,6 +16,7 @@ from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, verdi
 from unswayed.certified.fitted import CHECKED, Fitted, Trained
 from unswayed.certified.question import Question, Stated
 from unswayed.certified.region_file import region_document, safe_labels, wider_ends
+from unswayed.certified.standard_errors import gradient_errors
 from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.rows import CombinationRows, FeatureRows, UnitRows
 from unswayed.certifiers.secant.engine import EFFORTS, Directions, SecantEngine
@@ -23,6 +24,7 @@ from unswayed.certifiers.secant.least import LeastBudgets
 from unswayed.certifiers.verdicts import Answer, judge
 from unswayed.decisions import Decision
 from unswayed.exceptions import BiasError, InputError, SolverPrecisionWarning, UnprovenWarning
+from unswayed.intervals import StandardErrors
 from unswayed.models.gradient.learner import GradientLearner
 from unswayed.models.gradient.problem import stiff_columns
 
@@ -315,6 +317,11 @@ class GradientQuestion(Question):
     def _labels(self, budget: Budget) -> int:
         """Return how many labels a budget lets change."""
         return int(min(budget.most_labels, self._secant.moves.n_movable))
+
+    def standard_errors(self) -> StandardErrors:
+        """Return by how much chance in the sample moves the numbers that are asked about."""
+        found = gradient_errors(self._secant, self.directions)
+        return replace(found, values=found.values[self.group])
 
     def stated(self, certificates: CertificateSet) -> Stated:
         """Return the numbers that a certificate file states: such as its region proves."""

@@ -12,10 +12,12 @@ from unswayed.budgets import Budget
 from unswayed.certificates import CertificateSet, Witness
 from unswayed.certified.fitted import Fitted
 from unswayed.certified.question import Question
+from unswayed.certified.standard_errors import PIECES
 from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.streamed import MergedEngine, StreamedEngine
 from unswayed.certifiers.verdicts import Answer
 from unswayed.exceptions import InputError
+from unswayed.intervals import StandardErrors
 from unswayed.models.ridge.summed import SummedRidge
 from unswayed.scale.encoding import Encoding
 from unswayed.scale.passes import Passes
@@ -132,6 +134,10 @@ class QuestionInPieces(Question):
         if self._streams:
             return answer
         return super()._whatever_the_batch(answer, certifier, budget)
+
+    def standard_errors(self) -> StandardErrors:
+        """Return that there are none."""
+        return StandardErrors.missing(len(self.group), PIECES)
 
     def witness(self, row: int, amount: float) -> Witness:
         """Return the smallest set of label changes, `amount` at most, that overturns a row."""

@@ -1,7 +1,7 @@
 """A question: rows put to a fitted model, equal ones once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.budgets import Budget, Count
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.certified.label_code import LabelCode
+from unswayed.certified.standard_errors import linear_errors
 from unswayed.certifiers.exact import ExactEngine
 from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.rational import ExactRow, RationalEngine
@@ -26,6 +27,7 @@ from unswayed.certifiers.verdicts import EXACT, RATIONAL, Answer, close_calls
 from unswayed.decisions import Decision, Margins
 from unswayed.exceptions import InputError
 from unswayed.frames import frame_like
+from unswayed.intervals import StandardErrors
 from unswayed.models.learner import Scores, Solution
 
 _FEW = 2**20  # numbers: 8 MB, kept as long as the certificates are
@@ -390,6 +392,16 @@ class Question:
         """
         rows, added, score = self.changes(row, self.engine.bias.budget.sized(amount))
         return Witness(rows, self.code.decode(self.targets[rows] + added), score)
+
+    def standard_errors(self) -> StandardErrors:
+        """Return by how much chance in the sample moves the numbers that are asked about.
+
+        Returns
+        -------
+        StandardErrors
+        """
+        found = linear_errors(self.engine.learner, self.targets, self.weights)
+        return replace(found, values=found.values[self.group])
 
     def stated(self, certificates: CertificateSet) -> "Stated":
         """Return the numbers that a certificate file states.

@@ -15,7 +15,7 @@ from unswayed.decisions import AboveMean, Decision, MeanRadius, Radius, Threshol
 from unswayed.doubles import as_doubles, as_values, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
-from unswayed.report.effects import Effects
+from unswayed.report.effects import Effects, sampling_in_words
 from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, quality, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
@@ -277,7 +277,16 @@ def _counts(question: "Question", classes: Sequence[Any]) -> list[int]:
 
 def _effects(question: "Question") -> Effects | None:
     found = question.coefficients()
-    return None if found is None else Effects.of(*found)
+    if found is None:
+        return None
+    certificates, names = found
+    words = sampling_in_words(
+        reason=certificates.standard_errors.reason,
+        linear=certificates.link is None,
+        classes=question.code.classes is not None,
+        penalised=bool(getattr(question.engine.learner.specification, "alpha", 1.0)),
+    )
+    return Effects.of(certificates, names, words)
 
 
 def _witnesses(

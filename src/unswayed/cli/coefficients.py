@@ -35,9 +35,11 @@ from unswayed.words import labels, labels_between, number_end, range_text, short
 
 _LINES = 40
 _TABLE = (
-    "name", "column", "level", "base", "per", "value", "low", "high", "verdict", "keeps_sign",
-    "minimum_budget", "enough",
+    "name", "column", "level", "base", "per", "wrong labels", "labels", "value", "low", "high",
+    "verdict", "keeps_sign", "minimum_budget", "enough", "standard_error", "confidence_low",
+    "confidence_high",
 )  # fmt: skip
+_INTERVAL = ("confidence_low", "confidence_high")
 _ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 
 
@@ -98,8 +100,8 @@ def coefficients(
     asked = Asked(split_names(base), split_names(coefficients), standardised)
     found = effects_of(study, asked)
     if out is not None:
-        rows = [*found.rows, *_intercept(found)]
         heads = _TABLE if request.kind.linear else (*_TABLE, *_ODDS)
+        rows = _lines(found)
         table = {head: [each.get(head) for each in rows] for head in heads}
         write_table(out, table, escape=escape_formulas)
     remark = None
@@ -120,8 +122,19 @@ def coefficients(
     return 0
 
 
-def _intercept(found: Effects) -> list[dict[str, Any]]:
-    return [] if found.intercept is None else [found.intercept]
+def _lines(found: Effects) -> list[dict[str, Any]]:
+    """Return a line of the table for every coefficient at every budget."""
+    rows = [*found.rows, *([] if found.intercept is None else [found.intercept])]
+    return [
+        _at(row, at) | {"wrong labels": budget["budget"], "labels": budget["labels"]}
+        for at, budget in enumerate(found.budgets)
+        for row in rows
+    ]
+
+
+def _at(row: dict[str, Any], at: int) -> dict[str, Any]:
+    """Return a coefficient with its range and verdict at one of the budgets."""
+    return row | row["budgets"][at] if row.get("budgets") else row
 
 
 def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
@@ -144,6 +157,8 @@ def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
         "meaning": found.meaning,
         "standardised": asked.standardised,
         "bases": found.bases,
+        "sampling": found.sampling,
+        "budgets": found.budgets,
         "total": len(found.rows),
         "kept": found.kept,
         "undecided": found.undecided,
@@ -175,42 +190,72 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         if levels:
             named = ", ".join(f"{shorten(column)} = {base}" for column, base in levels.items())
             terminal.say(f"base levels: {named}")
-        terminal.say(_count(study, facts), style="bold")
     terminal.say()
-    # A range for the intercept, too; whether it is above 0 is nothing that anybody asks.
-    intercept = []
+    for at in range(len(facts["budgets"])):
+        _show_ranges(terminal, facts, at, odds=not kind.linear)
     if facts["intercept"] is not None:
-        known = facts["intercept"]["verdict"] != NOT_IDENTIFIED
-        odds = [] if kind.linear else [""]
-        sign = "" if known else NOT_IDENTIFIED
-        intercept = [[*_numbers(facts["intercept"]), *odds, sign, ""]]
-    ratios = [] if kind.linear else ["odds ratio"]
+        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}")
+        terminal.say()
+    _show_chance(terminal, facts)
+
+
+def _show_ranges(terminal: Terminal, facts: dict[str, Any], at: int, *, odds: bool) -> None:
+    """Print the proven ranges at one of the budgets."""
+    found = [_at(each, at) for each in facts["coefficients"]]
+    if found:
+        terminal.say(_count(facts, facts["budgets"][at]), style="bold")
+    ratios = ["odds ratio"] if odds else []
+    lines = [
+        [*_numbers(each), *(_odds(each) for _ in ratios), each["sign"], _budget(each)]
+        for each in found[:_LINES]
+    ]
+    if facts["intercept"] is not None:
+        # A range for the intercept, too; whether it is above 0 is nothing that anybody asks.
+        each = _at(facts["intercept"], at)
+        sign = "" if each["verdict"] != NOT_IDENTIFIED else NOT_IDENTIFIED
+        lines.append([*_numbers(each), *("" for _ in ratios), sign, ""])
     terminal.table(
         ["coefficient", "value", "low", "high", *ratios, "sign", "flipped by"],
-        [
-            [*_numbers(each), *(_odds(each) for _ in ratios), each["sign"], _budget(each)]
-            for each in found[:_LINES]
-        ]
-        + intercept,
+        lines,
         left=(0, 4 + len(ratios)),
     )
     if len(found) > _LINES:
         terminal.say(f"… and {len(found) - _LINES:,} more: --out FILE.csv has them all")
-    if facts["intercept"] is not None:
-        terminal.say()
-        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}")
     terminal.say()
 
 
-def _count(study: Study, facts: dict[str, Any]) -> str:
-    total, budget = facts["total"], study.request.budget.text
-    are = "is" if facts["labels"] == 1 else "are"
+def _show_chance(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print standard errors and confidence intervals, and how they differ from what is proven."""
+    intercept = facts["intercept"]
+    found = [*facts["coefficients"][:_LINES], *([] if intercept is None else [intercept])]
+    found = [each for each in found if not math.isnan(each["standard_error"])]
+    if found:
+        proven = f"proven at {facts['budgets'][0]['budget']}"
+        terminal.table(
+            ["coefficient", "standard error", "95 % confidence interval", proven],
+            [
+                [
+                    each["name"],
+                    number_end(each["standard_error"], digits=4),
+                    " to ".join(number_end(each[end], digits=4) for end in _INTERVAL),
+                    range_text(each["low"], each["high"], digits=4),
+                ]
+                for each in found
+            ],
+        )
+    terminal.say(facts["sampling"])
+    terminal.say()
+
+
+def _count(facts: dict[str, Any], asked: dict[str, Any]) -> str:
+    total, budget = facts["total"], asked["budget"]
+    are = "is" if asked["labels"] == 1 else "are"
     one = "coefficient keeps its sign" if total == 1 else "coefficients keep their sign"
-    said = facts["labels_in_words"].removeprefix(labels(facts["labels"]))
-    text = f"{facts['kept']:,} of {total:,} {one} if up to {labels(facts['labels'])} ({budget}"
+    said = asked["labels_in_words"].removeprefix(labels(asked["labels"]))
+    text = f"{asked['kept']:,} of {total:,} {one} if up to {labels(asked['labels'])} ({budget}"
     text += f"{' of all' if said and '%' in budget else ''}{said}) {are} wrong"
-    if facts["undecided"]:
-        text += f"; {facts['undecided']:,} undecided"
+    if asked["undecided"]:
+        text += f"; {asked['undecided']:,} undecided"
     if facts["not_identified"]:
         text += f"; {len(facts['not_identified']):,} not identified"
     return text

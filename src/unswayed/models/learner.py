@@ -205,6 +205,15 @@ class Learner(ABC):
         Scores
         """
 
+    def effective_parameters(self) -> float | None:
+        """Return the trace of the hat matrix, about as computed; None if it is not known.
+
+        Returns
+        -------
+        float or None
+        """
+        return None
+
     def reference(self, labels: FloatArray) -> float:
         """Return what scores are measured from, as the estimator itself measures them.
 

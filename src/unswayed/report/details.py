@@ -352,6 +352,8 @@ def coefficients(findings: Findings) -> dict[str, Any]:
         "meaning": found.meaning,
         "scope": found.scope,
         "labels": findings.budgets[0].labels if found.labels is None else found.labels,
+        "budgets": found.budgets,
+        "sampling": found.sampling,
         "bases": found.bases,
         "intercept": None if found.intercept is None else _drawable(found.intercept),
         "caveats": found.caveats,
@@ -365,6 +367,9 @@ def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
     if coefficient.get("standard") is not None:
         original = {end: row[end] for end in ("value", "low", "high")}
         row |= _known(coefficient["standard"]) | {"original": original}
+        row["budgets"] = [
+            each | _known(each["standard"]) for each in coefficient.get("budgets", ())
+        ]
     if coefficient.get("base") is not None:
         row["short"] = coefficient["name"]  # for the chart: base levels stand above it
         row["name"] = f"{coefficient['name']}, not {coefficient['base']}"
@@ -378,7 +383,6 @@ def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known(ends: dict[str, Any]) -> dict[str, Any]:
-    """Return value, low and high, None where they are not finite."""
-    return {
-        end: ends[end] if math.isfinite(ends[end]) else None for end in ("value", "low", "high")
-    }
+    """Return value, ends, standard error and interval, None where they are not finite."""
+    names = ("value", "low", "high", "standard_error", "confidence_low", "confidence_high")
+    return {end: ends[end] if math.isfinite(ends[end]) else None for end in names if end in ends}

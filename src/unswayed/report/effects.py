@@ -8,6 +8,11 @@ from typing import Any
 from unswayed.certificates import CertificateSet, Verdict
 
 _LOST = 2.0**-44
+_CHANCE = ("standard_error", "confidence_low", "confidence_high")
+_DIFFERENCE = (
+    "The proven range is not a confidence interval: it is what wrong labels can do, and sampling "
+    "error is not in it."
+)
 NOT_IDENTIFIED = "not identified"
 """What stands where a verdict would, if the data do not say what a coefficient is."""
 
@@ -21,8 +26,10 @@ class Effects:
     rows : list of dict
         Each has a "name", "value", "low", "high", "verdict", whether it "keeps_sign" and
         which ("sign"), its "minimum_budget" and how many labels are known to be "enough"; effects
-        of columns also "column", "level", "base", "per" and "standard" (value, low and high per
-        standard deviation).
+        of columns also "column", "level", "base", "per" and "standard" (value and ends per
+        standard deviation). "standard_error", "confidence_low" and "confidence_high" are NaN where
+        they are not computed. "budgets" has low, high and verdict at every budget, where several
+        were asked about, the one above first.
     intercept : dict, optional
         The same of the intercept, and what it means; it does not count among the rows.
     bases : dict
@@ -37,6 +44,11 @@ class Effects:
         Of which model they are, where that is not the one that was certified.
     labels : int, optional
         How many labels may be wrong, where that is another number than for predictions.
+    budgets : list of dict
+        Each "budget" as it was written, its "labels", also "labels_in_words", and how many rows
+        are "kept" and "undecided".
+    sampling : str
+        What standard errors and intervals are, and are not.
     """
 
     rows: list[dict[str, Any]]
@@ -47,9 +59,11 @@ class Effects:
     certificates: tuple[CertificateSet, ...] = ()
     scope: str = ""
     labels: int | None = None
+    budgets: list[dict[str, Any]] = field(default_factory=list)
+    sampling: str = ""
 
     @classmethod
-    def of(cls, certificates: CertificateSet, names: Sequence[str]) -> "Effects":
+    def of(cls, certificates: CertificateSet, names: Sequence[str], sampling: str) -> "Effects":
         """Return the coefficients of a model as they are, largest first.
 
         Parameters
@@ -57,6 +71,8 @@ class Effects:
         certificates : CertificateSet
         names : sequence of str
             In the same order.
+        sampling : str
+            What standard errors and intervals are, and are not.
 
         Returns
         -------
@@ -64,7 +80,7 @@ class Effects:
         """
         rows = [{"name": names[at]} | facts(certificates, at) for at in range(len(names))]
         rows.sort(key=lambda row: -abs(row["value"]))
-        return cls(rows=rows, certificates=(certificates,))
+        return cls(rows=rows, certificates=(certificates,), sampling=sampling)
 
     @property
     def kept(self) -> int:
@@ -98,19 +114,48 @@ def facts(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str
     -------
     dict
     """
-    verdict = Verdict(certificates.verdict[at])
-    value, low, high = (
-        float(each[at]) for each in (certificates.score, certificates.low, certificates.high)
-    )
-    found = in_units(value, low, high, scale)
     return {
-        **found,
-        "verdict": str(verdict),
-        "keeps_sign": verdict == Verdict.ROBUST,
-        "sign": _sign(verdict, found["value"]),
+        **measured(certificates, at, scale),
+        **judged(certificates, at),
         "minimum_budget": float(certificates.minimum_budget[at]),
         "enough": float(certificates.minimum_budgets.high[at]),
     }
+
+
+def judged(certificates: CertificateSet, at: int) -> dict[str, Any]:
+    """Return the verdict on a coefficient's sign, and the same in words."""
+    verdict = Verdict(certificates.verdict[at])
+    return {
+        "verdict": str(verdict),
+        "keeps_sign": verdict == Verdict.ROBUST,
+        "sign": _sign(verdict, float(certificates.score[at])),
+    }
+
+
+def measured(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, float]:
+    """Return a coefficient, its proven range, standard error and interval, divided by a number."""
+    ends = (certificates.score, certificates.low, certificates.high)
+    chance = (certificates.standard_error, *certificates.confidence_interval())
+    return in_units(*(float(each[at]) for each in ends), scale) | {
+        name: float(each[at]) / scale for name, each in zip(_CHANCE, chance, strict=True)
+    }
+
+
+def sampling_in_words(*, reason: str, linear: bool, classes: bool, penalised: bool) -> str:
+    """Say what standard errors and confidence intervals are, and how proven ranges differ."""
+    if reason:
+        return f"Standard errors and confidence intervals are not computed: {reason}. {_DIFFERENCE}"
+    assumed = "errors of equal variance" if linear else "labels of the variance that the model says"
+    if linear and classes:
+        assumed += ", which labels of two classes have only roughly"
+    about = (
+        " With a penalty, the interval is about the penalised coefficient, not about what it would "
+        "be without one."
+    )
+    return (
+        f"{_DIFFERENCE} Confidence intervals, 95 %, allow for chance in the sample, take every "
+        f"label to be right, and assume independent {assumed}.{about if penalised else ''}"
+    )
 
 
 def _sign(verdict: Verdict, value: float) -> str:
@@ -188,7 +233,7 @@ def not_identified() -> dict[str, Any]:
     dict
     """
     return {
-        **dict.fromkeys(("value", "low", "high"), math.nan),
+        **dict.fromkeys(("value", "low", "high", *_CHANCE), math.nan),
         "verdict": NOT_IDENTIFIED,
         "keeps_sign": False,
         "sign": NOT_IDENTIFIED,

@@ -141,6 +141,14 @@ class LeastSquares(CentredRidge):
         error = SAFETY * (solver.residual + DIRECTION) * math.sqrt(solver.bound)
         return ErrorScale(self._weight, entry, error, SAFETY * solver.norm + SIZE_UNDERFLOW)
 
+    def effective_parameters(self) -> float:
+        """Return the trace of M⁻¹DᵀSD: the parameters, less what penalties and filling take."""
+        inverse = self._solver.inverse
+        penalised = float(self._penalties @ np.diag(inverse))
+        return (
+            self.n_parameters - penalised - float(np.sum(self._filled * (inverse @ self._filled)))
+        )
+
     # --- rows -----------------------------------------------------------------------------
 
     def example_directions(self, most: int) -> FloatArray:

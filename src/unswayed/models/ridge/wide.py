@@ -109,6 +109,13 @@ class WideLeastSquares(CentredRidge):
         found = vectors / np.where(root == 0, 1.0, root)[:, None]
         return np.hstack((known, found * (size / np.linalg.norm(found, axis=0))))
 
+    def effective_parameters(self) -> float:
+        """Return the trace of the hat matrix: without a penalty there is a parameter per row."""
+        if not self._penalty:
+            return float(self.n_rows)
+        kept = self.n_rows - self._penalty * float(np.trace(self._solver.inverse))
+        return kept + float(self._fit_intercept)
+
     def _right_error(self) -> float:
         """Return a bound on the error of √S C c(x), per unit of a row's size."""
         total = math.sqrt(self._total)
