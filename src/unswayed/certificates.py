@@ -225,6 +225,13 @@ class CertificateSet:
     >>> certs.high.round(3).tolist()
     [1.0, 0.667]
 
+    Of coefficients there are standard errors and confidence intervals, beside what is proven:
+
+    >>> effects = model.certify_coefficients()
+    >>> low, high = effects.confidence_interval()
+    >>> effects.standard_error.round(3).tolist(), high.round(3).tolist()
+    ([0.236, 0.236], [1.654, 0.988])
+
     As rates of groups, as columns, as a frame, as a page, and as a file that others can check:
 
     >>> print(certs.by_group(["a", "b"])["a"])
@@ -346,8 +353,10 @@ class CertificateSet:
 
         Returns
         -------
-        low, high : (n,) arrays
+        low : (n,) array
             NaN where there is no standard error.
+        high : (n,) array
+            The other ends.
         """
         return self.standard_errors.intervals(self.score, confidence=confidence)
 

@@ -134,9 +134,11 @@ def judged(certificates: CertificateSet, at: int) -> dict[str, Any]:
 
 def measured(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, float]:
     """Return a coefficient, its proven range, standard error and interval, divided by a number."""
-    ends = (certificates.score, certificates.low, certificates.high)
+    value, low, high = (
+        float(each[at]) for each in (certificates.score, certificates.low, certificates.high)
+    )
     chance = (certificates.standard_error, *certificates.confidence_interval())
-    return in_units(*(float(each[at]) for each in ends), scale) | {
+    return in_units(value, low, high, scale) | {
         name: float(each[at]) / scale for name, each in zip(_CHANCE, chance, strict=True)
     }
 
