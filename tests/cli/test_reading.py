@@ -35,9 +35,18 @@ def usual(tmp_path):
         ({"sep": ";"}, ("--delimiter", ";")),
         ({"sep": "\t"}, ("--delimiter", "tab")),
         ({"sep": ";", "decimal": ","}, ("--decimal", ",")),
+        ({"sep": "|"}, ()),
+        ({"sep": "\t", "decimal": ","}, ()),
         ({"sep": "\t", "decimal": ","}, ("--decimal", ",", "--delimiter", "tab")),
     ],
-    ids=["semicolons", "tabs", "decimal commas", "decimal commas and tabs"],
+    ids=[
+        "semicolons",
+        "tabs",
+        "decimal commas",
+        "bars, not said",
+        "tabs and commas, not said",
+        "decimal commas and tabs",
+    ],
 )
 def test_another_way_of_writing_the_same_file_gives_the_same_answers(
     tmp_path, usual, write, options

@@ -12,7 +12,7 @@ from unswayed.audit.columns import is_too_many
 from unswayed.audit.label_leak import Told
 from unswayed.audit.suspicion import Tally
 from unswayed.cells import is_number, is_text, plain
-from unswayed.numerals import Decimal, are_numbers
+from unswayed.numerals import Decimal, are_numbers, have_one_unit, signs_in_words
 from unswayed.report.findings import Caveat
 from unswayed.words import as_text, counted, in_shell, option, shorten, values_in_words
 
@@ -194,6 +194,15 @@ def mixed(
         if are_numbers(pa.array([mixture.cell]), decimal)[0]:
             ways.append(f"{option('--numeric', [name])} if it separates thousands")
         said = f"holds numbers with a {sign} ({where}), so it is read as texts and not as numbers"
+    elif len(mixture.signs) > 1:
+        signs = signs_in_words(mixture.signs)
+        said = f"holds numbers with {signs} ({where}), so that each is a category"
+        if not have_one_unit(mixture.signs):
+            keep = "" if label else f", or pass {option('--categorical', [name])}"
+            return Caveat(
+                "mixed-column", f"column {shorten(name)!r} {said}", f"write all of them alike{keep}"
+            )
+        ways.append(f"{option('--numeric', [name])} if all are of one unit")
     elif not mixture.n_odd:
         ways.append(f"{option('--numeric', [name])} to use them as numbers")
         said = f"holds numbers that are written as texts ({where}), so that each is a category"

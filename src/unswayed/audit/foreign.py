@@ -59,9 +59,9 @@ def _excel(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
                 if cell is None and formula is not None]  # fmt: skip
         if lost:
             notes.append(
-                f"{path}: {counted(len(lost), 'cell')} (first in line {lost[0]:,} of the sheet) "
-                "hold a formula whose value was not saved, and count as missing; open the file in "
-                "a spreadsheet program and save it"
+                f"{path}: a formula has no saved value in {counted(len(lost), 'cell')} (first in "
+                f"line {lost[0]:,} of the sheet), which counts as missing; open the file in a "
+                "spreadsheet program and save it"
             )
     while rows and not any(cell is not None for cell in rows[-1]):
         rows.pop()

@@ -73,6 +73,7 @@ class _OpeningInPieces(Opening):
         self._n_drawn = 0  # rows that are held out
         self.source = Source.of(request)
         self.notes += (*request.reading.notes, *self.source.notes)
+        self.caveats += self.source.caveats
         self.loader.names = self.source.names
 
     def study(self) -> "StudyInPieces":

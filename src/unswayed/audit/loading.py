@@ -10,14 +10,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import IntArray
+from unswayed.audit.column_caveats import of_header
 from unswayed.audit.columns import is_too_many
 from unswayed.audit.files import leading_zeros, read_table
 from unswayed.audit.inspection import Inspection, Roles, inspect_table
 from unswayed.audit.reading import Reading
 from unswayed.audit.request import Request
-from unswayed.cells import is_text, plain
+from unswayed.cells import is_number, is_text, plain
 from unswayed.exceptions import InputError
-from unswayed.numerals import are_numbers, as_numbers
+from unswayed.numerals import (
+    Decimal,
+    are_numbers,
+    as_numbers,
+    example,
+    have_one_unit,
+    in_words,
+    marks_of,
+    signs_in_words,
+    surely_numbers,
+)
 from unswayed.report.findings import Caveat
 from unswayed.words import counted, in_shell, option, shorten, suggest
 
@@ -166,7 +177,15 @@ class Loader:
                 f"on; {suggest(missing[0], table.column_names)}"
             )
         numeric = [name for name in request.numeric if name in table.column_names]
-        table = with_numbers(table, request.reading, numeric, texts)
+        table = with_numbers(
+            path,
+            table,
+            request.reading,
+            numeric,
+            [*texts, *request.categorical],
+            like=like,
+            notes=self.notes,
+        )
         used = [*self.names, *({request.label} & set(table.column_names))]
         return self._without_gaps(path, table, used)
 
@@ -286,12 +305,16 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
         ("--weights", () if roles.weights is None else (roles.weights,)),
         ("--fold-by", () if roles.fold_by is None else (roles.fold_by,)),
     ):
-        need(names, table, given)
+        try:
+            need(names, table, given)
+        except InputError as error:
+            why = [f"; {caveat}" for caveat in of_header(table) if reading.header]
+            raise InputError("".join([str(error), *why])) from None
     zeros = leading_zeros(path, table, reading)
     written = [name for name in zeros if name in roles.categorical]
     if written:
         table = read_table(path, written, reading)
-    table = with_numbers(table, reading, roles.numeric, roles.categorical)
+    table = with_numbers(path, table, reading, roles.numeric, roles.categorical, notes=notes)
     return table, replace(inspect_table(table, roles, zeros), notes=tuple(notes))
 
 
@@ -318,12 +341,21 @@ def need(names: Iterable[str], table: pa.Table, given: str) -> None:
 
 
 def with_numbers(
-    table: pa.Table, reading: Reading, numeric: Iterable[str], texts: Iterable[str]
+    path: Path,
+    table: pa.Table,
+    reading: Reading,
+    numeric: Iterable[str],
+    texts: Iterable[str],
+    *,
+    like: pa.Schema | None = None,
+    notes: list[str] | None = None,
 ) -> pa.Table:
-    """Turn texts into numbers where that was asked for.
+    """Turn texts into numbers where that was asked for, or where they can be nothing else.
 
     Parameters
     ----------
+    path : Path
+        Of the file, for notes.
     table : pyarrow.Table
     reading : Reading
         With decimal commas, columns all of whose cells are such numbers are turned too.
@@ -331,6 +363,10 @@ def with_numbers(
         Columns that must be numbers; their thousands may be separated.
     texts : iterable of str
         Columns to leave as they are.
+    like : pyarrow.Schema, optional
+        Of the training file, whose columns of numbers are numbers here too, if they can be.
+    notes : list of str, optional
+        What was done is added.
 
     Returns
     -------
@@ -341,28 +377,50 @@ def with_numbers(
     InputError
         If a cell of a column in `numeric` is no number; it names the cell and the row.
     """
-    numeric, texts = set(numeric), set(texts)
+    numeric, texts, decimal = set(numeric), set(texts), reading.decimal
+    expected = {field.name for field in like or () if is_number(field.type)}
+    read: dict[str, str] = {}
     for at, name in enumerate(table.column_names):
         column = plain(table.column(at))
         asked = name in numeric
         if not is_text(column.type) or name in texts - numeric:
             continue
-        if not asked and reading.decimal == ".":
+        if not (asked or decimal == "," or name in expected or surely_numbers(column, decimal)):
             continue
-        bad = ~are_numbers(column, reading.decimal) & ~_empty(column)
+        bad = ~are_numbers(column, decimal) & ~_empty(column)
+        plainly = bool(are_numbers(column.drop_null(), decimal, grouped=False).all())
+        if plainly and not asked and decimal == ".":
+            continue  # texts of a file that knows numbers
         if not bad.any() and column.null_count < len(column):
-            table = table.set_column(at, name, as_numbers(column, reading.decimal))
+            if not have_one_unit(marks_of(column, decimal)):
+                if asked:
+                    raise _units(name, column, decimal)
+                continue
+            if not plainly:
+                read[name] = example(column, decimal)
+            table = table.set_column(at, name, as_numbers(column, decimal))
         elif asked and bad.any():
             first = int(np.flatnonzero(bad)[0])
             cell = column[first].as_py()
             ways = f"{in_shell('--na', cell.strip())} if it means missing"
-            if reading.decimal == "." and are_numbers(pa.array([cell]), ",")[0]:
+            if decimal == "." and are_numbers(pa.array([cell]), ",")[0]:
                 ways = "--decimal , if the comma stands before decimals"
             raise InputError(
                 f"--numeric {shorten(name)}: {shorten(cell)!r} in row {first + 1:,} is no number "
                 f"({int(bad.sum()):,} such cells); correct it, or pass {ways}"
             )
+    if notes is not None:
+        notes += in_words(str(path), read)
     return table
+
+
+def _units(name: str, column: pa.ChunkedArray, decimal: Decimal) -> InputError:
+    """Return an error about numbers of different currencies, or some of them percents."""
+    return InputError(
+        f"--numeric {shorten(name)}: it has numbers with "
+        f"{signs_in_words(marks_of(column, decimal))}, which cannot be compared; write all of them "
+        "alike, or leave the column out with --ignore"
+    )
 
 
 def _empty(column: pa.ChunkedArray) -> Any:

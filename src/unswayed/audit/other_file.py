@@ -121,7 +121,9 @@ def look_at(path: Path, train: pa.Table, roles: Roles, reading: Reading) -> Othe
     texts = [field.name for field in train.schema if is_text(field.type)]
     table = read_table(path, texts, reading)
     numeric = [name for name in roles.numeric if name in table.column_names]
-    table = with_numbers(table, reading, numeric, texts)
+    table = with_numbers(
+        path, table, reading, numeric, [*texts, *roles.categorical], like=train.schema
+    )
     used = [name for name in train.column_names if roles.of(name) in ("feature", "label")]
     columns = tuple(_column(name, train, table, roles) for name in used)
     return OtherFile(path.name, table.num_rows, columns, tuple(_general(train, table, columns)))

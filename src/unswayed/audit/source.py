@@ -8,15 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from unswayed._typing import BoolArray
+from unswayed.audit.column_caveats import of_header
 from unswayed.audit.expression import columns_of, select
 from unswayed.audit.loading import need
 from unswayed.audit.request import Request
 from unswayed.cells import is_text
 from unswayed.certified import fit_in_pieces as fitting
 from unswayed.exceptions import InputError
+from unswayed.numerals import in_words
+from unswayed.report.findings import Caveat
 from unswayed.scale.delimited import Csv
 from unswayed.scale.files import FilePiece, fingerprint, open_files
-from unswayed.scale.paths import is_url
+from unswayed.scale.paths import find_files, is_url
 from unswayed.words import shorten
 
 _TO_THE_END = 3  # passes that count effects, as a rule: a grid, a finer one, what they leave open
@@ -136,12 +139,15 @@ class Source:
         Columns that ``--only`` looks at and the model does not.
     notes : tuple of str
         How the first file was read where that was not asked for.
+    caveats : tuple of Caveat
+        That the first line of the first file seems to be no header.
     """
 
     wide: list[FilePiece]
     names: list[str]
     beside: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     @classmethod
     def of(cls, request: Request) -> "Source":
@@ -171,15 +177,23 @@ class Source:
             missing=tuple(reading.missing_cells()),
             texts=request.categorical,
         )
-        wide = open_files(
-            request.in_pieces.source,
-            label=request.label,
-            columns=[*request.features, *(kept - {request.label})] if request.features else None,
-            ignore=[name for name in request.ignore if name not in kept],
-            categorical=request.categorical,
-            missing="drop" if request.missing == "drop" else "refuse",
-            csv=csv,
-        )
+        first = find_files(request.in_pieces.source)[0]
+        block = csv.first_block(first)
+        written = {} if block is None else csv.written_numbers(block)
+        csv = replace(csv, numerals=tuple(written))
+        no_header = [] if block is None or not csv.header else list(of_header(block))
+        try:
+            wide = open_files(
+                request.in_pieces.source,
+                label=request.label,
+                columns=_columns_of(request, kept),
+                ignore=[name for name in request.ignore if name not in kept],
+                categorical=request.categorical,
+                missing="drop" if request.missing == "drop" else "refuse",
+                csv=csv,
+            )
+        except InputError as error:
+            raise InputError("; ".join(map(str, (error, *no_header)))) from None
         columns = wide[0].schema.names[:-1]
         empty = wide[0].schema.empty_table()
         for option, names in (
@@ -190,7 +204,8 @@ class Source:
             need(names, empty, option)
         names = [name for name in columns if request.roles.of(name) == "feature"]
         beside = tuple(name for name in columns if name in looked_at and name not in names)
-        found = cls(wide, names, beside, tuple(csv.notes(wide[0].file)))
+        notes = (*csv.notes(first), *in_words(first.name, written))
+        found = cls(wide, names, beside, notes, tuple(no_header))
         found._check(request)
         return found
 
@@ -261,6 +276,13 @@ class Source:
             beside=self.beside,
             varying=True,
         )
+
+
+def _columns_of(request: Request, kept: set[str]) -> list[str] | None:
+    """Return the columns to read beside the label; None for all that are not ignored."""
+    if not request.features:
+        return None
+    return [*request.features, *(kept - {request.label, *request.features})]
 
 
 def _empty(schema: pa.Schema, label: str) -> pa.Table:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from unswayed._typing import IntArray
 from unswayed.cells import is_text
-from unswayed.numerals import Decimal, are_numbers
+from unswayed.numerals import Decimal, are_numbers, marks_of
 
 FEW = 20
 """Different whole numbers, at most, that may be codes."""
@@ -279,6 +279,8 @@ class Mixture:
         What it holds.
     comma : bool
         Whether the sign before decimals is the other one in this column.
+    signs : tuple of str
+        Currencies and percent signs, where all texts are numbers; "" if some have none.
     """
 
     odd: tuple[str, ...]
@@ -286,6 +288,7 @@ class Mixture:
     row: int
     cell: str
     comma: bool
+    signs: tuple[str, ...] = ()
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -323,7 +326,7 @@ class Mixture:
         if not len(counts) or 2 * counts[numbers | other].sum() < counts.sum():
             return None
         comma = bool((other & ~numbers).any())
-        unread = ~plain if not numbers.all() else np.ones(len(counts), dtype=bool)
+        unread = ~numbers if not numbers.all() else np.ones(len(counts), dtype=bool)
         named = texts.filter(pa.array(other & ~numbers if comma else unread))
         at = pc.index(pc.is_in(values, named), True).as_py()
         odd = texts.filter(pa.array(~(numbers | other)))
@@ -334,4 +337,5 @@ class Mixture:
             at + 1,
             values[at].as_py(),
             comma,
+            tuple(sorted(marks_of(texts, decimal))) if numbers.all() else (),
         )

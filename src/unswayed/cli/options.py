@@ -470,4 +470,5 @@ def _no_label(source: str, data: DataOptions) -> InputError:
     if is_url(first.path) or (path.is_file() and path.stat().st_size > LARGE_FILE):
         return InputError(f"{start}; unswayed inspect shows the columns of a file")
     _, found = inspect_file(Path(first.name), Roles(), data.reading(source))
-    return InputError(f"{start}. {first.name} has {found.in_words()}")
+    odd = [f"; {caveat}" for caveat in found.general if caveat.kind == "no-header"]
+    return InputError("".join([f"{start}. {first.name} has {found.in_words()}", *odd]))

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from unswayed.dialects import renamed, unique_names
 from unswayed.exceptions import InputError
 from unswayed.formats import START, refuse_foreign
+from unswayed.numerals import are_numbers, as_numbers, example, surely_numbers
 from unswayed.scale.paths import File
 from unswayed.scale.pieces import Place
 from unswayed.words import beginning, shorten
@@ -43,6 +45,8 @@ class Csv:
         Texts that stand for a missing value.
     texts : tuple of str
         Columns that are texts, even if they look like numbers.
+    numerals : tuple of str
+        Columns of numbers that are written as in accounts, such as $1,200.
     block : int
         Bytes that are parsed at once.
     """
@@ -52,6 +56,7 @@ class Csv:
     decimal: Literal[".", ","] = "."
     missing: tuple[str, ...] = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
     texts: tuple[str, ...] = ()
+    numerals: tuple[str, ...] = ()
     block: int = BLOCK
 
     def schema(self, file: File) -> pa.Schema | None:
@@ -77,7 +82,12 @@ class Csv:
         try:
             with self._reading(file), self._reader(file, {}, names) as reader:
                 _ = reader.schema.names  # read now: they may not be UTF-8
-                return reader.schema
+                return pa.schema(
+                    [
+                        field.with_type(pa.float64()) if field.name in self.numerals else field
+                        for field in reader.schema
+                    ]
+                )
         except EOFError:
             return pa.schema([(name, pa.null()) for name in names])
 
@@ -133,11 +143,51 @@ class Csv:
         if names is None:
             return
         types = {field.name: field.type for field in schema}
+        row = 0
         try:
             with self._reading(file), self._reader(file, types, names, schema.names) as reader:
-                yield from reader
+                for block in reader:
+                    yield self._numbers(file, block, row)
+                    row += block.num_rows
         except EOFError:
             return
+
+    def first_block(self, file: File) -> pa.Table | None:
+        """Return the first rows of a CSV file; None for a file without rows, and for Parquet."""
+        names = None if file.is_parquet else self._names(file)
+        if names is None:
+            return None
+        try:
+            with self._reading(file), self._reader(file, {}, names) as reader:
+                return pa.Table.from_batches([next(iter(reader))])
+        except (EOFError, StopIteration):
+            return None
+
+    def written_numbers(self, block: pa.Table) -> dict[str, str]:
+        """Return the columns of a block whose texts can only be numbers, with an example."""
+        texts = [field.name for field in block.schema if pa.types.is_string(field.type)]
+        return {
+            name: example(block.column(name), self.decimal)
+            for name in texts
+            if name not in self.texts and surely_numbers(block.column(name), self.decimal)
+        }
+
+    def _numbers(self, file: File, block: pa.RecordBatch, row: int) -> pa.RecordBatch:
+        """Turn the texts of `numerals` into numbers."""
+        for at, name in enumerate(block.schema.names):
+            if name not in self.numerals:
+                continue
+            texts = block.column(at)
+            bad = np.flatnonzero(~are_numbers(texts, self.decimal) & np.asarray(texts.is_valid()))
+            if len(bad):
+                cell = beginning(texts[int(bad[0])].as_py(), 60)
+                raise InputError(
+                    f"{Place(file.name, row + int(bad[0]) + 1)}: column {shorten(name)!r} has "
+                    f"{cell!r} here but numbers at the start of the file; correct the cell, name "
+                    "it as one that means missing, or leave the column out or have it read as texts"
+                )
+            block = block.set_column(at, name, as_numbers(texts, self.decimal).combine_chunks())
+        return block
 
     def _reader(
         self,
@@ -146,7 +196,8 @@ class Csv:
         names: Sequence[str],
         columns: Sequence[str] = (),
     ) -> Any:
-        texts = dict.fromkeys(self.texts, pa.string())
+        texts = dict.fromkeys((*self.texts, *self.numerals), pa.string())
+        types = {name: kind for name, kind in types.items() if name not in self.numerals}
         twins = self.header and names != self._first(file)  # Arrow cannot tell them apart
         try:
             return pa_csv.open_csv(

@@ -8,6 +8,8 @@ from typing import Any
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.words import quoted
 
+# A number as in accounts, $1,200 or 13.4% or (1,200), where brackets stand for a minus.
+_DRESSED = r"(\(?)\s*([+-]?)\s*(?:[$€£¥]\s*)?([+-]?)([\d.,]+(?:[eE][+-]?\d+)?)\s*[$€£¥%]?\s*(\)?)"
 # What counts as missing in a CSV file. "None" does not: it is a common category.
 _MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
 
@@ -77,7 +79,7 @@ class Writing:
         return cell in _MISSING or cell in self.missing
 
     def numeral(self, text: str) -> str:
-        """Return a number with a decimal point and nothing between thousands.
+        """Return a number with a decimal point, without a currency, a percent sign or brackets.
 
         Parameters
         ----------
@@ -88,9 +90,15 @@ class Writing:
         str
             As it is, if it cannot be such a number.
         """
+        dressed = fullmatch(_DRESSED, text)
+        if dressed is not None:
+            bracket, sign, minus, number, end = dressed.groups()
+            if (bracket == "(") != (end == ")") or len(bracket + sign + minus) > 1:
+                return "no number"
+            text = ("-" if bracket else sign + minus) + number
         other = "." if self.decimal == "," else ","
         if other in text:
-            grouped = rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{self.decimal}]\d*)?"
+            grouped = rf"[+-]?[1-9]\d{{0,2}}([{other}]\d{{3}})+([{self.decimal}]\d*)?"
             if not fullmatch(grouped, text):
                 return "no number"
             text = text.replace(other, "")
