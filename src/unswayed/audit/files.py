@@ -66,12 +66,12 @@ def read_table(
         raise InputError(f"{path} is a folder; name a CSV or Parquet file in it")
     try:
         with path.open("rb") as file:
-            start = file.read(START)
+            empty = not file.read(1)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the name and the folder") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    if not start:
+    if empty:
         raise InputError(f"{path} is empty; it needs a header line and rows")
     notes = [] if notes is None else notes
     if is_parquet(path):
@@ -83,7 +83,7 @@ def read_table(
         table = _without_marks(_without_views(made), reading.missing)
         table = table.rename_columns(unique_names(table.column_names))
     else:
-        table = _read_csv(path, start, texts, reading)
+        table = _read_csv(path, texts, reading)
         _check_delimiter(path, table.column_names)
         if reading.header:
             notes += renamed(str(path), _first_record(path, reading)[0])
@@ -228,11 +228,13 @@ def _casts(mark: str, kind: Any) -> bool:
     return True
 
 
-def _read_csv(path: Path, start: bytes, texts: Iterable[str], reading: Reading) -> pa.Table:
+def _read_csv(path: Path, texts: Iterable[str], reading: Reading) -> pa.Table:
+    with open_bytes(path) as file:
+        start = file.read(START)
     for mark, codec in _WIDE:
         if mark.match(start):
             raise _encoding_error(path, f"it looks like {codec}", codec)
-    if b"\0" in start and path.suffix != ".gz":
+    if b"\0" in start:
         raise InputError(
             f"{path} is a binary file of an unknown format; save it as CSV (UTF-8) or Parquet"
         )

@@ -56,13 +56,15 @@ Distance = Annotated[
         "unit, or with --log a share such as 10%.",
     ),
 ]
-Train = Annotated[Path, Parameter(help="Training rows: a CSV file (UTF-8) or a Parquet file.")]
+Train = Annotated[
+    Path, Parameter(help="Training rows: a CSV (UTF-8), Parquet, Excel, Stata or Feather file.")
+]
 # A text: a path would take one of the slashes of s3://bucket away.
 Source = Annotated[
     str,
     Parameter(
-        help="Training rows: a CSV file (UTF-8) or a Parquet file; or, read in pieces, a folder, a "
-        "pattern such as 'data/*.parquet' or a URL such as s3://bucket/data."
+        help="Training rows: a CSV (UTF-8), Parquet, Excel, Stata or Feather file; or, read in "
+        "pieces, a folder, a pattern such as 'data/*.parquet' or a URL such as s3://bucket/data."
     ),
 ]
 LARGE_FILE = 10**9
