@@ -4,8 +4,10 @@ import csv
 import io
 from collections.abc import Collection, Iterable, Sequence
 
+import pyarrow as pa
+
 from unswayed.exceptions import InputError
-from unswayed.numerals import Decimal, is_number
+from unswayed.numerals import Decimal, are_numbers
 from unswayed.words import listed
 
 SAMPLE = 2**18
@@ -54,14 +56,14 @@ def delimiter_of(name: str, sample: bytes, signs: Iterable[str]) -> str | None:
 
 def decimal_of(rows: Sequence[Sequence[str]], missing: Collection[str]) -> Decimal:
     """Return the sign before decimals: a comma if some columns of numbers tell and none a point."""
-    told: dict[Decimal, bool] = {",": False, ".": False}
-    signs: list[tuple[Decimal, Decimal]] = [(",", "."), (".", ",")]
+    comma = point = False
     for column in zip(*rows, strict=False):
         cells = [cell for cell in column if cell not in missing and any(map(str.isalnum, cell))]
-        for sign, other in signs:
-            if all(is_number(cell, sign) for cell in cells):
-                told[sign] |= any(not is_number(cell, other) for cell in cells)
-    return "," if told[","] and not told["."] else "."
+        texts = pa.array(cells, pa.string())
+        by_comma, by_point = are_numbers(texts, ",").all(), are_numbers(texts, ".").all()
+        comma |= bool(by_comma and not by_point)
+        point |= bool(by_point and not by_comma)
+    return "," if comma and not point else "."
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

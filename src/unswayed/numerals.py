@@ -37,11 +37,6 @@ _WRITTEN = {
 }
 
 
-def is_number(text: str, decimal: Decimal) -> bool:
-    """Return whether one text is a number, like `are_numbers`."""
-    return bool(are_numbers(pa.array([text]), decimal)[0])
-
-
 def are_numbers(texts: Any, decimal: Decimal = ".", *, grouped: bool = True) -> BoolArray:
     """Return which texts are numbers.
 

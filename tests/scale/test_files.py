@@ -398,7 +398,7 @@ class TestSchema:
         assert words in refusal(lambda: open_files(tmp_path, **options))
 
     def test_a_name_twice_gets_a_number_and_rows_are_counted_as_ever(self, tmp_path):
-        (tmp_path / "a.csv").write_text("x,x,y\n1,2,3\n4,5,6\n", encoding="utf-8")
+        (tmp_path / "a.csv").write_text("\n\nx,x,y\n1,2,3\n4,5,6\n", encoding="utf-8")
         (piece,) = open_files(tmp_path, label="y", columns=["x.1"])
         assert next(piece.batches()).rows.column("x.1").to_pylist() == [2.0, 5.0]
         broken = Csv(block=12)

@@ -198,7 +198,8 @@ class Csv:
     ) -> Any:
         texts = dict.fromkeys((*self.texts, *self.numerals), pa.string())
         types = {name: kind for name, kind in types.items() if name not in self.numerals}
-        twins = self.header and names != self._first(file)  # Arrow cannot tell them apart
+        first, blank = self._first(file)
+        twins = self.header and names != first  # Arrow cannot tell them apart
         try:
             return pa_csv.open_csv(
                 file.stream(),
@@ -207,7 +208,7 @@ class Csv:
                     use_threads=False,
                     block_size=self.block,
                     column_names=names if twins or not self.header else None,
-                    skip_rows_after_names=int(twins),
+                    skip_rows_after_names=blank + 1 if twins else 0,
                 ),
                 parse_options=pa_csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True
@@ -228,17 +229,17 @@ class Csv:
     def notes(self, file: File) -> list[str]:
         """Return what to say about the names of the columns of a CSV file."""
         plain = file.is_parquet or not self.header
-        return [] if plain else renamed(file.name, self._first(file) or [])
+        return [] if plain else renamed(file.name, self._first(file)[0] or [])
 
     def _names(self, file: File) -> list[str] | None:
         """Return the names of the columns; None for a file without a record."""
-        first = self._first(file)
+        first, _ = self._first(file)
         if first is None or self.header:
             return first and unique_names(first)
         return [f"column{at + 1}" for at in range(len(first))]
 
-    def _first(self, file: File) -> list[str] | None:
-        """Return the cells of the first record; None for a file without one."""
+    def _first(self, file: File) -> tuple[list[str] | None, int]:
+        """Return the first record, None for a file without one, and how many lines are empty."""
         with file.reading(), file.stream() as stream:
             content = stream.read(self.block)
         refuse_foreign(file.name, content[:START])
@@ -247,7 +248,7 @@ class Csv:
             raise _encoding(file.name)
         rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter)
         try:
-            return next((row for row in rows if row), None)
+            return next(((row, at) for at, row in enumerate(rows) if row), (None, 0))
         except csv.Error as error:
             raise InputError(f"{file.name} is not a readable CSV file: {error}") from None
 
