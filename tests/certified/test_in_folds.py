@@ -7,8 +7,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, cross_certify
-from unswayed.budgets import Count
-from unswayed.certified.in_folds import InFolds, MetricInFolds
 from unswayed.exceptions import InputError
 
 BUDGET = 2
@@ -70,15 +68,10 @@ def test_no_label_set_overturns_more_rows_of_all_folds_and_the_witness_overturns
 @pytest.mark.parametrize("seed", range(3))
 def test_no_label_set_leaves_the_range_of_a_metric_of_all_folds(seed):
     certs, X, y, weight, group = certified(seed)
-    asked = MetricInFolds(
-        question=InFolds(certs.source.rows()),
-        budget=Count(BUDGET),
-        groups=group,
-        y_true=None,
-        time_limit=3,
-        progress=None,
+    rate, gap = (
+        certs.certify_metric(name, groups=group, time_limit=3)
+        for name in ("selection_rate", "demographic_parity_difference")
     )
-    rate, gap = map(asked.of_classes, ("selection_rate", "demographic_parity_difference"))
     reached = []
     for other in every_set(y):
         after = scores(certs.source.folds, X, other, weight) > 0.5
@@ -98,15 +91,10 @@ def test_the_range_of_a_mean_of_all_folds_is_what_the_strongest_labels_reach(see
     y = rng.normal(size=len(X))
     model = CertifiedRegressor(Ridge(alpha=1.0), bias=LabelBias.shifts(0.5, budget=2), radius=1)
     certs = cross_certify(model, X, y, cv=3, sample_weight=weight)
-    asked = MetricInFolds(
-        question=InFolds(certs.source.rows()),
-        budget=Count(2),
-        groups=group,
-        y_true=None,
-        time_limit=3,
-        progress=None,
+    mean, gap = (
+        certs.certify_metric(name, groups=group)
+        for name in ("mean_prediction", "mean_prediction_difference")
     )
-    mean, gap = map(asked.of_numbers, ("mean_prediction", "mean_prediction_difference"))
     base = scores(certs.source.folds, X, y, weight)
     unit = np.array(
         [scores(certs.source.folds, X, y + row, weight) - base for row in np.eye(len(y))]
@@ -127,6 +115,13 @@ def test_one_set_of_labels_for_models_that_are_not_linear_is_refused():
     certs = cross_certify(model, X, y, cv=2)
     with pytest.raises(InputError, match="linear in their labels"):
         certs.certify_together()
+
+
+def test_a_metric_that_needs_the_labels_of_rows_that_train_other_folds_is_refused():
+    certs, *_ = certified(0)
+    for name in ("accuracy", "equalized_odds_difference"):
+        with pytest.raises(InputError, match="may be wrong themselves"):
+            certs.certify_metric(name)
 
 
 def test_a_certificate_of_all_folds_is_not_written_to_a_file_of_one_model(tmp_path):

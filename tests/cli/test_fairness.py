@@ -7,7 +7,7 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from tests.commands import CLASSES, NUMBERS, unswayed_here
+from tests.commands import CLASSES, NUMBERS, people, unswayed_here
 from unswayed.audit.fairness import Metric
 from unswayed.audit.limits import BROKEN, HOLDS, OPEN, Limit
 from unswayed.words import number_end, range_text, share_end
@@ -252,3 +252,24 @@ def test_without_two_large_groups_a_rate_of_all_rows_is_the_headline(folder):
     headline = page[page.index('class="headline"') :].split("</p>", 1)[0]
     assert "selection_rate of 40 test rows" in headline
     assert "This is no gap by gender" in page
+
+
+def test_with_folds_rates_are_of_every_row_and_metrics_that_need_their_labels_are_refused(folder):
+    people(100).to_csv(folder / "people.csv", index=False)
+    options = ("people.csv", *CLASSES, "--folds", "3", "--groups", "gender", "--budget", "2")
+    done = unswayed_here("fairness", *options, *QUICK, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["fairness"]
+    certified = unswayed_here("certify", *options, "--out", "out.csv", "--quiet", cwd=folder)
+    assert certified.returncode == 0, certified.stderr
+    table = pd.read_csv(folder / "out.csv")
+    (rate,) = found["overall"]
+    assert (rate["rows"], found["folds"]) == (100, 3)
+    assert rate["value"] == pytest.approx((table["prediction"] == "yes").mean())
+    ends = rate["ranges"][0]
+    assert ends["low"] <= ends["inner_low"] < rate["value"] < ends["inner_high"] <= ends["high"]
+    for name in ("accuracy", "true_positive_rate", "equalized_odds_difference"):
+        done = unswayed_here("fairness", *options, "--metric", name, cwd=folder)
+        assert done.returncode == 2
+        assert f"--metric {name} compares predictions with the labels of the same" in done.stderr
+        assert done.stderr.count("\n") == 1

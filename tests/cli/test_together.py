@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
 
-from tests.commands import CLASSES, NUMBERS, unswayed_here
+from tests.commands import CLASSES, NUMBERS, people, unswayed_here
 
 QUICK = ("--time-limit", "0")
 
@@ -133,3 +133,40 @@ def test_what_cannot_be_asked_is_refused_in_one_line(folder, options, said):
 def test_no_wrong_labels_overturn_nothing(folder):
     facts = asked(folder, "--budget", "0")["together"]["budgets"][0]
     assert (facts["at_most"], facts["at_least"], facts["proven"]) == (0, 0, True)
+
+
+def test_with_folds_the_named_labels_overturn_rows_of_every_fold_as_it_says(folder):
+    frame = people(100)
+    frame.to_csv(folder / "people.csv", index=False)
+    options = ("--folds", "4", "--budget", "2", *QUICK)
+    done = unswayed_here("together", "people.csv", *CLASSES, *options, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    (each,) = facts["together"]["budgets"]
+    assert (facts["folds"], facts["together"]["rows"], facts["together"]["folds"]) == (4, 100, 4)
+    assert each["at_least"] <= each["at_most"] < each["one_at_a_time"]
+    assert each["at_least"] == len(each["overturned"]) == each["replayed"]
+
+    def predictions(table):
+        table.to_csv(folder / "people.csv", index=False)
+        asked = ("certify", "people.csv", *CLASSES, "--folds", "4", "--out", "out.csv", "--quiet")
+        assert unswayed_here(*asked, cwd=folder).returncode == 0
+        return pd.read_csv(folder / "out.csv").set_index("row")
+
+    before, other = predictions(frame), frame.copy()
+    for change in each["changes"]:
+        assert other.loc[change["row"] - 1, "hired"] == change["label"]
+        other.loc[change["row"] - 1, "hired"] = change["new label"]
+    turned = predictions(other)["prediction"] != before["prediction"]
+    assert before.index[turned].tolist() == each["overturned"]
+    assert before["fold"][turned].nunique() > 1
+    frame.to_csv(folder / "people.csv", index=False)
+    done = unswayed_here(
+        "together", "people.csv", *CLASSES, *options, "--report", "t.html", cwd=folder
+    )
+    assert "acts on the models of all 4 folds at once" in done.stdout
+    assert f"the models of all folds overturn {each['at_least']}: rows" in done.stdout
+    assert (
+        "One set of wrong labels acts on the models of all 4 folds"
+        in (folder / "t.html").read_text()
+    )

@@ -1,7 +1,7 @@
 """Attack many questions: ``python -m tests.loop [questions [first seed]]``.
 
 With ``folds`` in front, only the command, with ``--folds``; with ``all-rows``, the commands about
-all rows at once.
+all rows at once (a third number: in so many folds).
 """
 
 import sys
@@ -39,11 +39,12 @@ def in_folds(n_questions: int = 200, first: int = 0) -> int:
     return int(bool(total.broken))
 
 
-def all_rows(n_questions: int = 50, first: int = 0) -> int:
+def all_rows(n_questions: int = 50, first: int = 0, folds: int = 0) -> int:
     total = collective.Tally()
+    split = ("--folds", str(folds)) if folds else collective.HELD_OUT
     for seed in range(first, first + n_questions):
         with tempfile.TemporaryDirectory() as folder:
-            found = collective.Attack(seed, Path(folder)).attack()
+            found = collective.Attack(seed, Path(folder), split).attack()
         total.runs, total.promises = total.runs + found.runs, total.promises + found.promises
         total.broken += found.broken
         print(seed, total.runs, total.promises, f"{len(total.broken)} broken", flush=True)

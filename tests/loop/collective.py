@@ -13,6 +13,10 @@ METRICS = (
     "selection_rate,accuracy,demographic_parity_difference,equalized_odds_difference,"
     "true_positive_rate_group_min"
 )
+HELD_OUT = ("--holdout", "35%")
+WITHOUT_TRUTH = (
+    "selection_rate,demographic_parity_difference,selection_rate_ratio,selection_rate_group_min"
+)
 
 
 @dataclass
@@ -44,20 +48,21 @@ def rows(seed: int) -> pd.DataFrame:
 class Attack:
     """One file in a folder of its own, and the answers before any label is changed."""
 
-    def __init__(self, seed: int, folder) -> None:
-        self.seed, self.folder, self.frame = seed, folder, rows(seed)
+    def __init__(self, seed: int, folder, split: tuple[str, ...] = HELD_OUT) -> None:
+        self.seed, self.folder, self.frame, self.split = seed, folder, rows(seed), split
+        self.frame["pair"] = np.arange(len(self.frame)) // 2
+        names = METRICS if split == HELD_OUT else WITHOUT_TRUTH
+        self.metrics = ("--groups", "group", "--metric", names)
         self.rng = np.random.default_rng([seed, 1])
         self.budget = int(self.rng.integers(1, 5))
         self.tally = Tally()
         self.counted = self.run("together", self.frame)["together"]["budgets"][0]
         self.ranged = self.run("fairness", self.frame, *self.metrics)["fairness"]
 
-    metrics = ("--groups", "group", "--metric", METRICS)
-
     def run(self, command: str, frame: pd.DataFrame, *options: str, budget: int | None = None):
         frame.to_csv(self.folder / "rows.csv", index=False)
         done = unswayed_here(
-            *(command, "rows.csv", "--label", "y", "--holdout", "35%", "--json"),
+            *(command, "rows.csv", "--label", "y", "--ignore", "pair", *self.split, "--json"),
             *("--budget", str(self.budget if budget is None else budget), "--time-limit", "1"),
             *options,
             cwd=self.folder,
@@ -68,8 +73,8 @@ class Attack:
     def predictions(self, frame: pd.DataFrame) -> pd.Series:
         frame.to_csv(self.folder / "rows.csv", index=False)
         done = unswayed_here(
-            *("certify", "rows.csv", "--label", "y", "--holdout", "35%", "--out", "o.csv"),
-            "--quiet",
+            *("certify", "rows.csv", "--label", "y", "--ignore", "pair", *self.split),
+            *("--out", "o.csv", "--quiet"),
             cwd=self.folder,
         )
         assert done.returncode == 0, done.stderr
@@ -97,7 +102,7 @@ class Attack:
 
     def attack(self, n_random: int = 2) -> Tally:
         """Labels at random, one after the other by what they do, and those that are handed out."""
-        held = set(self.predictions(self.frame).index)
+        held = set(self.predictions(self.frame).index) if self.split == HELD_OUT else set()
         free = [at + 1 for at in range(len(self.frame)) if at + 1 not in held]
         for _ in range(n_random):
             self.check(self.rng.choice(free, self.budget, replace=False))

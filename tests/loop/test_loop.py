@@ -91,8 +91,8 @@ def test_no_training_label_turns_a_robust_row_by_way_of_fit():
     holds(sum((fitting.attack(seed) for seed in range(12)), Tally()))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_no_count_and_no_range_of_all_rows_is_exceeded_by_way_of_the_command(seed, tmp_path):
-    tally = collective.Attack(seed, tmp_path).attack()
+@pytest.mark.parametrize("split", [collective.HELD_OUT, ("--folds", "3", "--fold-by", "pair")])
+def test_no_count_and_no_range_of_all_rows_is_exceeded_by_way_of_the_command(split, tmp_path):
+    tally = collective.Attack(0, tmp_path, split).attack()
     assert not tally.broken, "\n".join(tally.broken)
     assert tally.promises >= 10 * tally.runs >= 40

@@ -1,12 +1,14 @@
 """Counting: how many predictions of test rows one set of wrong labels overturns."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.all_rows import Say, budget_facts, numbers_of, rests_in_words, rows_meant
+from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.refit import refitted_scores
 from unswayed.audit.request import Budget
 from unswayed.audit.study import Study
@@ -74,8 +76,12 @@ def count_together(study: Study, counting: Counting, say: Say) -> list[Counted]:
         )
 
     def asked(budget: Budget) -> Counted:
-        found = study.model.certify_together(
-            study.test.features,
+        ask: Any
+        if isinstance(study, FoldedStudy):
+            ask = study.certify_rows(np.arange(len(study.test)), budget).certify_together
+        else:
+            ask = partial(study.model.certify_together, study.test.features)
+        found = ask(
             budget=study.count(budget),
             time_limit=counting.time_limit,
             direction=counting.turned,

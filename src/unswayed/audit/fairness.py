@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unswayed._typing import BoolArray
 from unswayed.audit.all_rows import Say, budget_facts, rests_in_words, rows_meant
+from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.request import Budget
 from unswayed.audit.study import Study
 from unswayed.collective import CollectiveWitness, MetricRange
+from unswayed.decisions import Radius
 from unswayed.exceptions import InputError
 from unswayed.groups import SMALL_GROUP
 from unswayed.together.metrics import RATES, Named, names
@@ -176,6 +179,13 @@ class Fairness:
 
     def _check(self, metric: Metric) -> None:
         request, target = self.study.request, self.study.target
+        if metric.needs_truth and request.folds is not None:
+            raise InputError(
+                f"--metric {metric.name} compares predictions with the labels of the same rows, "
+                "and with --folds these labels train other models and may be wrong themselves; ask "
+                "for selection_rate or demographic_parity_difference, which need no labels, or "
+                "hold rows out with --holdout"
+            )
         if metric.needs_truth and self.study.test.labels is None:
             raise InputError(
                 f"--metric {metric.name} compares predictions with labels, and --test "
@@ -312,12 +322,18 @@ class Fairness:
         study, rows = self.study, np.flatnonzero(self.among)
         truth = study.test.labels
         beside = f"{budget.text}, {shorten(column)}: " if column else f"{budget.text}: "
+        ask: Any
+        if isinstance(study, FoldedStudy):
+            # A mean is not decided by anything: any radius will do.
+            bare = None if study.target.classes else Radius(0.0)
+            ask = study.certify_rows(rows, budget, bare).certify_metric
+        else:
+            known = None if truth is None or not metric.needs_truth else truth[rows]
+            ask = partial(study.model.certify_metric, study.test.features[rows], y_true=known)
         try:
-            found: MetricRange = study.model.certify_metric(
-                study.test.features[rows],
-                metric.name,
+            found: MetricRange = ask(
+                metric=metric.name,
                 groups=None if column is None else np.array(self._groups(column), dtype=object),
-                y_true=None if truth is None or not metric.needs_truth else truth[rows],
                 budget=study.count(budget),
                 time_limit=self.time_limit,
                 progress=lambda line: self.say(beside + line),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from unswayed.audit.request import Budget
 from unswayed.audit.study import Answers, Study
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.decisions import Decision
+
+if TYPE_CHECKING:
+    from unswayed.certified.cross import CrossCertificates
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class FoldedStudy(Study):
 
     def certify_rows(
         self, at: IntArray, budget: Budget, decision: Decision | None = None
-    ) -> CertificateSet:
+    ) -> "CrossCertificates":
         """Certify some rows exactly, each by the model of its fold.
 
         Parameters
@@ -152,14 +155,14 @@ class FoldedStudy(Study):
 
         Returns
         -------
-        CertificateSet
+        CrossCertificates
         """
         same = self._counted(budget)
         return self._by_fold(at, lambda part, rows: part.certify_rows(rows, same, decision))
 
     def _by_fold(
         self, at: IntArray, certify: Callable[[Study, IntArray], CertificateSet]
-    ) -> CertificateSet:
+    ) -> "CrossCertificates":
         """Return certificates of some rows, given how those of one fold are made."""
         from unswayed.certified.cross import Fold, Folds, join
 
@@ -167,13 +170,22 @@ class FoldedStudy(Study):
         for fold in np.unique(self.of_row[at]).tolist():
             part, places = self.parts[fold], np.flatnonzero(self.of_row[at] == fold)
             within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
-            made.append(Fold(certify(part, within), self._trains(part), places))
+            made.append(Fold(certify(part, within), self.trains(part), places))
         return join(Folds(folds=made, origin=None, labels=None))
+
+    def by_parts(self, at: IntArray, scores: Callable[[Study, IntArray], FloatArray]) -> FloatArray:
+        """Return numbers of some rows, given how those of one fold are computed."""
+        out = np.empty(len(at))
+        for fold in np.unique(self.of_row[at]).tolist():
+            places = np.flatnonzero(self.of_row[at] == fold)
+            within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
+            out[places] = scores(self.parts[fold], within)
+        return out
 
     def _counted(self, budget: Budget) -> Budget:
         return counted(budget, self.n_train)
 
-    def _trains(self, part: Study) -> IntArray:
+    def trains(self, part: Study) -> IntArray:
         """Return the positions of the training rows of a fold among all rows."""
         return np.searchsorted(self.train.numbers, part.train.numbers)
 
@@ -195,7 +207,7 @@ class FoldedStudy(Study):
         for fold in self.progress.track(asked.tolist(), "finding witnesses", len(asked)):
             part, rows = self.parts[fold], at[self.of_row[at] == fold]
             within = np.searchsorted(np.flatnonzero(self.of_row == fold), rows)
-            train = self._trains(part)
+            train = self.trains(part)
             for row, each in zip(rows.tolist(), part.witnesses(within), strict=True):
                 made[row] = (
                     None if each is None else Witness(train[each.indices], each.labels, each.score)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray
+from unswayed.audit.folded import FoldedStudy
 from unswayed.audit.study import Study
 
 
@@ -32,6 +33,8 @@ def refitted_scores(
     """
     from sklearn.base import clone
 
+    if isinstance(study, FoldedStudy):
+        return study.by_parts(at, lambda part, rows: _replayed(study, part, changed, labels, rows))
     given = np.array(study.train.labels)
     given[changed] = labels
     weights = study.train.weights
@@ -43,3 +46,12 @@ def refitted_scores(
     if study.request.threshold == "balanced":
         scores -= float(np.average(given, weights=weights))
     return scores
+
+
+def _replayed(
+    study: FoldedStudy, part: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
+) -> FloatArray:
+    """Return scores of a fold by its model, trained anew on those of the labels that train it."""
+    train = study.trains(part)
+    here = np.isin(changed, train)
+    return refitted_scores(part, np.searchsorted(train, changed[here]), labels[here], at)

@@ -17,10 +17,16 @@ from unswayed.budgets import Budget, Count
 from unswayed.certificates import CertificateSet, MinimumBudgets, Witness, warn_of_one_class
 from unswayed.certified.base import Certified
 from unswayed.certified.fitted import count_rows
-from unswayed.certified.in_folds import FoldRows, together_in_folds
+from unswayed.certified.in_folds import (
+    FoldRows,
+    InFolds,
+    MetricInFolds,
+    refuse_truth,
+    together_in_folds,
+)
 from unswayed.certified.question import Question
 from unswayed.certified.subset import bias_of_rows
-from unswayed.collective import TogetherCertificate
+from unswayed.collective import MetricRange, TogetherCertificate
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.frames import frame_like, take_rows
@@ -116,15 +122,9 @@ class CrossCertificates(CertificateSet):
         >>> certs.robustness_rate, certs.certify_together()
         (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
         """
-        if not isinstance(self.source, Folds):
-            raise InputError(
-                "these certificates carry no models: ask what cross_certify() returned, before it "
-                "was pickled or cut to some of its rows"
-            )
-        asked = Count(int(self.budget)) if budget is None else budget
         found = together_in_folds(
-            self.source.rows(),
-            asked if isinstance(asked, Budget) else Count(asked),
+            self._rows(),
+            self._amount(budget),
             time_limit=time_limit,
             direction=direction,
             where=where,
@@ -132,6 +132,77 @@ class CrossCertificates(CertificateSet):
             progress=progress,
         )
         return replace(found, trusted=self.trusted)
+
+    def certify_metric(
+        self,
+        metric: Any,
+        *,
+        groups: ArrayLike | None = None,
+        budget: int | Budget | None = None,
+        time_limit: float = 60.0,
+        progress: Progress | None = None,
+    ) -> MetricRange:
+        """Prove between which values a metric of the rows of all folds lies if labels are wrong.
+
+        Metrics that compare predictions with labels (accuracy, say) are refused: the labels of
+        these rows train the models of other folds and may be wrong themselves.
+
+        Parameters
+        ----------
+        metric : str or RowSum
+            Of a classifier "selection_rate" or "demographic_parity", by the names that
+            `CertifiedClassifier.certify_metric` has, or one of your own; of a regressor
+            "mean_prediction" or "mean_prediction_difference".
+        groups : (n,) array-like, optional
+            The group of each row, for metrics that compare groups and for `by_group`.
+        budget : int or Budget, optional
+            How many labels of the whole data set; by default as for `certify_together`.
+        time_limit : float
+            Seconds, for all ends together; 0 for bounds that take little time.
+        progress : callable, optional
+            Given a line of text after every step.
+
+        Returns
+        -------
+        MetricRange
+            Its rows are rows of the whole data set.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
+        >>> model = CertifiedClassifier(
+        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
+        ... )
+        >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
+        >>> cross_certify(model, X, y, cv=8).certify_metric("selection_rate")
+        <MetricRange: selection_rate 0.5, if up to 2 labels are wrong between 0.25 and 0.75>
+        """
+        if isinstance(metric, str) and not metric.startswith("mean_prediction"):
+            refuse_truth(metric)
+        asked = MetricInFolds(
+            question=InFolds(self._rows()),
+            budget=self._amount(budget),
+            groups=groups,
+            y_true=None,
+            time_limit=time_limit,
+            progress=progress,
+        )
+        classes = asked.question.code.classes is not None
+        found = asked.of_classes(metric) if classes else asked.of_numbers(metric)
+        return replace(found, trusted=self.trusted)
+
+    def _rows(self) -> list[FoldRows]:
+        if not isinstance(self.source, Folds):
+            raise InputError(
+                "these certificates carry no models: ask what cross_certify() returned, before it "
+                "was pickled or cut to some of its rows"
+            )
+        return self.source.rows()
+
+    def _amount(self, budget: int | Budget | None) -> Budget:
+        asked = Count(int(self.budget)) if budget is None else budget
+        return asked if isinstance(asked, Budget) else Count(asked)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificates as columns by name, with the fold of each row.

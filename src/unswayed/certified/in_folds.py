@@ -28,6 +28,7 @@ from unswayed.decisions import Decision
 from unswayed.exceptions import InputError
 from unswayed.together.fragile import Fragile
 from unswayed.together.means import Sums
+from unswayed.together.metrics import Named
 from unswayed.together.search import Progress
 
 
@@ -275,3 +276,13 @@ class MetricInFolds(MetricQuestion):
         self, section: dict[str, Any], closer: Callable[[], list[float]] | None = None
     ) -> InFolds:
         return self._folds
+
+
+def refuse_truth(metric: str) -> None:
+    """Raise if a metric compares predictions with labels, which train the models of other folds."""
+    if Named.read(metric).needs_truth:
+        raise InputError(
+            f"{metric} compares predictions with the labels of the same rows, and with folds these "
+            "labels train other models and may be wrong themselves; ask for selection_rate or "
+            "demographic_parity_difference, which need no labels, or about rows that are held out"
+        )

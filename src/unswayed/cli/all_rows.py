@@ -8,6 +8,7 @@ from cyclopts import Group, Parameter
 
 from unswayed.audit.all_rows import check_exact, check_seconds
 from unswayed.audit.findings import findings_of
+from unswayed.audit.folds import open_folds
 from unswayed.audit.opening import open_study
 from unswayed.audit.request import Request
 from unswayed.audit.study import Study
@@ -99,7 +100,9 @@ def open_all_rows(
     InputError
     """
     check_exact(request)
-    study = open_study(request, terminal)
+    study = (
+        open_study(request, terminal) if request.folds is None else open_folds(request, terminal)
+    )
     check(study)
     findings = findings_of(study, command=command_line() if page else None)
 

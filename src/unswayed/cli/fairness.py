@@ -12,6 +12,7 @@ from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
 from unswayed.cli.certify import NOTHING_TESTED, puts_to_the_test
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
+    DATA,
     NO_LABEL,
     OUTPUT,
     BiasOptions,
@@ -41,6 +42,7 @@ def fairness(
     model: ModelOptions | None = None,
     asked: AllRowsOptions | None = None,
     output: OutputOptions | None = None,
+    folds: Annotated[str | None, DATA] = None,
     groups: Annotated[Names, ASKED] = (),
     metric: Annotated[Names, ASKED] = (),
     limit: Annotated[Names, ASKED] = (),
@@ -61,6 +63,9 @@ def fairness(
     model : ModelOptions, optional
     asked : AllRowsOptions, optional
     output : OutputOptions, optional
+    folds
+        About every row of the file, each by a model of the other folds: 10 is a good number.
+        Instead of --test and --holdout.
     groups
         Columns to compare groups by. COL,COL,… or repeated.
     metric
@@ -88,7 +93,7 @@ def fairness(
     terminal = Terminal(output)
     options = asked or AllRowsOptions()
     seconds = options.seconds()
-    request = make_request(train, data, bias, model, test, groups=groups)
+    request = make_request(train, data, bias, model, test, groups=groups, folds=folds)
     check_output(out, "--out", TABLES, *request.files)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
     wanted = split_names(metric)
@@ -111,6 +116,7 @@ def fairness(
     with solver_output():
         ranges = question.facts()
     found = ranges | {"only_rows": options.only_rows, "time_limit": seconds}
+    found["folds"] = request.folds
     found["share"] = bool(opened.study.target.classes)
     found["limits"] = _judged(limits, found)
     main, tested = opened.study.request.budget.text, puts_to_the_test(opened.facts)
@@ -178,7 +184,7 @@ def _table(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show(terminal: Terminal, found: dict[str, Any]) -> None:
-    rows = counted(found["rows"], "test row")
+    rows = counted(found["rows"], "row" if found["folds"] else "test row")
     if found["only_rows"] is not None:
         rows += f" where {found['only_rows']}"
     for at, budget in enumerate(found["budgets"]):

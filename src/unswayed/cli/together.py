@@ -10,6 +10,7 @@ from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
 from unswayed.cli.label_changes import change_columns, show_changes
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
+    DATA,
     NO_LABEL,
     OUTPUT,
     BiasOptions,
@@ -39,6 +40,7 @@ def together(
     model: ModelOptions | None = None,
     asked: AllRowsOptions | None = None,
     output: OutputOptions | None = None,
+    folds: Annotated[str | None, DATA] = None,
     turned: Annotated[Literal["up", "down"] | None, ASKED] = None,
     row_weights: Annotated[str | None, ASKED] = None,
     radius: Distance = None,
@@ -59,6 +61,9 @@ def together(
     model : ModelOptions, optional
     asked : AllRowsOptions, optional
     output : OutputOptions, optional
+    folds
+        About every row of the file, each by a model of the other folds: 10 is a good number.
+        Instead of --test and --holdout.
     turned
         Count only predictions that are turned up (to the second class in sorted order, or to a
         higher number), or down. --direction is about labels.
@@ -84,7 +89,7 @@ def together(
         row_weights=row_weights,
         time_limit=options.seconds(),
     )
-    request = make_request(train, data, bias, model, test, radius=radius)
+    request = make_request(train, data, bias, model, test, radius=radius, folds=folds)
     check_output(out, "--out", TABLES, *request.files)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
     opened = open_all_rows(
@@ -103,6 +108,7 @@ def together(
             "only_rows": counting.only_rows,
             "turned": turned,
             "row_weights": row_weights,
+            "folds": request.folds,
             "time_limit": counting.time_limit,
             "budgets": [
                 each.facts | {"changes": as_rows(table)}
@@ -144,7 +150,7 @@ def _joined(found: list[Counted], tables: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _show(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
-    what = counted(facts["rows"], "test row")
+    what = counted(facts["rows"], "row" if facts["folds"] else "test row")
     if facts["only_rows"] is not None:
         what += f" where {facts['only_rows']}"
     if facts["turned"] is not None:
@@ -154,6 +160,11 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
     terminal.say(
         f"overturned of {what}: one at a time, and by one set of labels together", style="bold"
     )
+    if facts["folds"]:
+        terminal.say(
+            f"one set of labels acts on the models of all {facts['folds']} folds at once; a row is "
+            "overturned if the model of its fold predicts something else"
+        )
     terminal.table(
         ["wrong labels", "", "one at a time", "at most", "at least", "", "rests on"],
         [
@@ -188,8 +199,9 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
     named = ", ".join(f"{row:,}" for row in main["replayed_rows"][:_NAMED])
     more = len(main["replayed_rows"]) - _NAMED
     many = number_end(main["replayed"], -1)
+    who = "the models of all folds overturn" if facts["folds"] else "the model overturns"
     terminal.say(
-        f"refitted on these labels, the model overturns {many}: rows {named}"
+        f"refitted on these labels, {who} {many}: rows {named}"
         + (f" and {more:,} more" if more > 0 else "")
     )
     terminal.say()
