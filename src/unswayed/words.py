@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -62,6 +63,47 @@ def beginning(text: str, length: int) -> str:
     str
     """
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+_URL = re.compile(r"[A-Za-z][\w+.-]+:/{1,3}[^\s'\"<>]+")
+_LOGIN = re.compile(r"(:/{1,3})([^/?#]*)(?=@)")
+_PASSWORD = re.compile(r"(:/{1,3})([^/?#:@]*:(?!\d*(?:[/?#]|$))[^@]*)(?=@)")  # with a slash in it
+_PARAMETER = re.compile(
+    r"(?i)([?&;#][^=&;#]*(?:sig|token|key|secret|passw|pwd|credential|auth|code)[^=&;#]*=)[^&;#]*"
+)
+
+
+def without_secrets(text: str, url: str = "") -> str:
+    """Return a text whose URLs show no logins, and no passwords or signatures in their queries.
+
+    Parameters
+    ----------
+    text : str
+    url : str
+        One whose secrets are masked wherever the text has them, as messages of storages may.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> without_secrets("no file https://me:secret@host/a.csv?sig=2b7e&part=3 (404)")
+    'no file https://***@host/a.csv?sig=***&part=3 (404)'
+    """
+    hidden = [match[2] for match in (*_LOGIN.finditer(url), *_PASSWORD.finditer(url))]
+    hidden += [match[0].partition("=")[2] for match in _PARAMETER.finditer(url)]
+    for secret in [part for each in hidden for part in (each, each.partition(":")[2])]:
+        for spelled in (secret, unquote(secret)):
+            text = text.replace(spelled, "***") if len(spelled) > 2 else text
+    return _URL.sub(lambda match: _masked(match[0]), text)
+
+
+def _masked(url: str) -> str:
+    """Return a URL with stars for its secrets."""
+    shown = _LOGIN.sub(r"\1***", url, count=1)
+    shown = shown if shown != url else _PASSWORD.sub(r"\1***", url, count=1)
+    return _PARAMETER.sub(r"\1***", shown)
 
 
 def suggest(name: str, known: list[str], what: str = "columns") -> str:

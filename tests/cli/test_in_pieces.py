@@ -134,6 +134,77 @@ def test_urls_keep_both_slashes(data):
         memory.rm("/people", recursive=True)
 
 
+LOGIN, SIGNATURE = "hush%21me", "f00dcafe"
+SECRET = f"memory://me:{LOGIN}@host/part.csv?part=1&X-Amz-Signature={SIGNATURE}"
+
+
+@pytest.fixture
+def secret(data):
+    """A file whose URL holds a password and a signature."""
+    memory = fsspec.filesystem("memory")
+    memory.pipe(SECRET.removeprefix("memory:/"), (data / "all.csv").read_bytes())
+    yield SECRET
+    memory.rm(f"/me:{LOGIN}@host", recursive=True)
+
+
+def shows_nothing(text):
+    return LOGIN not in text and "hush!me" not in text and SIGNATURE not in text
+
+
+def test_no_secret_of_a_url_is_printed_or_written_anywhere(secret, data, tmp_path):
+    kept = ("--report", "page.html", "--out", "out.csv", "--resume", "kept")
+    done = unswayed_here("certify", secret, *CLASSES, *kept, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert shows_nothing(done.stdout + done.stderr)
+    page = (tmp_path / "page.html").read_text()
+    assert "unswayed certify &#39;memory://***@host/part.csv?part=1&amp;X-Amz-Signature=***" in page
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"page.html", "out.csv"}
+    for path in written:
+        assert shows_nothing(path.read_bytes().decode(errors="replace")), path
+    listed = unswayed_here("witness", secret, *CLASSES, "--row", "3", cwd=tmp_path)
+    assert shows_nothing(listed.stdout + listed.stderr)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileNotFoundError(SECRET),
+        OSError(f"403, message='Forbidden', url='{SECRET}'"),
+        RuntimeError(f"no access to me:{LOGIN}@host"),
+        KeyError("hush!me"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_secret_of_a_url_is_in_what_a_storage_says(secret, data, monkeypatch, error):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.size", broken)
+    done = unswayed_here("certify", secret, *CLASSES, cwd=data)
+    assert done.returncode == 2
+    assert shows_nothing(done.stdout + done.stderr)
+    assert "memory://" in done.stderr
+
+
+def test_no_secret_of_a_url_is_in_the_traceback_of_a_bug(secret, data, monkeypatch):
+    def broken(*_):
+        raise RuntimeError(f"cannot go on with {SECRET}")
+
+    monkeypatch.setattr(FilePiece, "batches", broken)
+    done = unswayed_here("certify", secret, *CLASSES, cwd=data)
+    assert done.returncode == 70
+    assert "RuntimeError" in done.stderr
+    assert shows_nothing(done.stderr)
+
+
+def test_a_storage_that_is_not_known_shows_no_secret(data):
+    for source in (SECRET.replace("memory", "what"), SECRET.replace("memory://", "https:/")):
+        done = unswayed_here("certify", source, *CLASSES, cwd=data)
+        assert done.returncode == 2
+        assert shows_nothing(done.stdout + done.stderr)
+
+
 def test_a_file_of_more_than_a_gigabyte_is_read_in_pieces_by_itself(tmp_path):
     people(50, 1).to_csv(tmp_path / "big.csv", index=False)
     os.truncate(tmp_path / "big.csv", 10**9 + 1)  # zeros that take no room, and are no text

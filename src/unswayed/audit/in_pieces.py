@@ -101,7 +101,7 @@ class _OpeningInPieces(Opening):
         survey = passes.run(how.task())
         if not survey.n_rows:
             why = "every row misses a value" if survey.left_out else "its files have no rows"
-            raise InputError(f"{request.in_pieces.source}: {why}, so nothing can be learned")  # type: ignore[union-attr]
+            raise InputError(f"{request.in_pieces.shown}: {why}, so nothing can be learned")  # type: ignore[union-attr]
         left_out = survey.left_out
         if places is not None:  # those that were held out are told of by themselves
             left_out = self.loader.sizes[request.train] - self._n_drawn - survey.n_rows

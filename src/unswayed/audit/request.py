@@ -17,9 +17,9 @@ from unswayed.bias import LabelBias, cut
 from unswayed.budgets import as_written, count_budget, least_share
 from unswayed.decisions import AboveMean, Threshold
 from unswayed.exceptions import InputError
+from unswayed.words import without_secrets
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
-
 
 Where: TypeAlias = Callable[[Any, Any], BoolArray]
 """From rows and labels to which of them may be wrong."""
@@ -324,9 +324,14 @@ class InPieces:
         Folder that keeps what passes found.
     """
 
-    source: str
+    source: str = field(repr=False)
     scheduler: str | None = None
     resume: Path | None = None
+
+    @property
+    def shown(self) -> str:
+        """The source as people are shown it: without secrets."""
+        return without_secrets(self.source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

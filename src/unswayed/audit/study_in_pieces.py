@@ -90,7 +90,7 @@ class StudyInPieces(Study):
     def source_in_words(self) -> str:
         """What the training rows are read from."""
         assert self.request.in_pieces is not None  # noqa: S101
-        return f"{self.request.in_pieces.source} ({counted(self.source.n_files, 'file')})"
+        return f"{self.request.in_pieces.shown} ({counted(self.source.n_files, 'file')})"
 
     def is_training_file(self, path: Path) -> bool:
         """Return whether training rows are read from a file.

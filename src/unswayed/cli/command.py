@@ -4,12 +4,14 @@ import shlex
 from collections.abc import Iterable
 from contextvars import ContextVar
 
+from unswayed.words import without_secrets
+
 given: ContextVar[list[str]] = ContextVar("given")
 """Arguments of the command that runs now."""
 
 
 def command_line(arguments: Iterable[str] | None = None) -> str:
-    """Return a command line, quoted for a shell.
+    """Return a command line, quoted for a shell, without the secrets of URLs.
 
     Parameters
     ----------
@@ -25,7 +27,8 @@ def command_line(arguments: Iterable[str] | None = None) -> str:
     >>> print(command_line(["certify", "my people.csv", "--only", "gender == 'female'"]))
     unswayed certify 'my people.csv' --only "gender == 'female'"
     """
-    return " ".join(["unswayed", *map(_quoted, given.get() if arguments is None else arguments)])
+    words = given.get() if arguments is None else arguments
+    return " ".join(["unswayed", *(_quoted(without_secrets(word, word)) for word in words)])
 
 
 def _quoted(text: str) -> str:

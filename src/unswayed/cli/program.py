@@ -19,6 +19,7 @@ from unswayed.cli.command import given
 from unswayed.cli.extras import complain
 from unswayed.cli.last_word import GAVE_UP
 from unswayed.exceptions import UnswayedError, VacuousWarning
+from unswayed.words import without_secrets
 
 
 class _Flowing(DefaultFormatter):
@@ -91,7 +92,7 @@ def fail(message: object) -> int:
     int
         Exit code 2.
     """
-    line = " ".join(str(message).split())
+    line = " ".join(without_secrets(str(message)).split())
     sys.stderr.write(f"unswayed: error: {line}\n")
     return 2
 
@@ -150,11 +151,13 @@ def _unexpected(error: Exception) -> int:
         return _system(error)
     if isinstance(error, ImportError):
         return fail(error)
-    traceback.print_exception(error)
-    kind = type(error).__name__
-    sys.stderr.write(
-        f"unswayed: internal error: {kind}: {error}; please report it, with the lines above\n"
+    kind, lines = type(error).__name__, "".join(traceback.format_exception(error))
+    text = (
+        f"{lines}unswayed: internal error: {kind}: {error}; please report it, with the lines above"
     )
+    for argument in given.get():
+        text = without_secrets(text, argument)
+    sys.stderr.write(f"{text}\n")
     return GAVE_UP
 
 

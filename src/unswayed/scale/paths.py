@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 
 from unswayed.exceptions import InputError, UnswayedError
-from unswayed.words import beginning
+from unswayed.words import beginning, without_secrets
 
 _PARQUET = (".parquet", ".pq")
 _ENDINGS = (*_PARQUET, ".csv", ".csv.gz")
@@ -45,15 +45,15 @@ class File:
     Attributes
     ----------
     name : str
-        What messages call it: as the user wrote it.
+        What messages call it: as the user wrote it, without secrets.
     path : str
-        Absolute, or a URL that fsspec knows.
+        Absolute, or a URL that fsspec knows; like the options it may hold secrets.
     options : mapping
         What fsspec needs to get there; it may hold secrets, so it is never shown.
     """
 
     name: str
-    path: str
+    path: str = field(repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -143,6 +143,7 @@ class File:
 
     def _fault(self, error: Exception) -> InputError:
         what = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
+        what = without_secrets(what, self.path)
         return InputError(
             f"cannot read {self.name} ({beginning(what, 120)}); write the file again, or leave it "
             "out"
@@ -214,16 +215,17 @@ def _local(written: str) -> list[File]:
 
 def _remote(written: str, options: Mapping[str, Any]) -> list[File]:
     system, path = _fsspec(written, options)
-    with File(written, written).reading():
+    shown = without_secrets(written)
+    with File(shown, written).reading():
         if any(sign in path for sign in _PATTERN) and not system.exists(path):
             found = [name for name in system.glob(path) if system.isfile(name)]
-            paths = _not_none(written, found)
+            paths = _not_none(shown, found)
         elif system.isdir(path):
-            paths = _of_folder(path.rstrip("/"), system.find(path), "/", written)
+            paths = _of_folder(path.rstrip("/"), system.find(path), "/", shown)
         else:
             paths = [path]
     urls = [system.unstrip_protocol(each) for each in paths]
-    return [File(url, url, options) for url in urls]
+    return [File(without_secrets(url), url, options) for url in urls]
 
 
 def _fsspec(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
@@ -231,12 +233,13 @@ def _fsspec(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # noqa: PLC0415 (only paths elsewhere need it)
     except ImportError:
         raise InputError(
-            f"{url} is read through fsspec, which is not here: pip install 'unswayed[distributed]'"
+            f"{without_secrets(url)} is read through fsspec, which is not here: "
+            "pip install 'unswayed[distributed]'"
         ) from None
     try:
         system, path = url_to_fs(url, **options)
     except (ImportError, ValueError) as error:  # the package of this storage; no such storage
-        raise InputError(f"cannot open {url}: {error}") from None
+        raise InputError(without_secrets(f"cannot open {url}: {error}", url)) from None
     return system, path
 
 
