@@ -29,3 +29,13 @@ def atomic_write(path: Path) -> Iterator[Path]:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder, unless it is there, that nobody else may look into.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)

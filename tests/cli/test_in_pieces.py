@@ -156,6 +156,8 @@ def test_no_secret_of_a_url_is_printed_or_written_anywhere(secret, data, tmp_pat
     done = unswayed_here("certify", secret, *CLASSES, *kept, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert shows_nothing(done.stdout + done.stderr)
+    if os.name == "posix":
+        assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
     page = (tmp_path / "page.html").read_text()
     assert "unswayed certify &#39;memory://***@host/part.csv?part=1&amp;X-Amz-Signature=***" in page
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from unswayed import __version__
 from unswayed._core.parts import P
-from unswayed.atomic import atomic_write
+from unswayed.atomic import atomic_write, private_folder
 from unswayed.exceptions import InputError
 from unswayed.scale.packing import digest, pack, storable, unpack
 from unswayed.scale.passes import OrderedSum, Passes, Task, Watch
@@ -69,7 +69,7 @@ class Store:
         self.directory = Path(directory)
         self._sources = [Source(*source) for source in sources]
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            private_folder(self.directory)  # what passes found is about people
             there = {path.name for path in self.directory.iterdir()}
         except OSError as error:
             raise InputError(f"{self.directory} cannot be a folder: {error.strerror}") from None
