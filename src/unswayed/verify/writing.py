@@ -9,7 +9,7 @@ from unswayed.verify.limits import CertificateError
 from unswayed.verify.words import quoted
 
 # A number as in accounts, $1,200 or 13.4% or (1,200), where brackets stand for a minus.
-_DRESSED = r"(\(?)\s*([+-]?)\s*(?:[$€£¥]\s*)?([+-]?)([\d.,]+(?:[eE][+-]?\d+)?)\s*[$€£¥%]?\s*(\)?)"
+_DRESSED = r"(\(?)\s*([+-]?)\s*([$€£¥]?)\s*([+-]?)([\d.,]+(?:[eE][+-]?\d+)?)\s*([$€£¥%]?)\s*(\)?)"
 # What counts as missing in a CSV file. "None" does not: it is a common category.
 _MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
 
@@ -92,8 +92,8 @@ class Writing:
         """
         dressed = fullmatch(_DRESSED, text)
         if dressed is not None:
-            bracket, sign, minus, number, end = dressed.groups()
-            if (bracket == "(") != (end == ")") or len(bracket + sign + minus) > 1:
+            bracket, sign, front, minus, number, back, end = dressed.groups()
+            if len(bracket + sign + minus) > 1 or len(front + back) > 1 or len(bracket) != len(end):
                 return "no number"
             text = ("-" if bracket else sign + minus) + number
         other = "." if self.decimal == "," else ","
