@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.linear_model import LinearRegression
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
@@ -359,3 +360,74 @@ def test_an_intercept_that_the_data_do_not_identify_is_said_to_be_that(folder):
     frame["share"] = 2 * frame["education"]
     frame.to_csv(folder / "people.csv", index=False)
     assert asked(folder, "--alpha", "0")["intercept"]["verdict"] != "not identified"
+
+
+def test_standard_errors_are_those_of_treatment_coding_in_the_units_of_the_file(folder):
+    """Classical least squares, written out: of levels against their base, and of the intercept."""
+    facts, frame = asked(folder, "--alpha", "0"), people()
+    X = design(frame)
+    A, y = np.column_stack((X.to_numpy(), np.ones(len(X)))), frame["salary"].to_numpy()
+    coefficients, squares, *_ = np.linalg.lstsq(A, y, rcond=None)
+    degrees = len(A) - A.shape[1]
+    errors = np.sqrt(squares[0] / degrees * np.diag(np.linalg.inv(A.T @ A)))
+    half = stats.t.ppf(0.975, degrees) * errors
+    found = [*(by_name(facts)[name] for name in X.columns), facts["intercept"]]
+    for each, value, error, width in zip(found, coefficients, errors, half, strict=True):
+        assert each["standard_error"] == pytest.approx(error, rel=1e-8)
+        assert each["confidence_low"] == pytest.approx(value - width, rel=1e-8)
+        assert each["confidence_high"] == pytest.approx(value + width, rel=1e-8)
+    assert "not about what it would be without one" not in facts["sampling"]
+    assert "not about what it would be without one" in asked(folder, "--alpha", "3")["sampling"]
+
+
+def test_the_terminal_says_what_a_confidence_interval_is_not(folder):
+    done = unswayed_here("coefficients", "people.csv", *NUMBERS, *SHIFT, cwd=folder)
+    assert "The proven range is not a confidence interval" in done.stdout
+    assert "sampling error is not in it" in done.stdout
+    assert "take every label to be right" in done.stdout
+    weighted = people().assign(counts=2.0)
+    weighted.to_csv(folder / "weighted.csv", index=False)
+    facts = asked(folder, *WEIGHTS, file="weighted.csv")
+    assert "not computed: the training rows are weighted" in facts["sampling"]
+    assert all(each["standard_error"] is None for each in facts["coefficients"])
+
+
+@pytest.mark.parametrize(
+    "model", [(*NUMBERS, "--shift", "2000"), (*CLASSES, "--model", "logistic")]
+)
+def test_every_budget_is_answered_as_if_it_were_the_only_one(folder, model):
+    together = asked(folder, "--budget", "3", "--budget", "9", of=model)
+    assert [each["budget"] for each in together["budgets"]] == ["3", "9"]
+    for at, budget in enumerate(("3", "9")):
+        alone = asked(folder, "--budget", budget, of=model)
+        assert together["budgets"][at]["kept"] == alone["kept"]
+        for each, one in zip(
+            [*together["coefficients"], together["intercept"]],
+            [*alone["coefficients"], alone["intercept"]],
+            strict=True,
+        ):
+            for name in ("low", "high", "verdict", "sign"):
+                assert each["budgets"][at][name] == one[name]
+    done = unswayed_here(
+        *("coefficients", "people.csv", *model, "--budget", "3", "--budget", "9"),
+        *("--out", "both.csv"),
+        cwd=folder,
+    )
+    assert "if up to 3 labels (3) are wrong" in done.stdout
+    assert "if up to 9 labels (9) are wrong" in done.stdout
+    table = pd.read_csv(folder / "both.csv")
+    assert sorted(set(table["labels"])) == [3, 9]
+    assert len(table) == 2 * (1 + len(together["coefficients"]))
+
+
+def test_the_page_shows_every_budget_and_standard_errors(folder):
+    done = unswayed_here(
+        *("certify", "people.csv", *NUMBERS, "--shift", "2000", "--budget", "3", "--budget", "9"),
+        *("--report", "page.html"),
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "The proven range is not a confidence interval" in page
+    assert 'data-head="at 9"' in page
+    assert 'data-head="standard error and 95 % confidence interval"' in page

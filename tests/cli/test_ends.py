@@ -422,3 +422,29 @@ def test_salaries_are_printed_as_people_write_them():
     assert number_end(1_234_567.89, digits=4) == "1,234,568"
     assert separated("45070.25") == "45,070.25"
     assert separated("007") == "007"
+
+
+# --- witnesses ----------------------------------------------------------------------------------
+
+
+def test_a_witness_is_printed_with_as_many_digits_as_show_that_it_overturns(folder):
+    """A radius just below what the witness reaches: with six digits it would seem to be within."""
+    asked = (
+        "witness",
+        "people.csv",
+        *NUMBERS,
+        "--shift",
+        "1234.5",
+        "--row",
+        "7",
+        "--test",
+        "a.csv",
+    )
+    people(30, seed=9).to_csv(folder / "a.csv", index=False)
+    facts = json.loads(unswayed_here(*asked, "--radius", "60", "--json", cwd=folder).stdout)
+    radius = abs(facts["new_score"] - facts["score"]) * (1 - 1e-9)
+    done = unswayed_here(*asked, "--radius", repr(radius), cwd=folder)
+    before, after = (
+        float(each.replace(",", "")) for each in re.findall(r"\(score ([\d.,]+)\)", done.stdout)
+    )
+    assert abs(after - before) > radius
