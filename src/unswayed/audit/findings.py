@@ -34,6 +34,7 @@ def findings_of(
     chosen: Sequence[int] = (),
     asked: Asked = Asked(),  # noqa: B008  (frozen)
     folds: bool = False,
+    no_rows: bool = False,
 ) -> Findings:
     """Describe the results of a study in the form that the terminal and the page show.
 
@@ -50,6 +51,8 @@ def findings_of(
         Which coefficients to show, and from which base levels.
     folds : bool
         Whether the command has an option `--folds`, which caveats may advise.
+    no_rows : bool
+        Whether no single row may be shown.
 
     Returns
     -------
@@ -94,7 +97,13 @@ def findings_of(
         groups=groups,
         train_label=study.train_label,
         new_label=target.as_text,
-        witnesses=study.witnesses if request.in_pieces is None else None,  # each takes passes
+        # In pieces, each takes passes.
+        witnesses=study.witnesses if request.in_pieces is None and not no_rows else None,
+        sources=(
+            request.train.name,
+            request.train.name if request.test is None else request.test.name,
+        ),
+        no_rows=no_rows,
         coefficients=lambda: _effects(study, asked),
         radius=request.radius,
         log=request.log,

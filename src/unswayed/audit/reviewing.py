@@ -180,6 +180,7 @@ def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray
         "points": points,
         "expected": _expected(plan, effort, points),
         "columns": names,
+        "n_labels": len(numbers),
         "labels": [
             {"row": row, "batch": batch, "label": study.train_label(at), "cells": cell}
             for row, batch, at, cell in zip(

@@ -15,6 +15,7 @@ from unswayed.audit.study import Study
 from unswayed.cli.certify import describe
 from unswayed.cli.command import command_line
 from unswayed.cli.terminal import Terminal
+from unswayed.report.contents import contents, without_rows
 from unswayed.report.summarise import headline, provenance
 
 ASKED = Parameter(group=Group("What is asked", sort_key=0))
@@ -52,11 +53,14 @@ class AllRows:
         Its headline, as `certify` has it.
     paged : callable
         Takes facts and returns a page that says how it was made.
+    shown : callable
+        Takes facts and returns those that may be shared.
     """
 
     study: Study
     facts: dict[str, Any]
     paged: Callable[[dict[str, Any]], str]
+    shown: Callable[[dict[str, Any]], dict[str, Any]]
 
     def introduce(self, terminal: Terminal) -> None:
         """Print notes, what could mislead, and what was asked.
@@ -79,6 +83,7 @@ def open_all_rows(
     *,
     check: Callable[[Study], None] = lambda _: None,
     page: bool,
+    no_rows: bool = False,
 ) -> AllRows:
     """Open a study whose test rows are asked about together.
 
@@ -90,6 +95,8 @@ def open_all_rows(
         Raises if the study does not suit the question, before work is done.
     page : bool
         Whether a page is wanted.
+    no_rows : bool
+        Whether no single row may be on it.
 
     Returns
     -------
@@ -111,6 +118,7 @@ def open_all_rows(
         from unswayed.report.collective import render_collective
 
         made = provenance(findings.command, findings.files, findings.seed)
-        return render_collective(facts | {"provenance": made})
+        holds = contents(facts, findings.sources)
+        return render_collective(facts | {"provenance": made, "contents": holds})
 
-    return AllRows(study, headline(findings), paged)
+    return AllRows(study, headline(findings), paged, without_rows if no_rows else lambda it: it)

@@ -31,6 +31,7 @@ from unswayed.cli.options import (
     Flag,
     LargeOptions,
     Names,
+    NoRows,
     Numbers,
     OutputOptions,
     RowOptions,
@@ -52,6 +53,7 @@ from unswayed.cli.rates import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
+from unswayed.report.contents import without_rows
 from unswayed.report.findings import Findings
 from unswayed.report.summarise import headline
 from unswayed.words import counted, listed, percent
@@ -76,6 +78,7 @@ def certify(
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
+    no_rows: NoRows = False,
     row: Annotated[Numbers, OUTPUT] = (),
     base: Annotated[Names, OUTPUT] = (),
     certificates: Annotated[Path | None, OUTPUT] = None,
@@ -110,6 +113,7 @@ def certify(
     escape_formulas : bool
     report
         Page with charts for people: FILE.html, readable offline.
+    no_rows : bool
     row
         Test row to show in full in the report, with the labels that overturn it; repeatable.
     base
@@ -150,7 +154,7 @@ def certify(
             f"--with-tradeoff: the trade-off is of one model per {request.kind.option}; leave "
             "--folds out, or ask for it with unswayed tradeoff"
         )
-    _check_report(report, row, base, with_tradeoff)
+    _check_report(report, row, base, with_tradeoff, no_rows=no_rows)
     proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
     check_output(out, "--out", TABLES, *request.files)
@@ -180,6 +184,7 @@ def certify(
             chosen=_chosen(study, row),
             asked=Asked(bases=split_names(base)),
             folds=True,
+            no_rows=no_rows,
         )
         facts = headline(findings)
         page = None if report is None else _page(findings, facts)
@@ -200,7 +205,9 @@ def certify(
         if not passed:
             below = f"{percent(main['rate'], -1)} is below --fail-under {fail_under}"
             terminal.note(below if tested else f"--fail-under {fail_under} {NOTHING_TESTED}")
-        terminal.answer(facts | study.pass_facts() | {"passed": passed})
+        terminal.answer(
+            (without_rows(facts) if no_rows else facts) | study.pass_facts() | {"passed": passed}
+        )
         return 0 if passed else 1
 
 
@@ -253,9 +260,16 @@ def _certificate_files(path: Path | None, folds: int | None) -> list[Path]:
 
 
 def _check_report(
-    report: Path | None, rows: Sequence[int], bases: Sequence[str], with_tradeoff: bool
+    report: Path | None,
+    rows: Sequence[int],
+    bases: Sequence[str],
+    with_tradeoff: bool,
+    *,
+    no_rows: bool,
 ) -> None:
     """Raise if options are about a report that nobody asked for."""
+    if rows and no_rows:
+        raise InputError("--row shows a row in full and --no-rows shows none; pass one of them")
     if report is not None:
         return
     if rows:

@@ -23,6 +23,7 @@ from unswayed.cli.options import (
     Distance,
     Escape,
     Names,
+    NoRows,
     OutputOptions,
     RowOptions,
     Train,
@@ -32,6 +33,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
+from unswayed.report.contents import contents, without_rows
 from unswayed.words import (
     between,
     counted,
@@ -70,6 +72,7 @@ def compare(
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
+    no_rows: NoRows = False,
 ) -> int:
     """Compare two files, or two settings of one, on the same test rows.
 
@@ -99,6 +102,7 @@ def compare(
     escape_formulas : bool
     report
         Page for people: FILE.html, readable offline.
+    no_rows : bool
 
     Returns
     -------
@@ -125,7 +129,8 @@ def compare(
         names = (train.name, second.name)
     both = Comparison.of(studies[0], studies[1], names)
     facts = both.facts() | {"difference": _difference(second, against, without)}
-    page = None if report is None else _page(both, facts)
+    shown = (without_rows(facts) if no_rows else facts) | {"no_rows": no_rows}
+    page = None if report is None else _page(both, shown)
     if out is not None:
         write_table(out, both.table(), escape=escape_formulas)
     if report is not None and page is not None:
@@ -138,7 +143,7 @@ def compare(
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")
-    terminal.answer(facts)
+    terminal.answer(shown)
     return 0
 
 
@@ -226,7 +231,9 @@ def _page(both: Comparison, facts: dict[str, Any]) -> str:
     files = dict.fromkeys(path for request in requests for path in request.files)
     hashed = [(path.name, sha256(path)) for path in files]
     made = provenance(command_line(), hashed, requests[0].seed)
-    return render_comparison(facts | {"provenance": made})
+    first = requests[0]
+    holds = contents(facts, (first.train.name, (first.test or first.train).name))
+    return render_comparison(facts | {"provenance": made, "contents": holds})
 
 
 def _change(rates: list[float]) -> str:

@@ -19,6 +19,7 @@ from unswayed.cli.options import (
     DataOptions,
     Escape,
     Names,
+    NoRows,
     OutputOptions,
     RowOptions,
     Train,
@@ -49,6 +50,7 @@ def fairness(
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
+    no_rows: NoRows = False,
 ) -> int:
     """Prove how far wrong labels can move rates and gaps between groups.
 
@@ -84,6 +86,7 @@ def fairness(
     escape_formulas : bool
     report
         Page with charts for people: FILE.html, readable offline.
+    no_rows : bool
 
     Returns
     -------
@@ -111,7 +114,7 @@ def fairness(
         limits.extend(read_limits(limit, question.metrics))
         questions.append(question)
 
-    opened = open_all_rows(request, terminal, check=check, page=report is not None)
+    opened = open_all_rows(request, terminal, check=check, page=report is not None, no_rows=no_rows)
     question = questions[0]
     with solver_output():
         ranges = question.facts()
@@ -123,7 +126,7 @@ def fairness(
     asked_about = [each["verdict"] for each in found["limits"] if each["budget"] == main]
     passed = all(tested and verdict == HOLDS for verdict in asked_about)
     facts = opened.facts | {"fairness": found, "passed": passed}
-    page = None if report is None else opened.paged(facts)
+    page = None if report is None else opened.paged(opened.shown(facts))
     if out is not None:
         write_table(out, _table(found), escape=escape_formulas)
     if report is not None and page is not None:
@@ -137,7 +140,7 @@ def fairness(
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")
-    terminal.answer(facts)
+    terminal.answer(opened.shown(facts))
     return 0 if passed else 1
 
 

@@ -45,6 +45,16 @@ Escape = Annotated[
         "that begin with = + - @, a tab or a line break and are no numbers.",
     ),
 ]
+NoRows = Annotated[
+    bool,
+    Parameter(
+        group=_OUTPUT,
+        negative="",
+        show_default=False,
+        help="No single person's row in the report and in --json: no table of rows, no labels to "
+        "change, no examples of cells.",
+    ),
+]
 # A range may begin with a minus.
 Range = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 Text = Range

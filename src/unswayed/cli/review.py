@@ -27,6 +27,7 @@ from unswayed.cli.options import (
     DataOptions,
     Distance,
     Escape,
+    NoRows,
     OutputOptions,
     RowOptions,
     Train,
@@ -69,6 +70,7 @@ def plan(
     out: Out = None,
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
+    no_rows: NoRows = False,
 ) -> int:
     """Find the labels whose verification makes most predictions robust.
 
@@ -102,6 +104,7 @@ def plan(
     escape_formulas : bool
     report
         Page with charts for people: FILE.html, readable offline.
+    no_rows : bool
 
     Returns
     -------
@@ -126,13 +129,14 @@ def plan(
         terminal,
         check=lambda study: need_radius(study, "review plan"),
         page=report is not None,
+        no_rows=no_rows,
     )
     study = opened.study
     before = read_review(study, exclude, applied=True)
     checked = np.array(sorted(before), dtype=np.intp)
     made = plan_review(study, effort, checked, lambda line: terminal.passing(line, finished=False))
     facts = opened.facts | {"review": plan_facts(study, made, effort, checked)}
-    page = None if report is None else opened.paged(facts)
+    page = None if report is None else opened.paged(opened.shown(facts))
     if out is not None:
         table = plan_columns(study, made, costs=costs is not None)
         write_table(out, table, escape=escape_formulas)
@@ -143,7 +147,7 @@ def plan(
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")
-    terminal.answer(facts)
+    terminal.answer(opened.shown(facts))
     return 0
 
 

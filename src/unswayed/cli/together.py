@@ -17,6 +17,7 @@ from unswayed.cli.options import (
     DataOptions,
     Distance,
     Escape,
+    NoRows,
     OutputOptions,
     RowOptions,
     Train,
@@ -47,6 +48,7 @@ def together(
     out: Annotated[Path | None, OUTPUT] = None,
     escape_formulas: Escape = True,
     report: Annotated[Path | None, OUTPUT] = None,
+    no_rows: NoRows = False,
 ) -> int:
     """Prove how many predictions one set of wrong labels can overturn.
 
@@ -75,6 +77,7 @@ def together(
     escape_formulas : bool
     report
         Page with charts for people: FILE.html, readable offline.
+    no_rows : bool
 
     Returns
     -------
@@ -97,6 +100,7 @@ def together(
         terminal,
         check=lambda study: need_radius(study, "together"),
         page=report is not None,
+        no_rows=no_rows,
     )
     study = opened.study
     with solver_output():
@@ -116,7 +120,7 @@ def together(
             ],
         }
     }
-    page = None if report is None else opened.paged(facts)
+    page = None if report is None else opened.paged(opened.shown(facts))
     if out is not None:
         write_table(out, _joined(found, tables), escape=escape_formulas)
     if report is not None and page is not None:
@@ -126,7 +130,7 @@ def together(
     for path in (out, report):
         if path is not None:
             terminal.say(f"wrote {path}")
-    terminal.answer(facts)
+    terminal.answer(opened.shown(facts))
     return 0
 
 

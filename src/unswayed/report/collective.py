@@ -30,7 +30,7 @@ def render_collective(facts: dict[str, Any]) -> str:
         found = facts["fairness"]
         charts |= _ranges(found)
         facts = facts | {"fairness": found | {"headline": _headline(found)}}
-    if "review" in facts and facts["review"]["labels"]:
+    if "review" in facts and facts["review"]["n_labels"]:
         charts["review"] = review_chart(facts["review"])
     return charted_page("collective.html", "collective.js", facts, {"charts": charts})
 

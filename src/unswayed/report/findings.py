@@ -211,6 +211,10 @@ class Findings:
         Both classes, the positive one last; none for numbers.
     versus : tuple of str
         The classes that the first of `classes` stands for, where it is all but the positive one.
+    sources : tuple of str
+        Names of the files of training and of test rows; none where there are no files.
+    no_rows : bool
+        Whether no single row may be shown.
     bias, keeps : str
         Which labels may be wrong, and what a robust row keeps.
     model, rows_in_words, numbering : str
@@ -354,6 +358,8 @@ class Findings:
     assumptions: Sequence[tuple[str, str]] = ()
     in_python: bool = False
     versus: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    no_rows: bool = False
 
     @property
     def n_test(self) -> int:

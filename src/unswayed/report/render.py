@@ -142,7 +142,8 @@ def _policy(*scripts: str) -> str:
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
     keys = "kind task train_rows test_rows main decided named small_group rows".split()
-    if facts["decided"]:
+    dial = facts["decided"] and not facts["no_rows"]
+    if dial:
         keys += ["top", "minimum_budget", "enough"]
     charts = {
         f"curve-{at}": curve_chart(curve, facts["main"], facts["keeps"])
@@ -162,7 +163,8 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
     return {key: facts[key] for key in keys} | {
         "charts": charts,
-        "tables": _tables(facts) if facts["decided"] else [],
+        "dial": dial,
+        "tables": _tables(facts) if dial else [],
         "sections": [each["row"] for each in facts["chosen"]["rows"]],
     }
 

@@ -18,6 +18,7 @@ from unswayed.groups import SMALL_GROUP, group_rates
 from unswayed.intervals import CONFIDENCE
 from unswayed.report.caveats import result_caveats
 from unswayed.report.classes import class_facts, selected
+from unswayed.report.contents import contents, without_rows
 from unswayed.report.details import (
     chosen_rows,
     coefficients,
@@ -29,6 +30,7 @@ from unswayed.report.details import (
 from unswayed.report.findings import BudgetRate, Findings, caveat_dicts
 from unswayed.words import labels_of, natural, shorten
 
+_PER_ROW = ("minimum_budget", "enough", "predicted_codes", "group_codes")  # for the page's script
 _CURVE_POINTS = 121
 _CURVE_GROUPS = 8
 _NEARLY_ALL = 0.995
@@ -172,8 +174,9 @@ def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[s
     facts = headline(findings) if facts is None else facts
     named = findings.witnesses is not None
     witnesses = witnesses_of(findings) if findings.decided else {}
-    return facts | {
+    made = facts | {
         "in_python": findings.in_python,
+        "no_rows": findings.no_rows,
         "decided": findings.decided,
         "named": named,
         "small_group": SMALL_GROUP,
@@ -186,6 +189,9 @@ def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[s
         "tradeoff": None if findings.tradeoff is None else _tradeoff(findings),
         "provenance": provenance(findings.command, findings.files, findings.seed),
     }
+    if findings.no_rows:
+        made = without_rows(made) | dict.fromkeys(_PER_ROW, ())
+    return made | {"contents": contents(made, findings.sources)}
 
 
 def _over_budgets(findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:

@@ -122,14 +122,14 @@
   const box = document.getElementById("budget-number");
   let current = data.main;
   function choose(budget) {
-    if (!data.decided || !Number.isFinite(budget)) return;  // without verdicts there is no dial
+    if (!data.dial || !Number.isFinite(budget)) return;  // without verdicts, or rows, there is no dial
     current = budget = Math.max(0, Math.min(data.train_rows, Math.round(budget)));
     slider.value = budget;
     slider.setAttribute("aria-valuetext", labels(budget));
     if (document.activeElement !== box) box.value = budget;
     show(budget);
   }
-  if (data.decided) {
+  if (data.dial) {
     slider.addEventListener("input", () => choose(Number(slider.value)));
     box.addEventListener("input", () => box.value !== "" && choose(Number(box.value)));
     box.addEventListener("change", () => { box.value = current; });
