@@ -85,6 +85,7 @@ COLUMN = {
     "values": 3,
     "missing": 2,
     "examples": ["Aachen", "Bergen"],
+    "not_shown": None,
     "warnings": ["looks like a code"],
 }
 
