@@ -123,6 +123,8 @@ def findings_of(
         files=[(path.name, sha256(path)) for path in study.hashed_files] if command else (),
         seed=request.seed,
         train_counts=study.class_counts,
+        class_sizes=study.class_sizes(),
+        group_sizes={name: study.group_sizes(name) for name in request.groups},
         chosen=chosen,
         chosen_threshold=request.threshold is not None,
         can_balance=_can_balance(request),

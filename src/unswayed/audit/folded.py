@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.penalty import FOLDS, AlphaChoice
 from unswayed.audit.request import Budget
 from unswayed.audit.study import Answers, Study
@@ -114,6 +114,20 @@ class FoldedStudy(Study):
     def n_movable(self) -> int:
         """Number of training rows whose label may be wrong, where they are fewest."""
         return self.n_least[1]
+
+    @property
+    def _may_be_wrong(self) -> BoolArray:
+        """Rows whose label may be wrong."""
+        direction, labels = self.request.direction, np.asarray(self.train.labels)
+        if direction is None or not self.target.classes:
+            return self.movable
+        return np.asarray(self.movable & (labels == (0 if direction == "up" else 1)))
+
+    def _count(self, at: IntArray, rows: BoolArray) -> IntArray:
+        """Return how often each number occurs among training rows, in the fold that has fewest."""
+        folds = range(int(self.of_row.max()) + 1)
+        within = np.array([Study._count(self, at, rows & (self.of_row == fold)) for fold in folds])
+        return np.asarray(within.sum(axis=0) - within.max(axis=0))
 
     @property
     def fold(self) -> IntArray:

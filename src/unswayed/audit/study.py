@@ -22,7 +22,7 @@ from unswayed.audit.rows import Rows
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
 from unswayed.decisions import Decision, Radius
-from unswayed.report.findings import Caveat, quality
+from unswayed.report.findings import Caveat, Size, quality
 from unswayed.scale.pieces import Place
 from unswayed.words import distinct_texts, labels_of
 
@@ -183,8 +183,38 @@ class Study:
     @property
     def n_movable(self) -> int:
         """Number of training labels that may be wrong, where --only and --direction let them."""
+        return int(np.count_nonzero(self._may_be_wrong))
+
+    @property
+    def _may_be_wrong(self) -> BoolArray:
+        """Training rows whose label may be wrong."""
         bias = self.model.fitted_.engine.bias
-        return int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
+        return np.asarray((bias.lower != 0) | (bias.upper != 0))
+
+    def class_sizes(self) -> dict[str, Size]:
+        """Return the size of each class among the training rows; nothing for numbers."""
+        names = np.array(self.target.class_names)
+        return (
+            self._sizes(names[np.asarray(self.train.labels, dtype=np.intp)]) if len(names) else {}
+        )
+
+    def group_sizes(self, name: str) -> dict[str, Size]:
+        """Return the size of each group among the training rows; nothing if it is not known."""
+        if not len(self.train) or name not in self.train.table.column_names:
+            return {}
+        asked, trained = (rows.table.column(name).to_pylist() for rows in (self.test, self.train))
+        return self._sizes(np.array(distinct_texts([*asked, *trained])[len(asked) :]))
+
+    def _sizes(self, names: NDArray[np.str_]) -> dict[str, Size]:
+        """Return the size of each class or group, given that of every training row."""
+        known, at = np.unique(names, return_inverse=True)
+        every = np.ones(len(at), dtype=bool)
+        sizes = (self._count(at, each).tolist() for each in (every, self._may_be_wrong))
+        return {str(name): Size(*each) for name, *each in zip(known, *sizes, strict=True)}
+
+    def _count(self, at: IntArray, rows: BoolArray) -> IntArray:
+        """Return how often each number occurs among some training rows."""
+        return np.bincount(at[rows], minlength=int(at.max()) + 1)
 
     def labels_in_words(self, count: int) -> str:
         """Return a number of labels and, if not all may be wrong, its share of those that may.

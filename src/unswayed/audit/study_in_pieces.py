@@ -17,6 +17,7 @@ from unswayed.audit.source import Source
 from unswayed.audit.study import Answers, Study, by_budgets
 from unswayed.certificates import CertificateSet, Verdict, Witness
 from unswayed.certifiers.streamed import MergedEngine
+from unswayed.report.findings import Size
 from unswayed.scale.files import FilePiece
 from unswayed.scale.pieces import Place
 from unswayed.scale.rows import CollectRows, SelectedRows
@@ -113,6 +114,12 @@ class StudyInPieces(Study):
         counts = self.survey.labels.counts or {}
         positive = counts[self.target.classes[1]]
         return [sum(counts.values()) - positive, positive]
+
+    def class_sizes(self) -> dict[str, Size]:
+        """Return the size of each class; which rows --only selects is not known by class."""
+        ways = {None: (1, 1), "up": (1, 0), "down": (0, 1)}[self.request.direction]
+        known = zip(self.target.class_names, self.class_counts, ways, strict=True)
+        return {name: Size(rows, min(rows, self.n_movable) * way) for name, rows, way in known}
 
     def _selected_rows(self) -> str:
         return "the training rows"

@@ -16,7 +16,7 @@ from unswayed.doubles import as_doubles, as_values, refuse_masked
 from unswayed.exceptions import InputError
 from unswayed.frames import eager_frame
 from unswayed.report.effects import Effects, sampling_in_words
-from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, quality, small_groups
+from unswayed.report.findings import MOST_GROUPS, BudgetRate, Findings, Size, quality, small_groups
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
 from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
@@ -149,9 +149,19 @@ def write_folds_report(
         held_out=True,
         folds=len(folds.folds),
         train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
+        class_sizes=_fewest(folds, found.classes) if found.class_sizes else {},
         caveats=small_groups(found.groups, None),
     )
     _write(made, path)
+
+
+def _fewest(folds: "Folds", names: Sequence[str]) -> dict[str, Size]:
+    """Return the size of each class among the training rows of the fold that has fewest of it."""
+    sources: list[Any] = [each.certificates.source for each in folds.folds]
+    known = np.array([_sizes(each, each.decision.classes.tolist()) for each in sources])
+    return {
+        name: Size(*map(int, least)) for name, least in zip(names, known.min(axis=0), strict=True)
+    }
 
 
 def findings_of(
@@ -179,6 +189,7 @@ def findings_of(
     radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
+    sizes = _sizes(question, classes)
     compared, kind = _groups(frame, groups), _KINDS[certificates.link]
     scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
     prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
@@ -220,7 +231,8 @@ def findings_of(
         method=", ".join(certificates.method_counts),
         notes=[f"{name} is taken on trust" for name in certificates.trusted],
         caveats=small_groups(compared, "cross_certify certifies every row"),
-        train_counts=_counts(question, classes),
+        train_counts=[each.rows for each in sizes],
+        class_sizes=dict(zip(class_names.values(), sizes, strict=False)),
         chosen_threshold=_chosen(decision, kind, question.targets),
         can_balance=kind == "ridge" and not isinstance(decision, AboveMean),
         in_python=True,
@@ -267,12 +279,14 @@ def _truth(
     return [class_names[each] for each in labels.tolist()], quality(said, actual, classes=True)
 
 
-def _counts(question: "Question", classes: Sequence[Any]) -> list[int]:
-    """Return the number of training labels of each class; none where labels are numbers."""
+def _sizes(question: "Question", classes: Sequence[Any]) -> list[Size]:
+    """Return the size of each class among the training rows; none where labels are numbers."""
     if question.code.classes is None or question.code.shifted:
         return []
-    found = question.code.decode(question.targets)
-    return [int(np.count_nonzero(found == each)) for each in classes]
+    found, bias = question.code.decode(question.targets), question.engine.bias
+    movable = (bias.lower != 0) | (bias.upper != 0)
+    of = [found == each for each in classes]
+    return [Size(int(each.sum()), int((each & movable).sum())) for each in of]
 
 
 def _effects(question: "Question") -> Effects | None:

@@ -129,7 +129,7 @@ def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
             (
                 [each["class"], f"{each['rows']:,}", percent(each["share"])],
                 _rates(each),
-                "few rows" if each["rows"] and each["small"] else "",
+                remark(each),
             )
             for each in facts["predicted_classes"]
         ],
@@ -151,18 +151,17 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
     rows: list[Line] = []
     for each in grouping["groups"]:
         chosen = [percent(each["selection_rate"]) for _ in selection]
-        few = "few rows" if each["small"] else ""
-        rows.append(([each["group"], f"{each['rows']:,}", *chosen], _rates(each), few))
+        rows.append(([each["group"], f"{each['rows']:,}", *chosen], _rates(each), remark(each)))
     chosen = [f"{points(grouping['selection_gap'])} pt" for _ in selection]
     gaps = [
-        (share_range(*found).replace("%", "pt"), between(ends))
+        (share_range(*found).replace("%", "pt"), between(ends), "")
         for ends, found in zip(
             *(grouping[name] for name in ("gap_intervals", "gap_ranges")), strict=True
         )
     ]
     rows.append((["gap", "", *chosen], gaps, ""))
     if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
-        large = [(f"{points(gap)} pt", "") for gap in grouping["large_gaps"]]
+        large = [(f"{points(gap)} pt", "", "") for gap in grouping["large_gaps"]]
         rows.append(([f"  of {SMALL_GROUP} rows or more", "", *("" for _ in selection)], large, ""))
     budgets = [each["budget"] for each in facts["budgets"]]
     _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
@@ -203,20 +202,22 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
             for each, size in zip(budgets, sizes, strict=True)
         ],
     )
-    for grouping in moved["groups"]:
+    for grouping, known in zip(moved["groups"], facts["groups"], strict=True):
+        sizes = {each["group"]: each for each in known["groups"]}
         terminal.say()
         terminal.table(
-            [grouping["column"], "rows", *heads, ""],
+            [grouping["column"], "rows", *heads, _WRONG, ""],
             [
                 [
                     each["group"],
                     f"{each['rows']:,}",
                     *distances(each),
-                    "few rows" if each["small"] else "",
+                    _can_be_wrong(sizes[each["group"]])[0],
+                    remark(sizes[each["group"]]),
                 ]
                 for each in grouping["groups"]
             ],
-            left=(0, 2 + len(heads)),
+            left=(0, 3 + len(heads)),
         )
     terminal.say()
     if not grid:
@@ -256,21 +257,31 @@ def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
     pairs = max((math.comb(len(each["groups"]), 2) for each in facts["groups"]), default=0)
     terminal.say()
     terminal.say(f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words)
+    lines = [line for each in facts["groups"] for line in each["groups"]]
+    if any(line["train_rows"] for line in [*lines, *(facts["predicted_classes"] or ())]):
+        terminal.say(
+            f"{_WRONG}: at most so many of the training labels of that class or group, if all "
+            "wrong labels are in it"
+        )
 
 
-Line = tuple[list[str], list[tuple[str, str]], str]
-"""A line of a table: what it is about, a rate and its interval per budget, and a remark."""
+Cells = tuple[str, str, str]
+"""At one budget: a rate, its interval, and how many labels of the class or group can be wrong."""
+Line = tuple[list[str], list[Cells], str]
+"""A line of a table: what it is about, cells per budget, and a remark."""
+_WRONG = "can be wrong"
 
 
 def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list[str]) -> None:
     """Print a table of rates at every budget; one below the other if they are too wide together."""
 
     def cells(at: list[int]) -> list[list[str]]:
-        lines = [heads + [head for each in at for head in (budgets[each], "between")] + [""]]
+        lines = [heads + [head for each in at for head in (budgets[each], "between", wrong)] + [""]]
         for about, rates, remark in rows:
             lines.append([*about, *(cell for each in at for cell in rates[each]), remark])
         return lines
 
+    wrong = _WRONG if any(cell for _, rates, _ in rows for *_, cell in rates) else ""
     every = [*range(len(budgets))]
     widest = [max(map(len, column)) for column in zip(*cells(every), strict=True)]
     fits = sum(widest) + _GAP * (len(widest) - 1) <= terminal.width
@@ -280,11 +291,31 @@ def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list
         terminal.table(head, lines, left=(0, len(head) - 1))
 
 
-def _rates(group: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return a group's rates, each with its interval; empty texts where there are none."""
+def _rates(group: dict[str, Any]) -> list[Cells]:
+    """Return what a class or group has at each budget; empty texts where there is nothing."""
     return [
-        ("", "") if rate is None else (share_range(rate, highest), between(ends))
-        for rate, highest, ends in zip(
-            *(group[name] for name in ("rates", "highest_rates", "intervals")), strict=True
+        ("", "", wrong) if rate is None else (share_range(rate, highest), between(ends), wrong)
+        for rate, highest, ends, wrong in zip(
+            *(group[name] for name in ("rates", "highest_rates", "intervals")),
+            _can_be_wrong(group),
+            strict=True,
         )
     ]
+
+
+def _can_be_wrong(group: dict[str, Any]) -> list[str]:
+    """Return at most how many of a class's or group's training labels are wrong, per budget."""
+    rows = group["train_rows"]
+    if not rows:
+        return ["" if rows is None else "no rows" for _ in group["rates"]]
+    return [
+        f"all {rows:,}" if share == 1 else f"{percent(share)} of {rows:,}"
+        for share in group["can_be_wrong"]
+    ]
+
+
+def remark(group: dict[str, Any]) -> str:
+    """Say why little can be read off a line: few test rows, or fewer training rows than labels."""
+    few = bool(group["rows"] and group["small"])
+    below = bool(group["train_rows"] and group["fewer_than_budget"][0])
+    return ("few, below budget" if few else "below budget") if below else "few rows" * few

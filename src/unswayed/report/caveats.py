@@ -4,7 +4,7 @@ from typing import Any
 
 from unswayed.certificates import ALMOST_ALL, FEW_ROWS
 from unswayed.report.findings import Caveat, Findings
-from unswayed.words import percent
+from unswayed.words import labels, percent, shorten
 
 
 def result_caveats(findings: Findings, facts: dict[str, Any]) -> list[Caveat]:
@@ -28,10 +28,31 @@ def result_caveats(findings: Findings, facts: dict[str, Any]) -> list[Caveat]:
         for each in findings.budgets
         if not min(each.labels, findings.n_movable)
     ]
+    empty += _outnumbered(findings)
     if findings.n_test < FEW_ROWS:
         return empty
     found = [_constant(findings, facts), _no_better(findings, facts)]
     return [*empty, *(each for each in found if each is not None)]
+
+
+def _outnumbered(findings: Findings) -> list[Caveat]:
+    """Return a caveat where all labels of a class or group can be wrong within the main budget."""
+    budget, sizes = findings.budgets[0].labels, findings.group_sizes
+    asked = {"class": findings.class_sizes} | {f"group of {each!r}": sizes[each] for each in sizes}
+    found = []
+    for what, known in asked.items():
+        all_of = [
+            f"{shorten(name)!r} ({size.rows:,})"
+            for name, size in known.items()
+            if 0 < size.rows == size.movable < budget
+        ]
+        if all_of:
+            text = (
+                f"{labels(budget)} may be wrong, which is more than all training rows of a {what}: "
+                f"{', '.join(all_of)}. Every label of theirs can be wrong at once"
+            )
+            found.append(Caveat("budget-exceeds-group", text))
+    return found
 
 
 def nothing_wrong(budget: str) -> Caveat:

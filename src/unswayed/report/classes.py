@@ -134,6 +134,7 @@ def _balance(findings: Findings, actual: IntArray | None) -> list[dict[str, Any]
             "class": name,
             "train": trained[at] if trained else None,
             "train_share": trained[at] / sum(trained) if trained else None,
+            **findings.within_budget(findings.class_sizes.get(name)),
             "test": None if tested is None else int(tested[at]),
             "test_share": None if tested is None else float(tested[at] / tested.sum()),
         }
@@ -151,6 +152,7 @@ def _predicted(
         "rows": rows,
         "share": rows / findings.n_test,
         "small": rows < SMALL_GROUP,
+        **findings.within_budget(findings.class_sizes.get(findings.classes[at])),
         "right": None if actual is None or not rows else float(np.mean(actual[members] == at)),
         "intervals": [each.interval(members) if rows else None for each in findings.budgets],
         "robust": [int(each.robust[members].sum()) for each in findings.budgets],

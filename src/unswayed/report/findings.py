@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,13 @@ def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float
     return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread else float("nan")
 
 
+class Size(NamedTuple):
+    """Size of a class or of a group among the training rows."""
+
+    rows: int
+    movable: int  # of these, how many labels may be wrong
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetRate:
     """A budget that was asked about, and which test rows are robust at it."""
@@ -288,6 +295,10 @@ class Findings:
         "alpha", "quality" and "rates" (one per budget) of every penalty that was tried.
     train_counts : sequence of int
         Number of training labels of each class; empty where that is not known.
+    class_sizes : mapping of str to Size
+        Of each class among the training rows; empty where that is not known.
+    group_sizes : mapping of str to mapping of str to Size
+        The same of groups, by column.
     chosen : sequence of int
         Positions of test rows to show in full, before the least robust ones.
     chosen_threshold : bool
@@ -352,6 +363,8 @@ class Findings:
     seed: int | None = None
     tradeoff: Sequence[dict[str, Any]] | None = field(default=None)
     train_counts: Sequence[int] = ()
+    class_sizes: Mapping[str, Size] = field(default_factory=dict)
+    group_sizes: Mapping[str, Mapping[str, Size]] = field(default_factory=dict)
     chosen: Sequence[int] = ()
     chosen_threshold: bool = False
     can_balance: bool = False
@@ -360,6 +373,30 @@ class Findings:
     versus: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     no_rows: bool = False
+
+    def within_budget(self, size: Size | None) -> dict[str, Any]:
+        """Return how much of a class or group each budget can change.
+
+        Parameters
+        ----------
+        size : Size or None
+            Among the training rows; None where it is not known.
+
+        Returns
+        -------
+        dict
+            Its "train_rows", how many of their labels are "movable", and per budget the share of
+            them that "can_be_wrong" and whether they are "fewer_than_budget".
+        """
+        if size is None:
+            return dict.fromkeys(("train_rows", "movable", "can_be_wrong", "fewer_than_budget"))
+        allowed = [each.labels for each in self.budgets]
+        return {
+            "train_rows": size.rows,
+            "movable": size.movable,
+            "can_be_wrong": [min(each, size.movable) / max(1, size.rows) for each in allowed],
+            "fewer_than_budget": [size.rows < each for each in allowed],
+        }
 
     @property
     def n_test(self) -> int:

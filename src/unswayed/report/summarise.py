@@ -27,7 +27,7 @@ from unswayed.report.details import (
     suspects,
     witnesses_of,
 )
-from unswayed.report.findings import BudgetRate, Findings, caveat_dicts
+from unswayed.report.findings import BudgetRate, Findings, Size, caveat_dicts
 from unswayed.words import labels_of, natural, shorten
 
 _PER_ROW = ("minimum_budget", "enough", "predicted_codes", "group_codes")  # for the page's script
@@ -132,6 +132,7 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
                 "group": name,
                 "rows": counts[name],
                 "small": counts[name] < SMALL_GROUP,
+                **findings.within_budget(_size(findings, column, name)),
                 "selection_rate": None if selection is None else selection[name],
                 "rates": [each[name] if findings.decided else None for each in rates],
                 "highest_rates": [each[name] if findings.decided else None for each in highest],
@@ -149,6 +150,12 @@ def _groups(findings: Findings, column: str, values: list[str]) -> dict[str, Any
         "within_chance": [low == 0 if findings.decided else None for low, _ in gaps],
         "selection_gap": None if selection is None else selection.gap,
     }
+
+
+def _size(findings: Findings, column: str, group: str) -> Size | None:
+    """Return the size of a group among the training rows; None where none are known."""
+    known = findings.group_sizes.get(column)
+    return known.get(group, Size(0, 0)) if known else None
 
 
 def _spread(rates: list[float]) -> float | None:

@@ -57,6 +57,11 @@
       }
     }
     for (const table of tables) showTable(table, budget);
+    for (const cell of all("[data-cell=wrong]")) {
+      const [rows, movable] = [Number(cell.dataset.rows), Number(cell.dataset.movable)];
+      const share = Math.min(budget, movable) / rows;
+      if (rows) cell.textContent = share === 1 ? "all " + number(rows) : percent(share) + " of " + number(rows);
+    }
     for (const button of all("[data-budget]")) {
       button.setAttribute("aria-pressed", String(Number(button.dataset.budget) === budget));
     }
