@@ -203,7 +203,7 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
         ],
     )
     for grouping, known in zip(moved["groups"], facts["groups"], strict=True):
-        sizes = {each["group"]: each for each in known["groups"]}
+        trained = {each["group"]: each for each in known["groups"]}
         terminal.say()
         terminal.table(
             [grouping["column"], "rows", *heads, _WRONG, ""],
@@ -212,8 +212,8 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
                     each["group"],
                     f"{each['rows']:,}",
                     *distances(each),
-                    _can_be_wrong(sizes[each["group"]])[0],
-                    remark(sizes[each["group"]]),
+                    _can_be_wrong(trained[each["group"]])[0],
+                    remark(trained[each["group"]]),
                 ]
                 for each in grouping["groups"]
             ],
