@@ -95,4 +95,4 @@ def test_no_training_label_turns_a_robust_row_by_way_of_fit():
 def test_no_count_and_no_range_of_all_rows_is_exceeded_by_way_of_the_command(split, tmp_path):
     tally = collective.Attack(0, tmp_path, split).attack()
     assert not tally.broken, "\n".join(tally.broken)
-    assert tally.promises >= 10 * tally.runs >= 40
+    assert tally.promises >= 7 * tally.runs >= 28
