@@ -1,9 +1,12 @@
 """The report in a real browser, against the exported table."""
 
 from decimal import ROUND_HALF_UP, Decimal
+from importlib.resources import files
 
 import pandas as pd
 import pytest
+
+from unswayed import words
 
 
 @pytest.fixture
@@ -116,3 +119,16 @@ def test_everything_that_can_be_used_has_a_name_for_screen_readers(report, visit
     )
     assert unnamed == []
     assert page.locator("html").get_attribute("lang") == "en"
+
+
+def test_the_script_rounds_shares_as_the_terminal_does(browser):
+    """Down, to nearest and up; all rows are 100.0 %, and none are 0.0 %."""
+    source = files("unswayed.report").joinpath("templates/report.js").read_text("utf-8")
+    code = source[source.index("const hundredths") : source.index("const said")]
+    sizes = [3, 7, 120, 2_500, 40_001]
+    rates = [k / n for n in sizes for k in (0, 1, n // 3, n // 2, n - 1, n)]
+    page = browser.new_page()
+    ask = "return rates.map((rate) => [-1, 0, 1].map((way) => percent(rate, way)));"
+    found = page.evaluate(f"(rates) => {{ {code} {ask} }}", rates)
+    page.close()
+    assert found == [[words.percent(rate, way) for way in (-1, 0, 1)] for rate in rates]
