@@ -12,6 +12,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
+from unswayed.audit.plan import _Look, _rows_asked
 from unswayed.scale.files import FilePiece
 
 STREAMED = 300_000  # rows, all different: too many to be held
@@ -347,6 +348,16 @@ def test_a_plan_says_what_it_takes_and_does_nothing(data):
     assert "about" in done.stdout
     assert "pass" not in done.stderr
     assert not (data / "kept").exists()
+
+
+def test_a_plan_counts_the_effects_on_all_test_rows_once_and_then_on_few():
+    look = _Look(None, None, None, read=1.0, surveyed=2.0, encoded=3.0, summed=4.0, counted=0.5)
+    kinds = ["collect", "survey", "sum", "effects", "effects", "effects"]
+    took = [
+        look.seconds(kind, asked)
+        for kind, asked in zip(kinds, _rows_asked(kinds, 200), strict=True)
+    ]
+    assert took == [1, 1 + 2, 1 + 3 + 4, 1 + 3 + 100, 1 + 3 + 5, 1 + 3 + 5]
 
 
 def test_a_plan_knows_rows_features_passes_and_memory(data, large):

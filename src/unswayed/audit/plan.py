@@ -4,6 +4,7 @@ import gzip
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -28,7 +29,9 @@ from unswayed.scale.survey import Survey
 _LOOK = 4  # batches that are read to see how long that takes
 _FEW = 2**13  # training rows, and test rows, whose effects are counted for that
 _SOME = 256
-_GRID = 16  # thresholds
+_GRID = 128  # thresholds
+_LATER = 0.05  # test rows that a first count of effects leaves open
+_START = 3.0  # seconds until the program and its libraries are loaded, on one thread
 _CELLS = 2**18  # counts that come back from a pass, at most
 _PROGRAM = 250_000_000  # bytes of the program and its libraries, once they are loaded
 _MERGED = 0.5  # of the first rows: if fewer are different, few of all are
@@ -83,8 +86,8 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """About how long all passes take together."""
-        return sum(seconds for _, seconds in self.passes)
+        """About how long all takes, the start of the program included."""
+        return _START + sum(seconds for _, seconds in self.passes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values.
@@ -154,10 +157,19 @@ def plan_of(request: Request) -> Plan:
         held_out=request.test is None,
         first=look.n_rows,
         different=look.different,
-        passes=tuple((PASSES[kind], rows * look.seconds(kind, n_test) / threads) for kind in kinds),
+        passes=tuple(
+            (PASSES[kind], rows * look.seconds(kind, asked) / threads)
+            for kind, asked in zip(kinds, _rows_asked(kinds, n_test), strict=True)
+        ),
         threads=threads,
         memory=look.memory(n_test, threads),
     )
+
+
+def _rows_asked(kinds: list[str], n_test: int) -> list[float]:
+    """Return of how many test rows each pass counts effects: after the first count, of few."""
+    first = kinds.index("effects") if "effects" in kinds else len(kinds)
+    return [n_test if at <= first else _LATER * n_test for at in range(len(kinds))]
 
 
 def _merges(rows: int, first: int, different: int | None) -> bool:
@@ -205,9 +217,7 @@ class _Look:
         """Read some rows, and do with them what passes do."""
         how = source.columns(request)
         for piece in source.training:
-            start = time.perf_counter()
-            some = list(islice(piece.batches(), _LOOK))
-            read = time.perf_counter() - start
+            some, read = _timed(partial(_first_batches, piece))
             batch = next((each for each in some if len(each)), None)
             if batch is not None:
                 break
@@ -230,7 +240,7 @@ class _Look:
             surveyed=surveyed / n,
             encoded=encoded / n,
             summed=summed / n,
-            counted=_counting(rows[:_FEW]),
+            counted=_counting(rows[:_FEW], _largest_share(request, n)),
         )
 
     @property
@@ -241,8 +251,8 @@ class _Look:
     def different(self) -> int | None:
         return None if self.survey.distinct is None else len(self.survey.distinct)
 
-    def seconds(self, kind: str, n_test: int) -> float:
-        """Return how long a row takes in a pass."""
+    def seconds(self, kind: str, n_test: float) -> float:
+        """Return how long a row takes in a pass, if one thread works on it."""
         further = {
             "count": 0.0,
             "collect": 0.0,
@@ -268,22 +278,37 @@ class _Look:
         }
 
 
+def _first_batches(piece: FilePiece) -> list[Batch]:
+    return list(islice(piece.batches(), _LOOK))
+
+
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
+    """Return what work finds, and the seconds it takes on a machine that does nothing else."""
+    start, used = time.perf_counter(), time.process_time()
     found = work()
-    return found, time.perf_counter() - start
+    return found, min(time.perf_counter() - start, time.process_time() - used)
 
 
-def _counting(design: Any) -> float:
-    """Return how long the effects of one label on one test row take to count."""
+def _largest_share(request: Request, n_rows: int) -> float:
+    """Return the largest share of labels that is asked about; of a count, at most."""
+    values = (each.value for each in request.budgets)
+    return min(1.0, max(each / n_rows if isinstance(each, int) else each for each in values))
+
+
+def _counting(design: Any, share: float) -> float:
+    """Return how long the effects of one label on one test row take to count.
+
+    That takes as long as the effects above the lowest threshold, which are about that share.
+    """
     rows, width = design.shape
     rng = np.random.default_rng(0)
     weights = rng.standard_normal((_SOME, width)) / max(1, rows)
     one = np.ones(rows)
     batch = LabelBatch(design, -one, one, one, 0, np.arange(rows))
-    lines = Lines(np.repeat(np.arange(_SOME), 2), np.tile([1.0, -1.0], _SOME))
-    top = float(np.abs(weights).sum(axis=1).max())
-    thresholds = np.tile(np.linspace(0.0, top, _GRID), (len(lines.row), 1))
+    lines = Lines(np.arange(_SOME), np.ones(_SOME))
+    effects = np.abs(weights @ design[:_SOME].T)
+    ends = np.quantile(effects, 1 - share), effects.max()
+    thresholds = np.tile(np.linspace(*ends, _GRID), (_SOME, 1))
     work = Count(weights, lines, thresholds, np.zeros(len(lines.row), dtype=bool))
     _, seconds = _timed(lambda: work.of(batch))
     return float(seconds / (rows * _SOME))
