@@ -216,3 +216,21 @@ def test_what_cannot_be_compared_is_refused_in_a_line(folder, options, words):
     assert done.stderr.count("\n") == 1
     for word in words:
         assert word in done.stderr
+
+
+def test_undecided_rows_leave_rates_and_their_change_open(folder):
+    done = unswayed_here(
+        *("compare", "people.csv", *CLASSES, "--model", "logistic", "--C", "1", "--budget", "6"),
+        *("--against", "--C 0.01", "--groups", "gender", "--json"),
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    for each in facts["budgets"]:
+        low, high = each["rates"], each["highest_rates"]
+        assert low[0] < high[0]
+        for at in (0, 1):
+            ends = each["intervals"][at]
+            assert ends[0] <= low[at] <= high[at] <= ends[1]
+        ends = each["change_interval"]
+        assert ends[0] <= low[1] - high[0] <= high[1] - low[0] <= ends[1]

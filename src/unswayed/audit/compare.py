@@ -11,6 +11,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.audit.findings import findings_of
 from unswayed.audit.movement import need_radius
 from unswayed.audit.study import Study
+from unswayed.certificates import Verdict
 from unswayed.exceptions import InputError
 from unswayed.groups import SMALL_GROUP, group_rates
 from unswayed.intervals import CONFIDENCE, paired_interval, wilson
@@ -175,15 +176,23 @@ class Comparison:
         pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
         return [(self.first.robust(one), self.second.robust(other)) for one, other in pairs]
 
+    def _standing(self) -> list[tuple[BoolArray, BoolArray]]:
+        """Return which rows nothing was found to overturn, first and second, at each budget."""
+        pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
+        asked = ((self.first.verdicts(one), self.second.verdicts(other)) for one, other in pairs)
+        return [(one != Verdict.NOT_ROBUST, other != Verdict.NOT_ROBUST) for one, other in asked]
+
     def _budgets(self) -> list[dict[str, Any]]:
         pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
         return [
             {
                 "budgets": [one.text, other.text],
                 "labels": [self.first.count(one), self.second.count(other)],
-                **_paired(before, after),
+                **_paired(before, after, most),
             }
-            for (one, other), (before, after) in zip(pairs, self._robust(), strict=True)
+            for (one, other), (before, after), most in zip(
+                pairs, self._robust(), self._standing(), strict=True
+            )
         ]
 
     def _accuracy(self) -> dict[str, Any] | None:
@@ -191,20 +200,23 @@ class Comparison:
         labels, classes = self.first.test.labels, self.first.target.classes
         if labels is None or self.second.test.labels is None or not classes:
             return None
-        right = [
+        before, after = (
             np.asarray(study.request.rule.predict(study.answers.score) == study.test.labels)
             for study in (self.first, self.second)
-        ]
-        return _paired(*right)
+        )
+        return _paired(before, after)
 
     def _groups(self, name: str) -> dict[str, Any]:
         values = np.array(self.first.groups(name), dtype=object)
-        robust = self._robust()
-        rates = [[group_rates(each, values) for each in pair] for pair in robust]
+        robust, most = self._robust(), self._standing()
+        rates = [
+            [group_rates(each, values, top & ~each) for each, top in zip(*both, strict=True)]
+            for both in zip(robust, most, strict=True)
+        ]
         return {
             "column": shorten(name),
             "groups": [
-                self._group(group, np.asarray(values == group), robust)
+                self._group(group, np.asarray(values == group), robust, most)
                 for group in sorted(set(values.tolist()), key=natural)
             ],
             "gaps": [[each.gap for each in pair] for pair in rates],
@@ -212,11 +224,18 @@ class Comparison:
         }
 
     def _group(
-        self, name: str, own: BoolArray, robust: list[tuple[BoolArray, BoolArray]]
+        self,
+        name: str,
+        own: BoolArray,
+        robust: list[tuple[BoolArray, BoolArray]],
+        most: list[tuple[BoolArray, BoolArray]],
     ) -> dict[str, Any]:
         """Return how the rows of a group changed, at each budget."""
-        found = [_paired(before[own], after[own]) for before, after in robust]
-        keys = ("rates", "intervals", "change", "change_interval", "within_chance")
+        found = [
+            _paired(before[own], after[own], (one[own], other[own]))
+            for (before, after), (one, other) in zip(robust, most, strict=True)
+        ]
+        keys = ("rates", "highest_rates", "intervals", "change", "change_interval", "within_chance")
         many = {"change": "changes", "change_interval": "change_intervals"}
         return {
             "group": name,
@@ -250,14 +269,31 @@ class Comparison:
         ]
 
 
-def _paired(before: BoolArray, after: BoolArray) -> dict[str, Any]:
-    """Return two shares of the same rows, their change, and how sure they are."""
+def _changed(before: BoolArray, after: BoolArray) -> tuple[float, float]:
+    """Return an interval of the change between two shares of the same rows."""
+    each = (before & after, before & ~after, ~before & after, ~before & ~after)
+    return paired_interval(*(int(rows.sum()) for rows in each))
+
+
+def _paired(
+    before: BoolArray, after: BoolArray, most: tuple[BoolArray, BoolArray] | None = None
+) -> dict[str, Any]:
+    """Return two shares of the same rows, their change, and how sure they are.
+
+    Where rows are undecided, `most` are those that were not overturned, and intervals cover what
+    is left open.
+    """
+    top = (before, after) if most is None else most
     both, neither = int((before & after).sum()), int((~before & ~after).sum())
     gained, lost = int((~before & after).sum()), int((before & ~after).sum())
-    low, high = paired_interval(both, lost, gained, neither)
+    low, high = _changed(top[0], after)[0], _changed(before, top[1])[1]
     return {
         "rates": [float(before.mean()), float(after.mean())],
-        "intervals": [wilson(each.sum(), len(each)).tolist() for each in (before, after)],
+        "highest_rates": [float(each.mean()) for each in top],
+        "intervals": [
+            wilson(each.sum(), len(each), most=highest.sum()).tolist()
+            for each, highest in zip((before, after), top, strict=True)
+        ],
         "change": (gained - lost) / len(before),
         "change_interval": [low, high],
         "within_chance": low <= 0 <= high,

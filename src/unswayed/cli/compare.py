@@ -41,6 +41,7 @@ from unswayed.words import (
     percent,
     points,
     separated,
+    share_range,
     shorten,
     signed,
     suggest,
@@ -307,7 +308,7 @@ def _show_rates(terminal: Terminal, facts: dict[str, Any]) -> None:
         asked = " / ".join(dict.fromkeys(each["budgets"]))
         if each["labels"][0] != each["labels"][1]:
             asked += " ({:,} / {:,} labels)".format(*each["labels"])
-        kept = [percent(rate) for rate in each["rates"]]
+        kept = [*map(share_range, each["rates"], each["highest_rates"])]
         counts = [f"{each['gained']:,}", f"{each['lost']:,}"]
         rows.append([f"robust at {asked}", *kept, _change(each["rates"]), *counts])
         rows.append(["  between", *_between(each["intervals"], each["change_interval"]), "", ""])
@@ -336,10 +337,11 @@ def _show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, 
 def _group(group: dict[str, Any]) -> list[list[str]]:
     """Return the two lines of a group: rates, and their intervals."""
     rates = group["rates"][0]
+    shown = map(share_range, rates, group["highest_rates"][0])
     few = "few rows" if group["small"] else ""
     ends = _between(group["intervals"][0], group["change_intervals"][0])
     return [
-        [group["group"], f"{group['rows']:,}", *map(percent, rates), _change(rates), few],
+        [group["group"], f"{group['rows']:,}", *shown, _change(rates), few],
         ["  between", "", *ends, "within chance" if group["within_chance"][0] else ""],
     ]
 
