@@ -40,6 +40,7 @@ class Roles:
 
     label: str | None = None
     positive: str | None = None
+    regression: bool = False  # the label is a number, by the user's word
     weights: str | None = None
     fold_by: str | None = None  # left out of the model
     ignore: tuple[str, ...] = ()
@@ -277,7 +278,8 @@ def _facts(
         if mixture is not None and not (classes and roles.positive is not None):
             said = column_caveats.mixed(name, mixture, roles.decimal, label=role == "label")
             facts = replace(facts, mixture=mixture, caveats=(said,))
-    if role == "label" and not facts.caveats and not classes and name not in roles.numeric:
+    number = roles.regression or name in roles.numeric
+    if role == "label" and not facts.caveats and not classes and not number:
         told = [column_caveats.of_label(name, rows, number=read == "number")]
         facts = replace(facts, caveats=tuple(told) if rows.may_be_classes() else ())
     if role == "feature":

@@ -406,7 +406,8 @@ class Request:
             ignore=self.ignore,
             features=self.features,
             categorical=self.categorical,
-            numeric=(*self.numeric, *((self.label,) if self.task == "regression" else ())),
+            numeric=self.numeric,
+            regression=self.task == "regression",
             decimal=self.reading.decimal,
         )
 
