@@ -145,7 +145,7 @@ def test_a_threshold_outside_all_probabilities_is_told_in_probabilities(folder):
     done = unswayed_here("certify", "people.csv", *LOGISTIC, "--threshold", "0.999", cwd=folder)
     assert done.returncode == 0
     assert "--threshold 0.999 is outside the probabilities of the test rows, 0." in done.stderr
-    assert "balanced" not in done.stderr
+    assert "--threshold balanced" not in done.stderr
 
 
 def test_undecided_rows_are_counted_in_words(folder):
