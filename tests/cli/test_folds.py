@@ -1,6 +1,7 @@
 """`unswayed certify --folds`: every row, by a model that did not see it."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -259,9 +260,17 @@ def test_the_report_has_the_coefficients_of_one_more_model_of_all_rows(folder):
     )
     facts = json.loads(same.stdout)
     assert facts["labels"] == 4
-    for each in facts["coefficients"]:
-        ends = f"{each['value']:.4g} <small>{each['low']:.4g} to {each['high']:.4g}</small>"
-        assert ends in page
+    cells = {
+        end: [float(each) for each in re.findall(rf'data-head="{end}">([-+.\de]+)</td>', page)]
+        for end in ("low", "high")
+    }
+    assert len(cells["low"]) == len(facts["coefficients"])
+    categories = [each for each in facts["coefficients"] if " = " in each["name"]]  # not scaled
+    assert len(categories) == 3
+    for each in categories:  # rounded outwards, and no further than need be
+        width = each["high"] - each["low"]
+        assert any(0 <= each["low"] - shown < 0.02 * width for shown in cells["low"])
+        assert any(0 <= shown - each["high"] < 0.02 * width for shown in cells["high"])
 
 
 def test_rows_with_a_category_of_their_own_are_noted_once(folder):
