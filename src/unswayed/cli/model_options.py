@@ -25,7 +25,8 @@ class ModelOptions:
     logistic regression for two classes, which leaves some rows undecided."""
     alpha: str | None = None
     """Ridge penalty: a number (by default 1), or auto to choose it on rows that are no training
-    rows: a fifth of them is set aside (at most 5,000), or those of --validation."""
+    rows: a fifth of them is set aside (at most 5,000), or those of --validation (with --folds only
+    these)."""
     C: Annotated[str | None, Parameter(name="--C")] = None
     """Of --model logistic instead of alpha: a number above 0 (by default 0.01), the smaller the
     stronger the penalty; or auto, as for alpha."""
