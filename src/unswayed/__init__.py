@@ -35,6 +35,7 @@ _HOMES = {
     "RowSum": "together.metrics",
     "Sandwich": "certifiers.sandwich",
     "SolverPrecisionWarning": "exceptions",
+    "Summary": "summaries",
     "TogetherCertificate": "collective",
     "TradeoffDisplay": "plots",
     "UnswayedError": "exceptions",

@@ -129,6 +129,7 @@ def findings_of(
         chosen_threshold=request.threshold is not None,
         can_balance=_can_balance(request),
         assumptions=_assumptions(study),
+        three=study.summaries,
         tradeoff=None
         if tradeoff is None
         else [point_facts(point, request.kind) for point in tradeoff],

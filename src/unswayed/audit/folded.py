@@ -12,6 +12,7 @@ from unswayed.audit.penalty import FOLDS, AlphaChoice
 from unswayed.audit.request import Budget
 from unswayed.audit.study import Answers, Study
 from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.certified.three_numbers import Asked
 from unswayed.decisions import Decision
 
 if TYPE_CHECKING:
@@ -195,6 +196,10 @@ class FoldedStudy(Study):
             within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
             out[places] = scores(self.parts[fold], within)
         return out
+
+    def _asked(self) -> list[Asked]:
+        parts = zip(self.parts, self.found, strict=True)
+        return [part._placed(self._trains(part), answers) for part, answers in parts]
 
     def _counted(self, budget: Budget) -> Budget:
         return counted(budget, self.n_train)

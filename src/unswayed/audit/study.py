@@ -21,9 +21,11 @@ from unswayed.audit.request import Budget, Request
 from unswayed.audit.rows import Rows
 from unswayed.audit.target import Target
 from unswayed.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
+from unswayed.certified.three_numbers import Asked, summaries
 from unswayed.decisions import Decision, Radius
 from unswayed.report.findings import Caveat, Size, quality
 from unswayed.scale.pieces import Place
+from unswayed.summaries import Alone, Summary
 from unswayed.words import distinct_texts, labels_of
 
 _CHUNK = 1024  # rows certified between two steps of the progress bar
@@ -381,6 +383,22 @@ class Study:
         """
         certs: CertificateSet = self._certify(self._rows(np.arange(len(self.test))), budget)
         return certs
+
+    def summaries(self, alone: Sequence[Alone]) -> list[Summary]:
+        """Return what wrong labels do to the test rows one at a time, together and at random."""
+        return summaries(
+            self._asked(), alone, len(self.test), keeps=self.keeps(), seed=self.request.seed
+        )
+
+    def _asked(self) -> list[Asked]:
+        return [self._placed(np.arange(self.n_train), self.answers)]
+
+    def _placed(self, place: IntArray, answers: Answers) -> Asked:
+        """Return the test rows put to the model, whose training rows are at certain places."""
+        model, rows = self.model, self._rows(np.arange(len(self.test)))
+        question = model._question(model.fitted_, rows, None, None)
+        known = answers.minimum_budget if self._least_decides else None
+        return Asked(question, place, known)
 
     def robust(self, budget: Budget) -> BoolArray:
         """Return which test rows are proven robust at a budget, by the method asked for.

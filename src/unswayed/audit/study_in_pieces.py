@@ -16,6 +16,7 @@ from unswayed.audit.rows import Rows
 from unswayed.audit.source import Source
 from unswayed.audit.study import Answers, Study, by_budgets
 from unswayed.certificates import CertificateSet, Verdict, Witness
+from unswayed.certified.three_numbers import Asked
 from unswayed.certifiers.streamed import MergedEngine
 from unswayed.report.findings import Size
 from unswayed.scale.files import FilePiece
@@ -166,6 +167,9 @@ class StudyInPieces(Study):
     def _rows(self, at: IntArray) -> Any:
         """Return some test rows as the model takes them."""
         return self.test.table.take(pa.array(at))
+
+    def _asked(self) -> list[Asked]:
+        return []  # single labels are never at hand
 
     @property
     def _wants_least(self) -> bool:

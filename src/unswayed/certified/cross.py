@@ -26,6 +26,7 @@ from unswayed.certified.in_folds import (
 )
 from unswayed.certified.question import Question
 from unswayed.certified.subset import bias_of_rows
+from unswayed.certified.three_numbers import Asked, summary_of
 from unswayed.collective import MetricRange, TogetherCertificate
 from unswayed.decisions import Decision
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
@@ -34,6 +35,7 @@ from unswayed.intervals import StandardErrors
 from unswayed.models.label_peeking import other_labels
 from unswayed.models.steps import as_trust
 from unswayed.scale.partitions import is_lazy
+from unswayed.summaries import Summary
 from unswayed.together.search import Progress
 from unswayed.validation import as_labels, as_sample_weight
 
@@ -302,6 +304,19 @@ class Folds:
         found = source.witness(within, max(amount, fold.certificates.budget))
         return Witness(fold.train[found.indices], found.labels, found.score)
 
+    @property
+    def quick(self) -> bool:
+        """Whether a summary takes no time worth mentioning."""
+        return all(_question(each).quick for each in self.folds)
+
+    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
+        """Return what wrong labels do to these rows one at a time, together and at random."""
+        return summary_of(self.asked(), certificates, seed=seed)
+
+    def asked(self) -> list[Asked]:
+        """Return the questions with the places of their training rows, for summaries."""
+        return [Asked(_question(each), each.train) for each in self.folds]
+
     def frame(self, columns: dict[str, Any]) -> Any:
         """Return columns as a frame of the library the rows came in.
 
@@ -477,6 +492,12 @@ def cross_certify(
     if decision is None and is_classifier(model):
         warn_of_one_class(certs.prediction)
     return certs
+
+
+def _question(fold: Fold) -> Question:
+    source = fold.certificates.source
+    assert isinstance(source, Question)  # noqa: S101  (tells mypy)
+    return source
 
 
 def _copy(model: Certified, rows: IntArray, n_rows: int) -> Certified:

@@ -244,6 +244,11 @@ class GradientQuestion(Question):
     _written: dict[int, tuple[IntArray, FloatArray]] = field(default_factory=dict, init=False)
 
     @property
+    def quick(self) -> bool:
+        """No: every random draw is another fit."""
+        return False
+
+    @property
     def _secant(self) -> SecantEngine:
         return cast(SecantEngine, self.engine)
 

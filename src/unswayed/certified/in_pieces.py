@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -112,6 +112,7 @@ class FittedInPieces(Fitted):
 class QuestionInPieces(Question):
     """Rows put to a model whose training rows are in pieces."""
 
+    in_memory: ClassVar[bool] = False
     fitted: FittedInPieces
 
     @property

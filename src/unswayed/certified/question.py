@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,12 @@ from unswayed.exceptions import InputError
 from unswayed.frames import frame_like
 from unswayed.intervals import StandardErrors
 from unswayed.models.learner import Scores, Solution
+from unswayed.summaries import Summary
 
+if TYPE_CHECKING:
+    from unswayed.certified.three_numbers import Asked
+
+_QUICK = 2**24  # training rows, times rows in question, times parameters
 _FEW = 2**20  # numbers: 8 MB, kept as long as the certificates are
 
 
@@ -54,6 +59,7 @@ class Stated:
 class Question:
     """Rows put to a fitted model, with all that it takes to answer even after another fit."""
 
+    in_memory: ClassVar[bool] = True  # the training rows
     engine: ExactEngine
     targets: FloatArray  # training labels as numbers
     code: LabelCode
@@ -334,6 +340,26 @@ class Question:
         return self.decision.claim(
             exact.score if exact is not None else Fraction(float(self.scores.value[at]))
         )
+
+    @property
+    def quick(self) -> bool:
+        """Whether a summary takes no time worth mentioning."""
+        if not self.in_memory or not isinstance(self.engine.bias.budget, Count):
+            return False
+        numbers = self.engine.learner.n_rows * len(self.group)
+        return numbers * (1 + self.engine.influence.width) <= _QUICK
+
+    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
+        """Return what wrong labels do to these rows one at a time, together and at random."""
+        from unswayed.certified.three_numbers import summary_of  # noqa: PLC0415  (a circle)
+
+        return summary_of(self.asked(), certificates, seed=seed)
+
+    def asked(self) -> "list[Asked]":
+        """Return the question with the places of its training rows, for summaries."""
+        from unswayed.certified.three_numbers import Asked  # noqa: PLC0415  (a circle)
+
+        return [Asked(self, np.arange(self.engine.learner.n_rows))]
 
     @cached_property
     def _made_once(self) -> WeightRows:

@@ -52,7 +52,10 @@ Pipeline that ends in one
     ...     LinearRegression(fit_intercept=False), bias=LabelBias.shifts(1, budget=1), radius=3
     ... ).fit([[1, 0], [0, 1]], [3, 4])
     >>> model.certify([[-1, 2]])
-    <CertificateSet: 1 row, within 3 if up to 1 label is wrong: 1 robust>
+    <CertificateSet: 1 row, within 3 if up to 1 label is wrong:
+      one at a time: 1 robust
+      together: 0 move too far
+      at random: 0.0 % move too far on average (simulated)>
     >>> model.predict([[-1, 2]]).round(6).tolist(), model.minimum_budget([[-1, 2]]).tolist()
     ([5.0], [2.0])
 

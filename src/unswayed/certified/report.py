@@ -11,6 +11,7 @@ import numpy as np
 from unswayed._typing import FloatArray, IntArray
 from unswayed.atomic import atomic_write
 from unswayed.certificates import CertificateSet, Witness, probability_ranges
+from unswayed.certified.three_numbers import summaries
 from unswayed.decisions import AboveMean, Decision, MeanRadius, Radius, Threshold
 from unswayed.doubles import as_doubles, as_values, refuse_masked
 from unswayed.exceptions import InputError
@@ -151,6 +152,7 @@ def write_folds_report(
         train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
         class_sizes=_fewest(folds, found.classes) if found.class_sizes else {},
         caveats=small_groups(found.groups, None),
+        three=lambda alone: summaries(folds.asked(), alone, len(certificates), keeps=found.keeps),
     )
     _write(made, path)
 
@@ -193,6 +195,7 @@ def findings_of(
     compared, kind = _groups(frame, groups), _KINDS[certificates.link]
     scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
     prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
+    keeps = "keep their prediction" if radius is None else f"stay within {written(radius)}{scale}"
     truth, right = _truth(certificates, class_names, y_true)
     return Findings(
         task="regression" if radius is not None else "classification",
@@ -200,9 +203,7 @@ def findings_of(
         classes=tuple(class_names.values()),
         bias=f"{movable:,} of {len(bias.lower):,} training labels may "
         + ("really be the other class" if kind == "logistic" else f"be off, by {ends}"),
-        keeps="keep their prediction"
-        if radius is None
-        else f"stay within {written(radius)}{scale}",
+        keeps=keeps,
         model=beginning(" ".join(repr(question.estimator).split()), _LONGEST),
         rows_in_words="rows that it was asked about",
         numbering="Rows are numbered from 0, as in Python.",
@@ -236,6 +237,7 @@ def findings_of(
         chosen_threshold=_chosen(decision, kind, question.targets),
         can_balance=kind == "ridge" and not isinstance(decision, AboveMean),
         in_python=True,
+        three=lambda alone: summaries(question.asked(), alone, len(certificates), keeps=keeps),
     )
 
 

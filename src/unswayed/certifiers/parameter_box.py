@@ -51,7 +51,10 @@ class ParameterBox:
     >>> box.high.round(3).tolist()
     [1.0, 0.667]
     >>> model.certify([[1, 0]], method=box)
-    <CertificateSet: 1 row, same class if up to 1 label is wrong: 1 robust>
+    <CertificateSet: 1 row, same class if up to 1 label is wrong:
+      one at a time: 1 robust
+      together: 0 change
+      at random: 0.0 % change on average (simulated)>
 
     What certifiers ask of it: how far the scores of rows, in the space of parameters, can rise.
 

@@ -50,7 +50,10 @@ class Sandwich:
     ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
     >>> sandwich = model.sandwich()
     >>> model.certify([[1, 0]], method=sandwich)
-    <CertificateSet: 1 row, same class if up to 1 label is wrong: 1 robust>
+    <CertificateSet: 1 row, same class if up to 1 label is wrong:
+      one at a time: 1 robust
+      together: 0 change
+      at random: 0.0 % change on average (simulated)>
 
     What certifiers ask of it: how far the scores of rows, in the space of parameters, can rise. A
     row that is added is known exactly from then on.

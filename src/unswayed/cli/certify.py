@@ -49,6 +49,7 @@ from unswayed.cli.rates import (
     show_movement,
     show_predicted,
     show_quality,
+    show_three,
 )
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
@@ -186,7 +187,7 @@ def certify(
             folds=True,
             no_rows=no_rows,
         )
-        facts = headline(findings)
+        facts = headline(findings, slider=report is not None)
         page = None if report is None else _page(findings, facts)
         if out is not None:
             write_table(out, answer_table(study), escape=escape_formulas)
@@ -459,6 +460,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         show_movement(terminal, facts)
         return
     show_budgets(terminal, facts)
+    show_three(terminal, facts)
     if facts["undecided"]:
         hint = "" if study.request.resolve else "; --resolve exact settles them"
         if not study.request.kind.linear:

@@ -1,6 +1,7 @@
 """Rates on the terminal: overall, per predicted class and per group, with intervals."""
 
 import math
+import textwrap
 from typing import Any
 
 from unswayed.cli.terminal import Terminal
@@ -8,6 +9,7 @@ from unswayed.groups import SMALL_GROUP
 from unswayed.words import between, distance, labels, percent, points, separated, share_range
 
 _BAR = 24  # characters
+_NAME = 15  # of the three numbers
 _GAP = 2  # spaces between columns
 _HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
 
@@ -106,6 +108,21 @@ def _show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
             for each in facts["budgets"]
         ],
     )
+
+
+def show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print what each budget does to rows one at a time, to all rows together, and at random."""
+    for each in facts["budgets"]:
+        if each["three"] is None or not each["labels"]:
+            continue
+        terminal.say()
+        if len(facts["budgets"]) > 1:
+            terminal.say(f"at {each['budget']}:")
+        for name, sentence in each["three"]["sentences"].items():
+            first, *more = textwrap.wrap(sentence, max(40, terminal.width - _NAME))
+            terminal.say(f"{name:<{_NAME}}{first}")
+            for line in more:
+                terminal.say(" " * _NAME + line)
 
 
 def _share(count: int, facts: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from unswayed.certificates import Verdict, Witness
 from unswayed.groups import SMALL_GROUP
 from unswayed.intervals import wilson
 from unswayed.report.effects import Effects
+from unswayed.summaries import Alone, Summary
 from unswayed.words import shorten
 
 MOST_GROUPS = 40
@@ -307,6 +308,9 @@ class Findings:
         Whether the model could decide at the mean of its labels, and does not.
     assumptions : sequence of (str, str)
         What else was assumed, such as how missing cells were filled: a title and sentences.
+    three : callable, optional
+        From how many rows are robust one at a time, at ascending numbers of labels, to what these
+        do to all rows together, and at random.
     in_python : bool
         Whether options are called what they are in Python, not what the command line calls them.
     """
@@ -370,6 +374,7 @@ class Findings:
     can_balance: bool = False
     assumptions: Sequence[tuple[str, str]] = ()
     in_python: bool = False
+    three: Callable[[Sequence[Alone]], list[Summary]] | None = None
     versus: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     no_rows: bool = False

@@ -141,7 +141,7 @@ def _policy(*scripts: str) -> str:
 
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
-    keys = "kind task train_rows test_rows main decided named small_group rows".split()
+    keys = "kind task three train_rows test_rows main decided named small_group rows".split()
     dial = facts["decided"] and not facts["no_rows"]
     if dial:
         keys += ["top", "minimum_budget", "enough"]

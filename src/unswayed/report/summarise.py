@@ -16,6 +16,7 @@ from unswayed._typing import BoolArray, FloatArray
 from unswayed.curves import robustness_curve
 from unswayed.groups import SMALL_GROUP, group_rates
 from unswayed.intervals import CONFIDENCE
+from unswayed.report import three_numbers
 from unswayed.report.caveats import result_caveats
 from unswayed.report.classes import class_facts, selected
 from unswayed.report.contents import contents, without_rows
@@ -37,7 +38,7 @@ _NEARLY_ALL = 0.995
 _MARGIN = 1.1  # the main budget is not at the very edge of a chart
 
 
-def headline(findings: Findings) -> dict[str, Any]:
+def headline(findings: Findings, *, slider: bool = False, three: bool = True) -> dict[str, Any]:
     """Return what was asked and the rates at every budget.
 
     Parameters
@@ -50,6 +51,8 @@ def headline(findings: Findings) -> dict[str, Any]:
         Plain values: the terminal prints them, and `summarise` includes them.
     """
     classes = class_facts(findings)
+    end = slider_end(findings) if slider else None
+    summaries = three_numbers.of(findings, end) if three else {}
     # First what the numbers themselves do not mean, then what they rest on.
     caveats = [*result_caveats(findings, classes), *findings.caveats]
     return classes | {
@@ -82,7 +85,14 @@ def headline(findings: Findings) -> dict[str, Any]:
         "quality": findings.quality,
         "undecided": int(findings.budgets[0].undecided.sum()) if findings.decided else None,
         "confidence": CONFIDENCE,
-        "budgets": [_rate(findings, each) for each in findings.budgets],
+        "budgets": [
+            _rate(findings, each)
+            | {"three": summaries[each.labels].to_dict() if summaries else None}
+            for each in findings.budgets
+        ],
+        "three": three_numbers.dial(summaries, findings.budgets[0].labels)
+        if slider and summaries
+        else None,
         "groups": [_groups(findings, name, values) for name, values in findings.groups.items()],
         "data": findings.data,
         "columns": list(findings.column_facts),
@@ -178,7 +188,7 @@ def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[s
         Plain values: those of `headline`, and rows, coefficients and provenance; where there are
         verdicts, also curves over the number of wrong labels, and the labels that matter most.
     """
-    facts = headline(findings) if facts is None else facts
+    facts = headline(findings, slider=True) if facts is None else facts
     named = findings.witnesses is not None
     witnesses = witnesses_of(findings) if findings.decided else {}
     made = facts | {
@@ -205,7 +215,7 @@ def _over_budgets(findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
     """Return what the page shows at every number of wrong labels."""
     least, main = findings.proven_budget, findings.budgets[0].labels
     enough = np.nan_to_num(findings.enough, nan=np.inf, posinf=np.inf)
-    top = _top(findings, least)
+    top = slider_end(findings)
     grouped = [_codes(values) for values in findings.groups.values()]
     predicted = [_codes(findings.prediction, findings.classes)] if findings.classes else []
     named = ["prediction"] * len(predicted) + [each["column"] for each in facts["groups"]]
@@ -254,13 +264,14 @@ def _gap(groups: list[dict[str, Any]]) -> float:
     return max(rates) - min(rates)
 
 
-def _top(findings: Findings, least: FloatArray) -> int:
+def slider_end(findings: Findings) -> int:
     """Return the largest budget of the slider, at most the number of training rows.
 
     Nearly every row that can be overturned is overturned there, so that the curves end where the
     axis does, and every budget asked about is within.
     """
     asked = max(budget.labels for budget in findings.budgets)
+    least = findings.proven_budget
     finite = least[np.isfinite(least)]
     found = findings.enough[np.isfinite(findings.enough)]
     finite = found if found.size else finite

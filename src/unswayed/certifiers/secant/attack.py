@@ -81,6 +81,16 @@ class Attacker:
         lost = 1.0 - problem.label_error - 4.0 * UNIT
         self._here = VerifiedInverse(*problem.hessian(labels.weight * low * lost))
 
+    @property
+    def inverse(self) -> FloatArray:
+        """The inverse of a Hessian near the solution."""
+        return self._here.inverse
+
+    def moved(self, signed: FloatArray, index: IntArray, amount: FloatArray) -> FloatArray:
+        """Return how far the same label changes move each of some scores, at least: a proof."""
+        one = self._solved([index], [amount], self.centre.parameters[None])
+        return self._moves(signed, *(np.repeat(each, len(signed), axis=0) for each in one))
+
     def strongest(
         self, directions: FloatArray, sign: FloatArray, many: IntArray, rounds: int,
         enough: FloatArray,
@@ -180,21 +190,31 @@ class Attacker:
         -------
         Found
         """
-        problem, entries = self.problem, self.moves.entries
-        labels = changed(problem, self.labels, [entries.rows[each] for each in index], amount)
         if start is None:
             start = np.broadcast_to(self.centre.parameters, signed.shape)
+        parameters, away = self._solved(index, amount, start)
+        return Found(index, amount, self._moves(signed, parameters, away), parameters)
+
+    def _solved(
+        self, index: list[IntArray], amount: list[FloatArray], start: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return about where label changes lead, and how far from there the solution is at most."""
+        problem, entries = self.problem, self.moves.entries
+        labels = changed(problem, self.labels, [entries.rows[each] for each in index], amount)
         parameters = solve_all(problem, labels, start, self._here.inverse)
-        away = self.enclosed(parameters, labels)
+        return parameters, self.enclosed(parameters, labels)
+
+    def _moves(self, signed: FloatArray, parameters: FloatArray, away: FloatArray) -> FloatArray:
+        """Return how far scores move at least; minus infinity where nothing is proven."""
         step = parameters - self.centre.parameters
         own = self._here.bound * self.centre.residual
         with np.errstate(invalid="ignore", over="ignore"):
             moved = np.einsum("ij,ij->i", signed, step)
-            rounding = gamma(problem.n_parameters + 10) * row_norms(step)
+            rounding = gamma(self.problem.n_parameters + 10) * row_norms(step)
             lost = SAFETY * row_norms(signed) * (away + 2.0 * own + rounding)
             lost += 4.0 * UNIT * np.abs(moved)
             moved = np.nextafter(moved - lost, -np.inf)
-        return Found(index, amount, np.where(np.isfinite(moved), moved, -np.inf), parameters)
+        return np.where(np.isfinite(moved), moved, -np.inf)
 
     def enclosed(self, parameters: FloatArray, labels: Labels) -> FloatArray:
         """Return how far from given parameters the solution is, at most.

@@ -48,6 +48,7 @@
       interval: "; 95 % interval " + between(interval(count, least.length, count + left)),
       labels: number(budget),
       share: (100 * budget / data.train_rows).toFixed(2) + " %",
+      ...(data.three ? together(budget, least.length - count) : {}),
     };
     for (const element of all("[data-live]")) {
       if (element.dataset.live === "meter") element.style.width = (100 * count) / least.length + "%";
@@ -68,6 +69,36 @@
     for (const [id, view] of views) {
       if (id.startsWith("curve-")) view.signal("budget", budget).run();
     }
+  }
+
+  // What one set of labels does to all rows, and random ones. More labels do more: between two
+  // numbers that were computed, the next one bounds from above and the last one from below.
+  const outwards = (count, round) =>
+    (round(1000 * count / least.length + (round === Math.ceil ? -1e-9 : 1e-9)) / 10).toFixed(1) + " %";
+  function together(budget, fragile) {
+    const stops = data.three;
+    const next = stops.labels.findIndex((labels) => labels >= budget);
+    const last = stops.labels.findLastIndex((labels) => labels <= budget);
+    const most = next < 0 ? fragile : Math.min(fragile, stops.at_most[next]);
+    const reached = stops.at_least[last];
+    const exact = stops.labels[last] === budget;
+    const between = (values) => (exact || next < 0 ? values[last]
+      : values[last] + (values[next] - values[last]) * (budget - stops.labels[last])
+        / (stops.labels[next] - stops.labels[last]));
+    const random = stops.mean[last] !== null && (next < 0 || stops.mean[next] !== null);
+    const [verb, far] = data.task === "regression" ? ["move", " too far"] : ["change", ""];
+    const wrong = (what) => number(budget) + what + (budget === 1 ? " label " + verb + "s" : " labels " + verb);
+    const ruledOut = most < least.length
+      ? "no " + wrong(" wrong") + " more than " + outwards(most, Math.ceil) + " of the predictions" + far + " (" + number(most) + ")"
+      : "it is not ruled out that " + wrong(" wrong") + " all predictions" + far;
+    return {
+      together: ruledOut + (reached === null ? ""
+        : ", and some " + verb + " " + outwards(reached, Math.floor) + " (" + number(reached) + ")"),
+      random: !random ? "not simulated" : wrong(" random wrong") + (exact ? " " : " about ")
+        + percent(between(stops.mean)) + far + " on average"
+        + (exact ? ", " + percent(stops.largest[last]) + " at most in " + number(stops.draws[last]) + " draws" : "")
+        + " (simulated)",
+    };
   }
 
   // Wilson's score interval of a rate, at 95 %: from that of the lower count to that of the higher.
