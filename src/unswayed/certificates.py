@@ -586,8 +586,10 @@ class CertificateSet:
         """Return the other two numbers of a summary, where they are known or take no time."""
         if self.names is not None or not len(self):
             return ""
+        if not self._summaries and self.source is None:
+            return ""
         if not self._summaries and not (self.source is not None and self.source.quick):
-            return f"\n  together, at random: summary() says"
+            return "\n  together, at random: summary() says"
         found = next(iter(self._summaries.values()), None) or self.summary()
         return "".join(f"\n  {name}: {words}" for name, words in found.others().items())
 

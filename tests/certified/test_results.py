@@ -211,12 +211,13 @@ def test_certificates_without_a_model_say_so():
 # --- prints -------------------------------------------------------------------------------
 
 
-def test_certificates_print_in_one_line(certificates):
+def test_certificates_print_counts_of_single_rows_and_the_other_two_numbers(certificates):
     robust = int(certificates.robust.sum())
-    assert repr(certificates) == (
-        f"<CertificateSet: {T} rows, same class if up to 2 labels are wrong: "
-        f"{robust} robust, {T - robust} not-robust>"
-    )
+    first, alone, together, random = repr(certificates).splitlines()
+    assert first == f"<CertificateSet: {T} rows, same class if up to 2 labels are wrong:"
+    assert alone == f"  one at a time: {robust} robust, {T - robust} not-robust"
+    assert together.startswith("  together: ")
+    assert random.endswith("on average (simulated)>")
 
 
 def test_the_question_is_echoed():

@@ -34,16 +34,18 @@ def asked_about(problem, counts, main):
         for k in counts
     ]
     asked = [Asked(certs.source, np.arange(len(problem.y)))]
-    return summaries(asked, alone, keeps="keep their prediction")
+    return summaries(asked, alone, len(problem.tests), keeps="keep their prediction")
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "with a programme"])
-@pytest.mark.parametrize("start", range(0, 240, 40))
+@pytest.mark.parametrize(
+    "start",
+    [0, 25, *(pytest.param(start, marks=pytest.mark.thorough) for start in range(50, 300, 25))],
+)
 def test_one_label_set_overturns_no_more_than_is_said_and_some_as_many(start, quick, monkeypatch):
     if quick:
         monkeypatch.setattr(three_numbers, "_SMALL", 0)
-    sharp, easy = 0, 0
-    for problem in problems(500_000 + 1000 * start, 40):
+    for problem in problems(500_000 + 1000 * start, 25):
         # Sets that are found at the largest budget serve all others.
         counts = range(problem.budget + 1)
         found = asked_about(problem, counts, lambda k, top=problem.budget: k == top)
@@ -54,9 +56,6 @@ def test_one_label_set_overturns_no_more_than_is_said_and_some_as_many(start, qu
             fragile = problem.overturned[within].any(axis=0).sum()
             assert summary.at_least <= truth <= summary.at_most <= fragile, problem
             assert summary.robust == summary.rows - fragile, problem
-            sharp += summary.at_most < fragile
-            easy += truth < fragile
-    assert sharp >= (1 if quick else 0.2 * easy)  # the bound says something
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -83,6 +82,16 @@ def test_bounds_of_folds_add_up_to_what_one_label_set_does_to_all_of_them(seed):
                 total += int((before != after).sum())
             most = max(most, total)
     assert found.at_least <= most <= found.at_most
+
+
+def test_sets_of_rows_that_exclude_one_another_bound_what_one_label_set_does():
+    rng = np.random.default_rng(3)
+    X, tests = rng.standard_normal((400, 12)), rng.standard_normal((300, 12))
+    y = (X[:, 0] + rng.standard_normal(400) > 0).astype(int)
+    model = CertifiedClassifier(Ridge(alpha=1.0), bias=LabelBias.flips(budget=12)).fit(X, y)
+    found = model.certify(tests).summary()
+    assert found.at_least > 0
+    assert found.at_most < 0.8 * (found.rows - found.robust)
 
 
 def test_random_draws_come_to_what_all_sets_of_that_size_do_on_average():

@@ -199,7 +199,7 @@ class FoldedStudy(Study):
 
     def _asked(self) -> list[Asked]:
         parts = zip(self.parts, self.found, strict=True)
-        return [part._placed(self._trains(part), answers) for part, answers in parts]
+        return [part._placed(self.trains(part), answers) for part, answers in parts]
 
     def _counted(self, budget: Budget) -> Budget:
         return counted(budget, self.n_train)

@@ -121,4 +121,6 @@ def open_all_rows(
         holds = contents(facts, findings.sources)
         return render_collective(facts | {"provenance": made, "contents": holds})
 
-    return AllRows(study, headline(findings, three=False), paged, without_rows if no_rows else lambda it: it)
+    return AllRows(
+        study, headline(findings, three=False), paged, without_rows if no_rows else lambda it: it
+    )
