@@ -76,6 +76,8 @@ class Summary:
         and some change 50.0 % (1)
     at random: 1 random wrong label changes 17.8 % on average, 50.0 % at most in 1,000 draws
         (simulated)
+    >>> found.others()["together"]
+    '1 changes'
     >>> found.to_dict()["together"]
     {'at_most': 1, 'at_least': 1, 'at_most_share': 0.5, 'at_least_share': 0.5}
     """
@@ -95,6 +97,7 @@ class Summary:
         Returns
         -------
         dict of str to str
+            "one at a time", "together" and "at random".
         """
         return {
             "one at a time": self._alone(),
@@ -156,6 +159,7 @@ class Summary:
         Returns
         -------
         dict of str to str
+            "together", and "at random" where something was drawn.
         """
         known = self.at_least not in (None, self.at_most)
         least = f"{self.at_least:,} to " if known else ""
