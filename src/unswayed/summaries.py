@@ -73,7 +73,7 @@ class Summary:
     one at a time: 50.0 % (1 of 2) keep their prediction whatever 1 label is wrong,
         each row against its own worst label
     together: no 1 wrong label changes more than 50.0 % of the predictions (1),
-        and some change 50.0 % (1)
+        and some change as many
     at random: 1 random wrong label changes 17.8 % on average, 50.0 % at most in 1,000 draws
         (simulated)
     >>> found.others()["together"]
@@ -125,10 +125,11 @@ class Summary:
         return f"{self.labels:,} {wrong} label{'' if one else 's'} {self._verb}{'s' if one else ''}"
 
     def _alone(self) -> str:
-        share, count = self._percent(self.robust, -1), f"{self.robust:,}"
+        share, count = self._percent(self.robust, 0), f"{self.robust:,}"
         if self.undecided:
             most = self.robust + self.undecided
-            share, count = f"{share} to {self._percent(most, 1)}", f"{count} to {most:,}"
+            share = f"{self._percent(self.robust, -1)} to {self._percent(most, 1)}"
+            count = f"{count} to {most:,}"
         own = "label" if self.labels == 1 else f"{self.labels:,} labels"
         return (
             f"{share} ({count} of {self.rows:,}) {self.keeps} whatever {self._are}, "
@@ -140,7 +141,9 @@ class Summary:
         words = f"no {self._do('wrong')} more than {most}"
         if self.at_most == self.rows:
             words = f"it is not ruled out that {self._do('wrong')} all predictions{self._far}"
-        if self.at_least is not None:
+        if self.at_least == self.at_most:
+            words += f", and some {self._verb} as many"
+        elif self.at_least is not None:
             least = self._percent(self.at_least, -1)
             words += f", and some {self._verb} {least} ({self.at_least:,})"
         return words

@@ -30,6 +30,7 @@ from unswayed.cli.options import (
     make_request,
     split_names,
 )
+from unswayed.cli.rates import show_three
 from unswayed.cli.terminal import Terminal
 from unswayed.cli.writing import TABLES, check_output, write_table, write_text
 from unswayed.exceptions import InputError
@@ -282,6 +283,8 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal.say()
     _show_rates(terminal, facts)
     _show_undecided(terminal, facts)
+    for name, side in zip(facts["names"], (one, other), strict=True):
+        show_three(terminal, side, of=name)
     for grouping in facts["groups"]:
         _show_groups(terminal, facts, grouping)
     terminal.say()

@@ -110,14 +110,14 @@ def _show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
     )
 
 
-def show_three(terminal: Terminal, facts: dict[str, Any]) -> None:
+def show_three(terminal: Terminal, facts: dict[str, Any], of: str = "") -> None:
     """Print what each budget does to rows one at a time, to all rows together, and at random."""
     for each in facts["budgets"]:
         if each["three"] is None or not each["labels"]:
             continue
         terminal.say()
-        if len(facts["budgets"]) > 1:
-            terminal.say(f"at {each['budget']}:")
+        if of or len(facts["budgets"]) > 1:
+            terminal.say(f"{of}{', ' if of else ''}at {each['budget']}:")
         for name, sentence in each["three"]["sentences"].items():
             first, *more = textwrap.wrap(sentence, max(40, terminal.width - _NAME))
             terminal.say(f"{name:<{_NAME}}{first}")

@@ -95,7 +95,7 @@ def tradeoff(
     check_output(out, "--out", TABLES, *request.files)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = over_alpha.tradeoff(request, terminal, penalties)
-    facts = headline(findings_of(study))
+    facts = headline(findings_of(study), three=False)
     heads = [budget.text for budget in study.request.budgets]
     name = "accuracy" if facts["classes"] else "r2"
     columns: dict[str, Any] = {
@@ -188,4 +188,8 @@ def _show(terminal: Terminal, study: Any, facts: dict[str, Any], columns: dict[s
         rows.append([f"{penalty:.4g}", "" if found is None else percent(found), *cells, bar])
     heads = [head for head in columns if head.startswith(("robust", "undecided"))]
     terminal.table([option, name, *heads, ""], rows, left=(2 + len(heads),))
+    terminal.say(
+        "robust: one at a time, each row against its own worst labels; unswayed certify says what "
+        "one set of wrong labels does to all rows, and random ones"
+    )
     terminal.say()

@@ -93,6 +93,7 @@
       : "it is not ruled out that " + wrong(" wrong") + " all predictions" + far;
     return {
       together: ruledOut + (reached === null ? ""
+        : reached === most ? ", and some " + verb + " as many"
         : ", and some " + verb + " " + outwards(reached, Math.floor) + " (" + number(reached) + ")"),
       random: !random ? "not simulated" : wrong(" random wrong") + (exact ? " " : " about ")
         + percent(between(stops.mean)) + far + " on average"
