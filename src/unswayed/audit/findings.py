@@ -100,8 +100,8 @@ def findings_of(
         # In pieces, each takes passes.
         witnesses=study.witnesses if request.in_pieces is None and not no_rows else None,
         sources=(
-            request.train.name,
-            request.train.name if request.test is None else request.test.name,
+            study.source_in_words,
+            study.source_in_words if request.test is None else request.test.name,
         ),
         no_rows=no_rows,
         coefficients=lambda: _effects(study, asked),

@@ -118,6 +118,8 @@ class StudyInPieces(Study):
 
     def class_sizes(self) -> dict[str, Size]:
         """Return the size of each class; which rows --only selects is not known by class."""
+        if not self.target.classes:
+            return {}
         ways = {None: (1, 1), "up": (1, 0), "down": (0, 1)}[self.request.direction]
         known = zip(self.target.class_names, self.class_counts, ways, strict=True)
         return {name: Size(rows, min(rows, self.n_movable) * way) for name, rows, way in known}
