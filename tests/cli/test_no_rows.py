@@ -90,8 +90,8 @@ def test_the_foot_of_a_page_counts_the_rows_that_it_has(folder, name):
         assert cells_in(page) == set()
         return
     shared = re.fullmatch(
-        r"This page contains ([\d,]+) rows? of people\.csv(?: \(1 file\))?: (.*); share it as you would share that "
-        r"file\.",
+        r"This page contains ([\d,]+) rows? of people\.csv(?: \(1 file\))?: (.*); "
+        r"share it as you would share that file\.",
         foot,
     )
     parts = [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) that", shared[2])]
