@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.exceptions import InputError, warn_vacuous
+from unswayed.exceptions import InputError, VacuousWarning, warn_asker
 from unswayed.frames import frame_like
 from unswayed.groups import GroupRates, group_rates
 from unswayed.intervals import CONFIDENCE, StandardErrors
@@ -631,9 +631,10 @@ def warn_of_one_class(prediction: NDArray[Any]) -> None:
     [(said, rows)] = Counter(prediction.tolist()).most_common(1) or [(None, 0)]
     if n_rows < FEW_ROWS or rows < ALMOST_ALL * n_rows:
         return
-    warn_vacuous(
+    warn_asker(
         f"the model says {said!r} of {rows:,} of these {n_rows:,} rows, and a model that always "
-        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness"
+        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness",
+        VacuousWarning,
     )
 
 

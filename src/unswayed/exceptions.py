@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from types import FrameType
 
 
 class UnswayedError(ValueError):
@@ -140,9 +141,14 @@ class VacuousWarning(UserWarning):
 _INSIDE = ("unswayed.", "contextlib")  # decorators are of the latter
 
 
-def warn_vacuous(message: str) -> None:
+def warn_asker(message: str, category: type[Warning]) -> None:
     """Warn, naming the line outside this package that asked."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INSIDE):
+    while frame.f_back is not None and _name(frame).startswith(_INSIDE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, VacuousWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _name(frame: FrameType) -> str:
+    """Return the module a frame is of; code run by `exec` may be of none."""
+    return str(frame.f_globals.get("__name__"))

@@ -2,11 +2,13 @@
 
 import warnings
 
+import dask.array as da
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from unswayed import CertifiedClassifier, LabelBias, VacuousWarning, cross_certify
+from unswayed.certified import fit_in_pieces
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(60, 3))
@@ -55,6 +57,22 @@ def test_the_warning_names_the_line_that_asked():
     with pytest.warns(VacuousWarning) as caught:
         model(0.01).fit(X, Y)
     assert caught[0].filename == __file__
+
+
+def test_code_of_no_module_is_warned_too():
+    with pytest.warns(VacuousWarning, match="less than one label"):
+        exec("fit(X, Y)", {"fit": model(0.01).fit, "X": X, "Y": Y})
+
+
+@pytest.mark.parametrize("most_distinct", [0, 1000])
+def test_a_share_is_one_of_all_rows_and_not_of_a_piece_or_of_different_rows(
+    most_distinct, monkeypatch
+):
+    monkeypatch.setattr(fit_in_pieces, "MOST_DISTINCT", most_distinct)
+    rows, labels = da.tile(da.from_array(X), (2, 1)), da.tile(da.from_array(Y), 2)
+    assert not warned(lambda: model(0.01).fit(rows, labels))  # 1.2 of 120 labels, 0.6 of 60
+    (message,) = warned(lambda: model(0.005).fit(rows, labels))
+    assert "0.005 of 120 training rows" in message
 
 
 def test_a_stated_count_of_zero_is_allowed_and_says_that_it_proves_nothing():

@@ -136,7 +136,7 @@ def test_known_labels_give_accuracy_class_balance_and_a_confusion_table(tmp_path
         assert counts == [[name], [str((of == "no").sum())], [str((of == "yes").sum())]]
     right = 100 * (certs.prediction == truth).mean()
     assert f"The model is right on {right:.1f} % of the test rows" in page
-    trained, tested = table_of(page, "balance")[1][1:]
+    trained, _, tested = table_of(page, "balance")[1][1:]
     assert (trained[0], tested[0]) == (
         str((HIRED[TRAIN] == "yes").sum()),
         str((truth == "yes").sum()),

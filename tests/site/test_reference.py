@@ -46,16 +46,16 @@ def test_examples_are_short(example):
 def surroundings(tmp_path):
     """What pages about methods take as given: a fitted model, rows, and groups of them."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 3))
-    y = (X[:, 0] + rng.normal(0, 0.6, 90) > 0).astype(int)
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] + rng.normal(0, 0.6, 150) > 0).astype(int)
     (tmp_path / "people").mkdir()
     people = pd.DataFrame(np.tile(X, (10, 1)), columns=["age", "hours", "job"])
     people = people.assign(hired=np.tile(y, 10))
     people.to_parquet(tmp_path / "people" / "1.parquet")
-    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=3)).fit(X[:60], y[:60])
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=3)).fit(X[:120], y[:120])
     line, tests = (
         Ridge(alpha=10).fit(people[["age", "hours", "job"]].to_numpy(), people["hired"]),
-        X[60:],
+        X[120:],
     )
     tests[17] = (0.501 - line.intercept_) * line.coef_ / (line.coef_ @ line.coef_)  # a close call
     return {
@@ -63,14 +63,14 @@ def surroundings(tmp_path):
         "LabelBias": LabelBias,
         "RowSum": RowSum,
         "model": model,
-        "X": X[:60],
-        "y": y[:60],
+        "X": X[:120],
+        "y": y[:120],
         "X_test": tests,
         "race": rng.choice(["Black", "White"], 30),
         "stakes": np.ones(30),
-        "women": rng.random(60) < 0.5,
-        "lower": -np.ones(60),
-        "upper": np.ones(60),
+        "women": rng.random(120) < 0.5,
+        "lower": -np.ones(120),
+        "upper": np.ones(120),
     }
 
 

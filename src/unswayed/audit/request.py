@@ -86,8 +86,10 @@ def parse_budget(text: str) -> Budget:
 
     Examples
     --------
-    >>> parse_budget("1%"), parse_budget("25")
-    (Budget(text='1%', value=0.01), Budget(text='25', value=25))
+    >>> parse_budget("1%")
+    Budget(text='1%', value=0.01, stated=True)
+    >>> parse_budget("25").value
+    25
     """
     match = _NUMBER.fullmatch(text)
     if match is not None:

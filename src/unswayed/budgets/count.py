@@ -14,7 +14,7 @@ from unswayed._core import selection
 from unswayed._core.compression import Entries
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets.base import Amount, Budget, Members, Move
-from unswayed.exceptions import BiasError, warn_vacuous
+from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
 
 _MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
 
@@ -162,10 +162,11 @@ def count_budget(budget: Amount, n_rows: int) -> int:
         return min(value, _MANY)
     count = math.floor(value * n_rows)
     if value and not count:
-        warn_vacuous(
+        warn_asker(
             f"budget {budget} of {n_rows:,} training rows is less than one label, so that nothing "
             f"is put to the test and everything is robust; pass {least_share(n_rows):f} or more, "
-            "or an int for a count of labels"
+            "or an int for a count of labels",
+            VacuousWarning,
         )
     return count
 

@@ -4,7 +4,6 @@ A new fit makes a new one and puts it in the old one's place by one assignment. 
 the one it finds and keeps to it, so that no answer is made of two fits.
 """
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,7 +22,12 @@ from unswayed.certifiers.protocol import Certifier
 from unswayed.certifiers.rows import UnitRows
 from unswayed.decisions import Decision
 from unswayed.doubles import refuse_masked
-from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
+from unswayed.exceptions import (
+    InputError,
+    SolverPrecisionWarning,
+    UnprovenWarning,
+    warn_asker,
+)
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.learner import Learner, LinearLearner, Scores, Solution, with_coefficients
 from unswayed.models.steps import as_matrix, final_estimator, transform_rows
@@ -289,13 +293,12 @@ class Fitted:
         if not len(rows):
             return
         named = ", ".join(map(str, rows[:_NAMED].tolist())) + (", …" if len(rows) > _NAMED else "")
-        warnings.warn(
+        warn_asker(
             f"predict says another class than the exact solution, which is what is certified, for "
             f"{len(rows)} of {len(certified)} rows ({named}), because the solver of "
             f"{type(self.final).__name__} stopped early; a smaller tol (tol=1e-12), or a direct "
             f"solver (solver={self.direct_solver!r}), closes the gap",
             SolverPrecisionWarning,
-            stacklevel=4,
         )
 
     def check_precision(self, features: Any, score: FloatArray) -> None:
@@ -331,4 +334,4 @@ class Fitted:
             )
         self._told.add(message)
         category = SolverPrecisionWarning if proven else UnprovenWarning
-        warnings.warn(message, category, stacklevel=5)
+        warn_asker(message, category)

@@ -1,6 +1,5 @@
 """Fits of models whose labels are in the gradient, and the questions that they answer."""
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -23,7 +22,13 @@ from unswayed.certifiers.secant.engine import EFFORTS, Directions, SecantEngine
 from unswayed.certifiers.secant.least import LeastBudgets
 from unswayed.certifiers.verdicts import Answer, judge
 from unswayed.decisions import Decision
-from unswayed.exceptions import BiasError, InputError, SolverPrecisionWarning, UnprovenWarning
+from unswayed.exceptions import (
+    BiasError,
+    InputError,
+    SolverPrecisionWarning,
+    UnprovenWarning,
+    warn_asker,
+)
 from unswayed.intervals import StandardErrors
 from unswayed.models.gradient.learner import GradientLearner
 from unswayed.models.gradient.problem import stiff_columns
@@ -183,7 +188,7 @@ class FittedGradient(Fitted):
         else:
             return
         self._told.add(message)
-        warnings.warn(message, SolverPrecisionWarning if proven else UnprovenWarning, stacklevel=5)
+        warn_asker(message, SolverPrecisionWarning if proven else UnprovenWarning)
 
     def _stiff_columns(self) -> str:
         """Return what to do about columns whose numbers are large and nearly equal, if any."""

@@ -1,6 +1,7 @@
 """The paper's classification problems: data, folds, the constant column, alphas."""
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ from unswayed.bias import LabelBias
 from unswayed.budgets import count_budget
 from unswayed.certified import CertifiedClassifier
 from unswayed.datasets import load_compas, load_income, load_mnist17
+from unswayed.exceptions import VacuousWarning
 
 CLASSIFICATION = ("MNIST 1/7", "Income", "COMPAS")
 
@@ -190,7 +192,9 @@ def percentages(minimum_budget: FloatArray, n_train: int, percents: Iterable[flo
     list of float
         One rate per budget.
     """
-    return counted(minimum_budget, [count_budget(p / 100, n_train) for p in percents])
+    with warnings.catch_warnings():  # a grid's least share may be no label of a small part
+        warnings.simplefilter("ignore", VacuousWarning)
+        return counted(minimum_budget, [count_budget(p / 100, n_train) for p in percents])
 
 
 def counted(minimum_budget: FloatArray, budgets: Iterable[int]) -> list[float]:

@@ -1,7 +1,7 @@
 """Training: from batches of a user's rows to batches of labels, and what a model needs of them."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol
 
 import numpy as np
@@ -96,7 +96,8 @@ class Reader:
         lower, upper : (n,) arrays
         """
         between = None if self.classes is None else self.codes
-        found = self.bias.resolve(targets, X=rows, labels=labels, flip_between=between)
+        bias = replace(self.bias, budget=0)  # a budget is of all rows, and these are some
+        found = bias.resolve(targets, X=rows, labels=labels, flip_between=between)
         if check and callable(self.bias.where):
             movable = found.lower < found.upper
             alone = [*np.flatnonzero(movable)[:_ALONE], *np.flatnonzero(~movable)[:_ALONE]]
