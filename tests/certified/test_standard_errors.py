@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
+from unswayed.exceptions import UnprovenWarning
 
 N, P = 60, 4
 
@@ -151,3 +152,16 @@ def test_weights_leave_standard_errors_out_and_pickles_keep_them():
 def test_rows_have_no_columns_of_standard_errors():
     X, y = drawn()
     assert "standard_error" not in regressor(Ridge(), X, y).certify(X[:3]).to_frame()
+
+
+def test_columns_that_doubles_cannot_tell_apart_have_no_standard_errors():
+    rng = np.random.default_rng(0)
+    first = rng.standard_normal(30)
+    X = np.column_stack((first, first + 1e-13 * rng.standard_normal(30)))
+    bias = LabelBias.shifts(1.0, budget=1)
+    model = CertifiedRegressor(LinearRegression(), bias=bias, radius=1.0)
+    with pytest.warns(UnprovenWarning):
+        certs = model.fit(X, first).certify_coefficients()
+    assert not np.isfinite(certs.error).any()
+    assert np.isnan(certs.standard_error).all()
+    assert "depend on one another" in certs.standard_errors.reason

@@ -21,6 +21,7 @@ _FEW = 1e-6  # of the rows: fewer degrees of freedom are rounding errors of none
 PIECES = "the training rows are read in pieces, and residuals would take another pass"
 _WEIGHTS = "the training rows are weighted, and what the weights mean decides the formula"
 _UNKNOWN = "how many parameters this kind of model has is not known"
+_SINGULAR = "columns depend on one another so nearly that doubles tell nothing of the coefficients"
 _SATURATED = "the model has as many parameters as there are training rows"
 
 
@@ -35,6 +36,8 @@ def linear_errors(learner: Learner, targets: FloatArray, rows: WeightRows) -> St
     features = learner.specification.matrix
     if used is None or features is None:
         return StandardErrors.missing(count, _UNKNOWN)
+    if not learner.error_scale.proven:
+        return StandardErrors.missing(count, _SINGULAR)
     degrees = learner.n_rows - used
     if degrees <= _FEW * learner.n_rows:
         return StandardErrors.missing(count, _SATURATED)
@@ -58,6 +61,8 @@ def gradient_errors(engine: SecantEngine, directions: Directions) -> StandardErr
     problem = engine.problem
     if (problem.weight != 1.0).any() or problem.class_weight != (1.0, 1.0):
         return StandardErrors.missing(len(directions), _WEIGHTS)
+    if not engine.proven:
+        return StandardErrors.missing(len(directions), _SINGULAR)
     margins = engine.centre.margins
     curvature = engine.labels.weight * problem.link.secant(margins, np.zeros(len(margins)))
     hessian, _ = problem.hessian(curvature)
