@@ -4,13 +4,16 @@ import math
 import textwrap
 from typing import Any
 
-from unswayed.cli.terminal import Terminal
-from unswayed.groups import SMALL_GROUP
+from rich.cells import cell_len
+
+from unswayed.cli.terminal import Terminal, printable
+from unswayed.groups import LARGE_GROUPS
 from unswayed.words import between, distance, labels, percent, points, separated, share_range
 
 _BAR = 24  # characters
 _NAME = 15  # of the three numbers
 _GAP = 2  # spaces between columns
+_NAMES = 8  # characters that names of groups have at least in a table that is too wide
 _HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
 
 
@@ -177,11 +180,12 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
         )
     ]
     rows.append((["gap", "", *chosen], gaps, ""))
-    if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
-        large = [(f"{points(gap)} pt", "", "") for gap in grouping["large_gaps"]]
-        rows.append(([f"  of {SMALL_GROUP} rows or more", "", *("" for _ in selection)], large, ""))
     budgets = [each["budget"] for each in facts["budgets"]]
     _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
+    if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
+        gaps_at = zip(budgets, grouping["large_gaps"], strict=True)
+        large = ", ".join(f"{points(gap)} pt at {budget}" for budget, gap in gaps_at)
+        terminal.say(f"gap between {LARGE_GROUPS}: {large}")
     chance = zip(budgets, grouping["within_chance"], strict=True)
     ranges = zip(budgets, grouping["gap_ranges"], strict=True)
     left = [budget for budget, (low, high) in ranges if low < high]
@@ -287,6 +291,7 @@ Cells = tuple[str, str, str]
 Line = tuple[list[str], list[Cells], str]
 """A line of a table: what it is about, cells per budget, and a remark."""
 _WRONG = "can be wrong"
+_BELOW = "below budget"
 
 
 def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list[str]) -> None:
@@ -296,16 +301,36 @@ def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list
         lines = [heads + [head for each in at for head in (budgets[each], "between", wrong)] + [""]]
         for about, rates, remark in rows:
             lines.append([*about, *(cell for each in at for cell in rates[each]), remark])
-        return lines
+        return [[printable(cell) for cell in line] for line in lines]
 
     wrong = _WRONG if any(cell for _, rates, _ in rows for *_, cell in rates) else ""
     every = [*range(len(budgets))]
-    widest = [max(map(len, column)) for column in zip(*cells(every), strict=True)]
-    fits = sum(widest) + _GAP * (len(widest) - 1) <= terminal.width
+    fits = _width(_widest(cells(every))) <= terminal.width
     for at in [every] if fits else [[each] for each in every]:
-        head, *lines = cells(at)
+        (head, *lines), widths = _narrowed(cells(at), terminal.width)
         terminal.say()
-        terminal.table(head, lines, left=(0, len(head) - 1))
+        terminal.table(head, lines, left=(0, len(head) - 1), widths=widths)
+
+
+def _narrowed(lines: list[list[str]], room: int) -> tuple[list[list[str]], list[int] | None]:
+    """Return lines and widths that spare the names: if too wide, without what shares are of."""
+    if _width(_widest(lines)) <= room:
+        return lines, None
+    short = [[*line[:-2], line[-2].split(" of ")[0], line[-1]] for line in lines]
+    head, *rest = short
+    words = [max(map(cell_len, each.split()), default=0) for each in head]
+    widths = [*map(max, words, _widest(rest))]
+    widths[-1] = min(widths[-1], len(_BELOW))
+    names = min(widths[0], room - _width([0, *widths[1:]]))
+    return (short, [names, *widths[1:]]) if names >= _NAMES else (lines, None)
+
+
+def _widest(lines: list[list[str]]) -> list[int]:
+    return [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+
+
+def _width(widths: list[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _rates(group: dict[str, Any]) -> list[Cells]:
@@ -335,4 +360,4 @@ def remark(group: dict[str, Any]) -> str:
     """Say why little can be read off a line: few test rows, or fewer training rows than labels."""
     few = bool(group["rows"] and group["small"])
     below = bool(group["train_rows"] and group["fewer_than_budget"][0])
-    return ("few, below budget" if few else "below budget") if below else "few rows" * few
+    return (f"few, {_BELOW}" if few else _BELOW) if below else "few rows" * few

@@ -46,7 +46,7 @@ class Terminal:
         style : str, optional
             A style of rich, such as "bold".
         """
-        self.out.print(escape(_printable(text, "\n")), style=style, soft_wrap=True)
+        self.out.print(escape(printable(text, "\n")), style=style, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Print a remark to stderr, unless the output is quiet.
@@ -56,7 +56,7 @@ class Terminal:
         text : str
         """
         if not self.quiet:
-            self.error.print(f"[dim]note:[/dim] {escape(_printable(text))}", soft_wrap=True)
+            self.error.print(f"[dim]note:[/dim] {escape(printable(text))}", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Print what could mislead to stderr, unless the output is quiet.
@@ -66,7 +66,7 @@ class Terminal:
         text : str
         """
         if not self.quiet:
-            said = escape(_printable(text))
+            said = escape(printable(text))
             self.error.print(f"[yellow]warning:[/yellow] {said}", soft_wrap=True)
 
     def answer(self, value: Any) -> None:
@@ -80,7 +80,12 @@ class Terminal:
             sys.stdout.write(to_json(value) + "\n")
 
     def table(
-        self, heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (0,)
+        self,
+        heads: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        *,
+        left: Sequence[int] = (0,),
+        widths: Sequence[int] | None = None,
     ) -> None:
         """Print a table for people, unless the output is quiet or JSON.
 
@@ -90,17 +95,21 @@ class Terminal:
         rows : iterable of sequence of str
         left : sequence of int
             Columns that are aligned to the left; the others to the right.
+        widths : sequence of int, optional
+            Characters of each column; by default as many as its cells need and the line has.
         """
-        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for at, head in enumerate(heads):
             table.add_column(
-                escape(_printable(head)),
                 justify="left" if at in left else "right",
                 overflow="fold",
+                width=widths[at] if widths else None,
                 min_width=max(map(len, head.split()), default=0) if at == 0 else None,
             )
+        # As a row: heads of several lines begin on the same line, and a table with its first head.
+        table.add_row(*(escape(printable(head)) for head in heads), style="dim")
         for row in rows:
-            table.add_row(*(escape(_printable(cell)) for cell in row))
+            table.add_row(*(escape(printable(cell)) for cell in row))
         self.out.print(table)
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
@@ -149,10 +158,10 @@ class Terminal:
         if self.quiet or (not finished and now - self._said < _PASSING):
             return
         self._said = now
-        self.error.print(f"[dim]{escape(_printable(line))}[/dim]", soft_wrap=True)
+        self.error.print(f"[dim]{escape(printable(line))}[/dim]", soft_wrap=True)
 
 
-def _printable(text: str, kept: str = "") -> str:
+def printable(text: str, kept: str = "") -> str:
     """Return a text with its unprintable signs, but for those in `kept`, as escapes.
 
     They could move the cursor, colour the screen or reverse the text.
