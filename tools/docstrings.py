@@ -6,7 +6,9 @@ longer summary, and a "See Also". A method needs an example that runs, its own o
 that has it; a property is shown by its class. Fields of results, which nobody makes by hand, are
 listed as attributes.
 
-Every other public function needs one plain sentence, and more only where there is something to say.
+Every other public function needs one plain sentence, and more only where there is something to say:
+sections such as "Parameters" are for what users import. Commands are the exception, because their
+help is made of their docstrings.
 Public is what no part of its dotted name starts with an underscore. Run by `make lint`; with names
 of modules or packages as arguments it checks only those.
 """
@@ -14,6 +16,7 @@ of modules or packages as arguments it checks only those.
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -30,6 +33,9 @@ import unswayed
 WRITTEN = (FunctionType, classmethod, staticmethod, property, cached_property)
 # What users import need not have: an extended summary, a section "See Also".
 OPTIONAL = ("ES01", "SA01")
+# Sections that only users need, and where they make the help of a command.
+SECTION = re.compile(r"^ *(Parameters|Attributes|Returns|Yields|Raises)\n *-{3,}$", re.MULTILINE)
+HELP = "unswayed.cli."
 
 
 def modules(wanted: list[str]) -> Iterator[ModuleType]:
@@ -118,17 +124,37 @@ def imported_complaints() -> Iterator[str]:
                         yield f"{path}: {code} {text}"
 
 
+def inside_complaints(module: ModuleType, imported: set[Any]) -> Iterator[str]:
+    """Yield functions of a module without a docstring, and those with sections for users."""
+    for name, function in functions(module, module):
+        if not function.__doc__:
+            yield f"{name}: no docstring"
+        elif function in imported or name.startswith(HELP):
+            continue
+        elif SECTION.search(function.__doc__):
+            yield f"{name}: sections are for what users import; one sentence is enough here"
+
+
+def documented_for_users() -> set[Any]:
+    """Return every function and method that users call, those of `unswayed.datasets` included."""
+    data_sets = importlib.import_module("unswayed.datasets")
+    values = [value for _, value in imported_names()]
+    values += [getattr(data_sets, name) for name in data_sets.__all__]
+    methods = (value for owner in values if inspect.isclass(owner) for _, value in members(owner))
+    return {inspect.unwrap(getattr(value, "__func__", value)) for value in (*values, *methods)}
+
+
 def main(wanted: list[str]) -> int:
     """Print every complaint; return 1 if there are any."""
     count = 0
     for each in sorted(set(imported_complaints())) if not wanted else ():
         count += 1
         print(each)
+    imported = documented_for_users()
     for module in modules(wanted):
-        for name, function in functions(module, module):
-            if not function.__doc__:
-                count += 1
-                print(f"{name}: no docstring")
+        for each in inside_complaints(module, imported):
+            count += 1
+            print(each)
     print(f"docstrings: {count} complaints" if count else "docstrings: all public names")
     return int(count > 0)
 

@@ -12,15 +12,6 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary file name beside `path`, and rename that file to `path` at the end.
 
     After an error `path` is as it was before, and the temporary file is deleted.
-
-    Parameters
-    ----------
-    path : Path
-
-    Yields
-    ------
-    Path
-        The name to write to.
     """
     path = path.resolve()
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
@@ -32,10 +23,5 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, unless it is there, that nobody else may look into.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Make a folder, unless it is there, that nobody else may look into."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -351,22 +351,7 @@ class LabelBias:
 def cut(
     lower: FloatArray, upper: FloatArray, y: FloatArray, clip: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return offsets that end where a label would leave a range.
-
-    Parameters
-    ----------
-    lower, upper : (n,) arrays
-        Offsets of the labels.
-    y : (n,) array
-        The labels, all of them within the range.
-    clip : (low, high)
-        The range; an infinite end is none.
-
-    Returns
-    -------
-    lower, upper : (n,) arrays
-        Rounded outwards, so that no label of the range is left out.
-    """
+    """Return offsets that end where a label would leave a range."""
     low, high = clip
     for row in np.flatnonzero((y < low) | (y > high))[:1]:
         raise BiasError(

@@ -7,17 +7,7 @@ import pyarrow.compute as pc
 
 
 def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values with one representation per category: -0.0 becomes 0.0, NaN becomes null.
-
-    Parameters
-    ----------
-    values : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-        The same values if they are not floats.
-    """
+    """Return values with one representation per category: -0.0 becomes 0.0, NaN becomes null."""
     if not pa.types.is_floating(values.type):
         return values
     values = pc.add(values, pa.scalar(0, values.type))
@@ -25,18 +15,7 @@ def codes(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def same_everywhere(values: pa.ChunkedArray) -> bool:
-    """Return whether all values are the same, a missing one being a value of its own.
-
-    Parameters
-    ----------
-    values : pyarrow.ChunkedArray
-        As `codes` returns them.
-
-    Returns
-    -------
-    bool
-        True if there are none.
-    """
+    """Return whether all values are the same, a missing one being a value of its own."""
     if not len(values) or values.null_count in (len(values), 0):
         known = values.drop_null()
         return not len(known) or bool(pc.all(pc.equal(known, known[0])).as_py())
@@ -44,17 +23,7 @@ def same_everywhere(values: pa.ChunkedArray) -> bool:
 
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values in an Arrow type that the rest of the package handles.
-
-    Parameters
-    ----------
-    values : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-        Dictionary-encoded values are decoded; decimals and half floats become doubles.
-    """
+    """Return values in an Arrow type that the rest of the package handles."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     rare = pa.types.is_decimal(values.type) or pa.types.is_float16(values.type)
@@ -62,45 +31,18 @@ def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether an Arrow type holds texts, dictionary-encoded or not.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an Arrow type holds texts, dictionary-encoded or not."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_number(kind: Any) -> bool:
-    """Return whether an Arrow type holds integers, floats or decimals.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an Arrow type holds integers, floats or decimals."""
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
 
 
 def is_usable(kind: Any) -> bool:
-    """Return whether an Arrow type holds numbers, texts or truth values.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an Arrow type holds numbers, texts or truth values."""
     return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind))

@@ -117,34 +117,15 @@ class CertificateSource(Protocol):
         ...
 
     def witness(self, row: int, amount: float) -> Witness:
-        """Return the smallest set of label changes, `amount` at most, that overturns a row.
-
-        Parameters
-        ----------
-        row : int
-        amount : float, in the unit of the bias's budget
-        """
+        """Return the smallest set of label changes, `amount` at most, that overturns a row."""
         ...
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in.
-
-        Parameters
-        ----------
-        columns : dict of str to array-like
-        """
+        """Return columns as a frame of the library the rows came in."""
         ...
 
     def save(self, certificates: "CertificateSet", path: Path, data: Path | None) -> None:
-        """Write a certificate file, and the data it is about.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            What to draw.
-        path : Path
-        data : Path or None, for no data
-        """
+        """Write a certificate file, and the data it is about."""
         ...
 
     @property
@@ -164,15 +145,7 @@ class CertificateSource(Protocol):
         groups: Sequence[str],
         y_true: Any,
     ) -> None:
-        """Write a page about certificates.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            What to draw.
-        path : Path
-        table, groups, y_true : as for `CertificateSet.report`
-        """
+        """Write a page about certificates."""
         ...
 
 
@@ -643,14 +616,6 @@ def probability_ranges(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return log-odds and their ranges as probabilities, ranges rounded outwards.
 
-    Parameters
-    ----------
-    score, low, high : arrays
-
-    Returns
-    -------
-    value, low, high : arrays
-
     Examples
     --------
     >>> probability_ranges(np.zeros(1), np.array([-np.inf]), np.array([np.inf]))
@@ -664,19 +629,7 @@ def probability_ranges(
 
 
 def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:
-    """Return verdicts made of flags.
-
-    Parameters
-    ----------
-    broken : (n,) array of bool
-        NOT_ROBUST where True, else ROBUST.
-    undecided : (n,) array of bool, optional
-        UNDECIDED where True, whatever `broken` says.
-
-    Returns
-    -------
-    (n,) array of Verdict
-    """
+    """Return verdicts made of flags."""
     code = np.where(broken, 0, 1)
     if undecided is not None:
         code = np.where(undecided, 2, code)

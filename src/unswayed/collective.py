@@ -18,13 +18,7 @@ class CollectiveSource(Protocol):
     """What a certificate was made from, as far as it is needed to write a file of it."""
 
     def save(self, path: Path, data: Path | None) -> None:
-        """Write a certificate file, and the data it is about.
-
-        Parameters
-        ----------
-        path : Path
-        data : Path or None, for no data
-        """
+        """Write a certificate file, and the data it is about."""
         ...
 
 
@@ -327,12 +321,7 @@ class GroupRanges:
         return len(self.parts)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return columns, for JSON or a frame of any library.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return columns, for JSON or a frame of any library."""
         names = ("value", "low", "high", "inner_low", "inner_high", "proven", "n_rows")
         columns: dict[str, list[Any]] = {"group": list(self.groups)}
         return columns | {name: [getattr(one, name) for _, one in self.parts] for name in names}

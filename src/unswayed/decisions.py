@@ -56,18 +56,7 @@ class ExactLimits:
     touching: bool
 
     def goals(self, unit: Fraction) -> dict[int, int]:
-        """Return the least whole number of units that overturns, by direction (+1 up, -1 down).
-
-        Parameters
-        ----------
-        unit : Fraction
-            A positive amount of score.
-
-        Returns
-        -------
-        dict of int to int
-            Without directions that have no limit.
-        """
+        """Return the least whole number of units that overturns, by direction (+1 up, -1 down)."""
         limits = {+1: self.up, -1: self.down}
         return {
             sign: math.ceil(limit / unit) if self.touching else math.floor(limit / unit) + 1
@@ -81,74 +70,26 @@ class Decision(ABC):
 
     @abstractmethod
     def margins(self, scores: Scores) -> Margins:
-        """Return how far each score may move, rounding accounted for.
-
-        Parameters
-        ----------
-        scores : Scores
-            As computed, with bounds on their errors.
-
-        Returns
-        -------
-        Margins
-        """
+        """Return how far each score may move, rounding accounted for."""
 
     @abstractmethod
     def limits(self, score: Fraction) -> ExactLimits:
-        """Return how far a score may move, exactly.
-
-        Parameters
-        ----------
-        score : Fraction
-
-        Returns
-        -------
-        ExactLimits
-        """
+        """Return how far a score may move, exactly."""
 
     @abstractmethod
     def predict(self, score: FloatArray) -> NDArray[Any]:
-        """Return the prediction made of each score.
-
-        Parameters
-        ----------
-        score : (n,) array
-
-        Returns
-        -------
-        (n,) array
-            Always a new one.
-        """
+        """Return the prediction made of each score."""
 
     @abstractmethod
     def predict_exactly(self, score: Fraction) -> Any:
-        """Return the prediction made of an exact score, which may lie between two doubles.
-
-        Parameters
-        ----------
-        score : Fraction
-
-        Returns
-        -------
-        scalar
-            Class, number or sign.
-        """
+        """Return the prediction made of an exact score, which may lie between two doubles."""
 
     @abstractmethod
     def __str__(self) -> str:
         """Say what stays the same, to be followed by "if ..."."""
 
     def claim(self, score: Fraction) -> int | None:
-        """Return the prediction as a certificate file states it.
-
-        Parameters
-        ----------
-        score : Fraction
-
-        Returns
-        -------
-        int, or None if it states none
-        """
+        """Return the prediction as a certificate file states it."""
         return None
 
     def document(self) -> dict[str, Any]:
@@ -202,18 +143,7 @@ class Threshold(Decision):
 
     @classmethod
     def between(cls, first: float, second: float, classes: ArrayLike = (0, 1)) -> "Threshold":
-        """Return the threshold half-way between the numbers that two classes were trained on.
-
-        Parameters
-        ----------
-        first, second : float
-        classes : pair
-            The classes these numbers stand for.
-
-        Returns
-        -------
-        Threshold
-        """
+        """Return the threshold half-way between the numbers that two classes were trained on."""
         return cls((first + second) / 2, np.asarray(classes))
 
     def margins(self, scores: Scores) -> Margins:

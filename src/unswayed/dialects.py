@@ -32,13 +32,7 @@ def records(sample: bytes, delimiter: str) -> list[list[str]]:
 
 
 def delimiter_of(name: str, sample: bytes, signs: Iterable[str]) -> str | None:
-    """Return the sign that cuts all rows into the same number of cells; None if there is none.
-
-    Raises
-    ------
-    InputError
-        If there are several.
-    """
+    """Return the sign that cuts all rows into the same number of cells; None if there is none."""
     widths = {}
     for sign in signs:
         found = {len(row) for row in records(sample, sign)}

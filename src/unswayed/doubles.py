@@ -10,30 +10,12 @@ from unswayed.exceptions import InputError, UnswayedError
 
 
 def dense(matrix: Matrix) -> FloatArray:
-    """Return a matrix as a dense array.
-
-    Parameters
-    ----------
-    matrix : (n, d) array or sparse matrix
-
-    Returns
-    -------
-    (n, d) array
-    """
+    """Return a matrix as a dense array."""
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
 def refuse_masked(values: Any, name: str, error: type[UnswayedError] = InputError) -> None:
-    """Raise for a masked array, whose masked values NumPy would take for values.
-
-    Parameters
-    ----------
-    values : anything
-    name : str
-        What the message calls it.
-    error : type
-        The exception to raise.
-    """
+    """Raise for a masked array, whose masked values NumPy would take for values."""
     if isinstance(values, np.ma.MaskedArray):
         raise error(
             f"{name} is a masked array, whose masked values would count as values; drop the rows "
@@ -42,20 +24,7 @@ def refuse_masked(values: Any, name: str, error: type[UnswayedError] = InputErro
 
 
 def as_doubles(values: Any, name: str, error: type[UnswayedError] = InputError) -> FloatArray:
-    """Return a new array of doubles.
-
-    Parameters
-    ----------
-    values : array-like of real numbers
-    name : str
-        What messages call it.
-    error : type
-        The exception to raise if they are not numbers.
-
-    Returns
-    -------
-    array
-    """
+    """Return a new array of doubles."""
     refuse_masked(values, name, error)
     try:
         if np.asarray(values).dtype.kind in "cmM":
@@ -71,14 +40,6 @@ def is_missing(value: object) -> bool:
     """Return whether a value is missing: None, NaN of any kind, or pandas' NA.
 
     NaN is what does not equal itself; NA raises when a comparison with it is taken for a bool.
-
-    Parameters
-    ----------
-    value : anything
-
-    Returns
-    -------
-    bool
     """
     try:
         return value is None or bool(value != value)  # noqa: PLR0124
@@ -90,14 +51,6 @@ def as_values(values: Any) -> NDArray[Any]:
     """Return values as an array, each as it was given.
 
     NumPy alone turns the list ["a", nan] into ["a", "nan"], which hides the missing value.
-
-    Parameters
-    ----------
-    values : array-like
-
-    Returns
-    -------
-    array
     """
     found = np.asarray(values)
     if found.dtype.kind == "U" and isinstance(values, list | tuple):

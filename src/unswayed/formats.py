@@ -51,16 +51,6 @@ _FORMATS = (
 def format_of(name: str, start: bytes) -> tuple[str, str] | None:
     """Return what a file is and what to do with it; None if it may be CSV or Parquet.
 
-    Parameters
-    ----------
-    name : str
-    start : bytes
-        Its first bytes, unpacked if its name ends in .gz.
-
-    Returns
-    -------
-    (str, str) or None
-
     Examples
     --------
     >>> format_of("people.csv", b'[{"age": 31}]')[0]

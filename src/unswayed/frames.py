@@ -10,21 +10,7 @@ from unswayed.exceptions import InputError
 
 
 def eager_frame(X: Any) -> Any:
-    """Return X as a narwhals frame, or None for arrays and sparse matrices.
-
-    Parameters
-    ----------
-    X : frame, array or sparse matrix
-
-    Returns
-    -------
-    narwhals.DataFrame or None
-
-    Raises
-    ------
-    InputError
-        For a lazy frame.
-    """
+    """Return X as a narwhals frame, or None for arrays and sparse matrices."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise InputError(
@@ -34,16 +20,7 @@ def eager_frame(X: Any) -> Any:
 
 
 def rows_of_kind(X: Any) -> Any:
-    """Return an empty frame of X's library, which is all that `frame_like` needs to know of it.
-
-    Parameters
-    ----------
-    X : frame, array or sparse matrix
-
-    Returns
-    -------
-    frame, or None if X is none
-    """
+    """Return an empty frame of X's library, which is all that `frame_like` needs to know of it."""
     frame = eager_frame(X)
     return None if frame is None else frame.head(0).to_native()
 
@@ -53,15 +30,6 @@ def frame_like(X: Any, columns: dict[str, Any]) -> Any:
 
     Those are pandas, polars and pyarrow, in this order. A pandas frame gets the index of X if it
     has as many rows.
-
-    Parameters
-    ----------
-    X : frame, array, sparse matrix or None
-    columns : dict of str to array-like
-
-    Returns
-    -------
-    frame
     """
     frame = eager_frame(X)
     if frame is not None:
@@ -78,19 +46,7 @@ def frame_like(X: Any, columns: dict[str, Any]) -> Any:
 
 
 def take_rows(values: Any, rows: IntArray) -> Any:
-    """Return some rows of what users pass, as what it was.
-
-    Parameters
-    ----------
-    values : frame, series, array, sparse matrix or sequence
-    rows : int array
-        Positions, from 0.
-
-    Returns
-    -------
-    frame, series, array, sparse matrix or list
-        A pandas object keeps its index.
-    """
+    """Return some rows of what users pass, as what it was."""
     native = nw.from_native(values, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()

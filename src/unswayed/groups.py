@@ -175,20 +175,7 @@ class GroupRates:
 def group_rates(
     robust: BoolArray, groups: ArrayLike, undecided: BoolArray | None = None
 ) -> GroupRates:
-    """Return rate and count per group, in sorted order of the groups.
-
-    Parameters
-    ----------
-    robust : (n,) array of bool
-    groups : array-like of shape (n,)
-        Missing values form a group of their own.
-    undecided : (n,) array of bool, optional
-        Rows that are neither proven robust nor overturned; by default there are none.
-
-    Returns
-    -------
-    GroupRates
-    """
+    """Return rate and count per group, in sorted order of the groups."""
     names, which = group_names(groups, len(robust))
     count = np.bincount(which, minlength=len(names))
     kept = np.bincount(which, weights=robust, minlength=len(names))
@@ -199,19 +186,7 @@ def group_rates(
 
 
 def group_names(groups: ArrayLike, n_rows: int) -> tuple[tuple[Any, ...], IntArray]:
-    """Return the groups in sorted order, and the number of each row's group.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,)
-        Missing values form a group of their own.
-    n_rows : int
-
-    Returns
-    -------
-    names : tuple
-    which : (n_rows,) array of int
-    """
+    """Return the groups in sorted order, and the number of each row's group."""
     refuse_masked(groups, "groups")
     values = as_values(groups)
     if values.shape != (n_rows,):

@@ -23,15 +23,6 @@ CONFIDENCE = 0.95
 class StandardErrors:
     """Standard errors of estimates, and the intervals that follow from them.
 
-    Attributes
-    ----------
-    values : (n,) array
-        NaN where they were not computed.
-    degrees : float
-        Degrees of freedom of Student's t; infinite for the normal distribution.
-    reason : str
-        Why they were not computed; empty if they were.
-
     Examples
     --------
     >>> errors = StandardErrors(np.array([1.0]), 10.0)
@@ -39,40 +30,20 @@ class StandardErrors:
     [[2.772], [7.228]]
     """
 
-    values: FloatArray
+    values: FloatArray  # NaN where they were not computed
+    # Degrees of freedom of Student's t; infinite for the normal distribution
     degrees: float = math.inf
-    reason: str = ""
+    reason: str = ""  # Why they were not computed; empty if they were
 
     @classmethod
     def missing(cls, count: int, reason: str) -> "StandardErrors":
-        """Return that none were computed, and why.
-
-        Parameters
-        ----------
-        count : int
-        reason : str
-
-        Returns
-        -------
-        StandardErrors
-        """
+        """Return that none were computed, and why."""
         return cls(np.full(count, np.nan), reason=reason)
 
     def intervals(
         self, estimates: FloatArray, *, confidence: float = CONFIDENCE
     ) -> tuple[FloatArray, FloatArray]:
-        """Return low and high ends of confidence intervals.
-
-        Parameters
-        ----------
-        estimates : (n,) array
-        confidence : float
-            Above 0 and below 1.
-
-        Returns
-        -------
-        low, high : (n,) arrays
-        """
+        """Return low and high ends of confidence intervals."""
         half = float(special.stdtrit(self.degrees, (1.0 + confidence) / 2.0)) * self.values
         return estimates - half, estimates + half
 
@@ -85,22 +56,6 @@ def wilson(
     confidence: float = CONFIDENCE,
 ) -> FloatArray:
     """Return Wilson's score intervals of shares.
-
-    Parameters
-    ----------
-    kept : array-like of int
-        How many rows have what is counted.
-    rows : array-like of int
-        How many rows there are, at least 1.
-    most : array-like of int, optional
-        How many may have it, where some rows are undecided: the high end is then of these.
-    confidence : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    (..., 2) array
-        Low and high end of each interval.
 
     Examples
     --------
@@ -128,18 +83,6 @@ def newcombe(
 ) -> FloatArray:
     """Return Newcombe's hybrid score intervals of differences of two independent shares.
 
-    Parameters
-    ----------
-    first, second : pair of array-like of int
-        How many rows have what is counted, and how many rows there are.
-    confidence : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    (..., 2) array
-        Low and high end of the first share minus the second.
-
     Examples
     --------
     >>> newcombe((56, 70), (48, 80)).round(4).tolist()
@@ -164,19 +107,6 @@ def paired_interval(
     method 10): Wilson's intervals of both shares, joined by how far the two go together. As it
     promises too much where few rows differ, an end beyond 0 counts only where McNemar's exact test
     tells the two apart as well.
-
-    Parameters
-    ----------
-    both, first, second, neither : int
-        How many rows have what is counted both times, the first time only, the second time only,
-        and never.
-    confidence : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    low, high : float
-        Of the second share minus the first; 0 lies within where the two are not told apart.
 
     Examples
     --------
@@ -226,23 +156,6 @@ def gap_interval(
     is then at least the largest of their low ends, and at most the largest of their high ends.
     As score intervals promise too much for groups of very few rows, a low end above 0 counts only
     where Fisher's exact test tells the two groups apart as well.
-
-    Parameters
-    ----------
-    kept : (k,) array-like of int
-        How many rows of each group have what is counted.
-    rows : (k,) array-like of int
-        How many rows each group has.
-    most : (k,) array-like of int, optional
-        How many rows of each may have what is counted, where some are undecided: the interval
-        then covers the gap however these turn out.
-    confidence : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    low, high : float
-        A low end of 0: a gap this size is within chance, as no two groups are told apart.
 
     Examples
     --------

@@ -40,20 +40,6 @@ _WRITTEN = {
 def are_numbers(texts: Any, decimal: Decimal = ".", *, grouped: bool = True) -> BoolArray:
     """Return which texts are numbers.
 
-    Parameters
-    ----------
-    texts : pyarrow.Array or pyarrow.ChunkedArray
-    decimal : {".", ","}
-        The sign before the decimals.
-    grouped : bool
-        Whether the other sign may separate thousands, and a currency, a percent sign or brackets
-        for a negative number may be around it.
-
-    Returns
-    -------
-    (n,) bool array
-        False for missing texts.
-
     Examples
     --------
     >>> are_numbers(pa.array(["1.5", "1,169.00", "1.169,00", "?", "$5", "(7)"])).tolist()
@@ -67,16 +53,6 @@ def are_numbers(texts: Any, decimal: Decimal = ".", *, grouped: bool = True) -> 
 
 def as_numbers(texts: pa.ChunkedArray, decimal: Decimal = ".") -> pa.ChunkedArray:
     """Return texts as doubles.
-
-    Parameters
-    ----------
-    texts : pyarrow.ChunkedArray
-        All of them numbers, by `are_numbers`, or missing.
-    decimal : {".", ","}
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
 
     Examples
     --------

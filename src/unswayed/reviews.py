@@ -32,18 +32,7 @@ class ReviewSource(Protocol):
     def robust(
         self, order: IntArray, checks: IntArray, rate: float, rng: np.random.Generator
     ) -> IntArray:
-        """Draw which labels are wrong, and count robust rows after the first checks of a plan.
-
-        Parameters
-        ----------
-        order, checks : arrays of int
-        rate : float
-        rng : Generator
-
-        Returns
-        -------
-        (q,) array of int
-        """
+        """Draw which labels are wrong, and count robust rows after the first checks of a plan."""
         ...
 
 
@@ -354,22 +343,7 @@ class Reviewed:
 
 
 def read_answers(answers: Any, n_rows: int, first: int = 0) -> dict[int, Any]:
-    """Return what reviewers say, by row.
-
-    Parameters
-    ----------
-    answers : mapping of row to label, frame, or path of a CSV file
-        Frames and files have columns ``row`` and ``checked_label``; what is empty there was not
-        checked.
-    n_rows : int
-        Number of rows.
-    first : int
-        Number of the first row: 0 for training rows in Python, 1 for rows of a file.
-
-    Returns
-    -------
-    dict of int to label
-    """
+    """Return what reviewers say, by row."""
     found: dict[int, Any] = {}
     for row, label in _pairs(answers):
         at = as_row(row, n_rows, first)
@@ -407,17 +381,7 @@ def _pairs(answers: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def read_lines(path: Path) -> tuple[list[str], list[dict[str, str]]]:
-    """Return the header and the lines of a CSV file, as spreadsheets write it.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    names : list of str
-    lines : list of dict
-    """
+    """Return the header and the lines of a CSV file, as spreadsheets write it."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -429,19 +393,7 @@ def read_lines(path: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def as_row(row: Any, n_rows: int, first: int = 0) -> int:
-    """Return the number of a row; raise if there is none of that number.
-
-    Parameters
-    ----------
-    row : anything
-        As a mapping, a frame or a file has it.
-    n_rows, first : int
-        As for `read_answers`.
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of a row; raise if there is none of that number."""
     try:
         at = int(float(row))  # spreadsheets write 3 as 3.0
         whole = at == float(row) and not isinstance(row, bool | np.bool_)

@@ -8,19 +8,11 @@ from unswayed.words import counted, percent
 
 @dataclass(frozen=True, slots=True)
 class RandomDraws:
-    """What label sets drawn at random did: a simulation, and no proof of anything.
+    """What label sets drawn at random did: a simulation, and no proof of anything."""
 
-    Attributes
-    ----------
-    mean, largest : float
-        Share of the predictions that changed, on average and in the worst draw.
-    draws : int
-        How many label sets were drawn.
-    """
-
-    mean: float
-    largest: float
-    draws: int
+    mean: float  # Share of the predictions that changed, on average and in the worst draw
+    largest: float  # Share of the predictions that changed, on average and in the worst draw
+    draws: int  # How many label sets were drawn
 
 
 @dataclass(frozen=True, slots=True)

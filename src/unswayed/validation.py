@@ -30,16 +30,7 @@ class Schema:
 
     @classmethod
     def of(cls, X: Any) -> "Schema | None":
-        """Return the schema of a frame; None for arrays, which have no columns to name.
-
-        Parameters
-        ----------
-        X : frame, array or sparse matrix
-
-        Returns
-        -------
-        Schema or None
-        """
+        """Return the schema of a frame; None for arrays, which have no columns to name."""
         frame = eager_frame(X)
         if frame is None:
             return None
@@ -49,10 +40,6 @@ class Schema:
         """Raise if a column of X is of another kind than the one fitted on.
 
         Names that are not all text must be the same too; scikit-learn compares those that are.
-
-        Parameters
-        ----------
-        X : frame, array or sparse matrix
         """
         other = Schema.of(X)
         # Names that are all text are compared by scikit-learn itself.
@@ -86,12 +73,7 @@ class Schema:
 
 
 def check_numeric_frame(X: Any) -> None:
-    """Raise, naming the column, if a frame for a bare estimator holds anything but numbers.
-
-    Parameters
-    ----------
-    X : frame, array or sparse matrix
-    """
+    """Raise, naming the column, if a frame for a bare estimator holds anything but numbers."""
     schema = Schema.of(X)
     for name, kind in (schema.kinds if schema else {}).items():
         if kind != "numeric":
@@ -105,14 +87,6 @@ def for_pipeline(X: Any) -> Any:
     """Return rows as a pipeline takes them: in double precision, pyarrow tables as pandas frames.
 
     Single precision would round the wrapped estimator's scores to seven digits.
-
-    Parameters
-    ----------
-    X : frame, array or sparse matrix
-
-    Returns
-    -------
-    frame, array or sparse matrix
     """
     frame = eager_frame(X)
     if frame is None:
@@ -125,17 +99,7 @@ def for_pipeline(X: Any) -> Any:
 
 
 def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
-    """Return labels as a one-dimensional array; raise if one is missing or infinite.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,) or (n_rows, 1)
-    n_rows : int
-
-    Returns
-    -------
-    (n_rows,) array
-    """
+    """Return labels as a one-dimensional array; raise if one is missing or infinite."""
     if y is None:
         # The wording is scikit-learn's: its own checks look for it.
         raise InputError("requires y to be passed, but the target y is None")
@@ -178,18 +142,7 @@ def _of_one_kind(labels: list[Any]) -> NDArray[Any]:
 
 
 def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Return sample weights as an array; raise unless they are finite, nonnegative and not all 0.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,), float or None
-    n_rows : int
-
-    Returns
-    -------
-    (n_rows,) array or None
-        None if no weights were given.
-    """
+    """Return sample weights as an array; raise unless finite, nonnegative and not all 0."""
     if sample_weight is None:
         return None
     weight = as_doubles(sample_weight, "sample_weight")  # a copy: it is asked for again later

@@ -30,15 +30,6 @@ def shorten(text: str, length: int = 60) -> str:
 
     Names that begin alike stay apart by how they end. `beginning` is for sentences.
 
-    Parameters
-    ----------
-    text : str
-    length : int
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> shorten("household income before tax", 12), shorten("household income after tax", 12)
@@ -51,17 +42,7 @@ def shorten(text: str, length: int = 60) -> str:
 
 
 def beginning(text: str, length: int) -> str:
-    """Return a sentence, cut to at most `length` characters with "…" at the end if it is longer.
-
-    Parameters
-    ----------
-    text : str
-    length : int
-
-    Returns
-    -------
-    str
-    """
+    """Return a sentence, cut to at most `length` characters with "…" at the end if it is longer."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -75,16 +56,6 @@ _PARAMETER = re.compile(
 
 def without_secrets(text: str, url: str = "") -> str:
     """Return a text whose URLs show no logins, and no passwords or signatures in their queries.
-
-    Parameters
-    ----------
-    text : str
-    url : str
-        One whose secrets are masked wherever the text has them, as messages of storages may.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -108,17 +79,6 @@ def _masked(url: str) -> str:
 
 def suggest(name: str, known: list[str], what: str = "columns") -> str:
     """Return a hint for an unknown column: the nearest known name, or else some known names.
-
-    Parameters
-    ----------
-    name : str
-    known : list of str
-    what : str
-        What the known names are names of.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -186,16 +146,6 @@ def in_shell(name: str, value: str) -> str:
 def option(name: str, columns: Iterable[str]) -> str:
     """Write an option that names columns, as it would be typed.
 
-    Parameters
-    ----------
-    name : str
-        Of the option.
-    columns : iterable of str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> print(option("--ignore", ["who", "first name"]))
@@ -216,15 +166,6 @@ def _comma_separated(columns: list[str]) -> str:
 
 def listed(names: Sequence[str], most: int) -> str:
     """Return names in quotes as a list for a sentence; beyond `most`, only how many there are.
-
-    Parameters
-    ----------
-    names : sequence of str
-    most : int
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -254,16 +195,6 @@ def values_in_words(values: Sequence[Any], counts: Sequence[int], most: int = 4)
 
 def as_text(value: Any, length: int = 60) -> str:
     """Return a cell as text: whole floats as integers, long texts cut.
-
-    Parameters
-    ----------
-    value : anything
-    length : int
-        Most characters of a text; numbers are not cut.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -301,17 +232,6 @@ def distinct_texts(values: Sequence[Any], length: int = 60) -> list[str]:
 
     Where two texts would be cut to the same one, the later ones carry a number.
 
-    Parameters
-    ----------
-    values : sequence
-    length : int
-        Most characters of a text.
-
-    Returns
-    -------
-    list of str
-        One per value.
-
     Examples
     --------
     >>> distinct_texts(["yes", "a long text with 1 end", "a long text with 2 end", "yes"], 9)
@@ -332,14 +252,6 @@ def distinct_texts(values: Sequence[Any], length: int = 60) -> list[str]:
 
 def natural(name: str) -> tuple[int, float, list[Any]]:
     """Return a key to sort names by: numbers by size, texts as people do, "missing" last.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    tuple
 
     Examples
     --------
@@ -517,14 +429,6 @@ def share_range(low: float, high: float) -> str:
 def signed(share: float) -> str:
     """Return a change of a share in hundredths as text, with its sign.
 
-    Parameters
-    ----------
-    share : float
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> signed(0.0625), signed(-0.05), signed(-0.0001)
@@ -537,14 +441,6 @@ def signed(share: float) -> str:
 def between(ends: Sequence[float]) -> str:
     """Return an interval of shares, in hundredths, as text.
 
-    Parameters
-    ----------
-    ends : sequence of two floats
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> between((0.0524, 0.3339))
@@ -556,16 +452,6 @@ def between(ends: Sequence[float]) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a number of things as text.
 
-    Parameters
-    ----------
-    count : int
-    noun : str
-        In the singular; its plural has an s.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> counted(1, "row"), counted(1200, "row")
@@ -576,15 +462,6 @@ def counted(count: int, noun: str) -> str:
 
 def labels(count: float) -> str:
     """Return a number of labels as text.
-
-    Parameters
-    ----------
-    count : float
-        A minimum budget: inf if no number is enough, NaN if it is not known.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -598,15 +475,6 @@ def labels(count: float) -> str:
 
 def labels_between(low: float, high: float) -> str:
     """Return a number of labels that is known from below and from above as text.
-
-    Parameters
-    ----------
-    low, high : float
-        Bounds on a minimum budget; see `MinimumBudgets`.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -623,18 +491,6 @@ def labels_between(low: float, high: float) -> str:
 def labels_of(count: int, movable: int, n_train: int) -> str:
     """Return a number of labels, and its share of those that may be wrong if not all may be.
 
-    Parameters
-    ----------
-    count : int
-    movable : int
-        Number of training labels that may be wrong.
-    n_train : int
-        Number of training labels.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> labels_of(119, 339, 2380), labels_of(3, 20, 20)
@@ -649,19 +505,7 @@ def labels_of(count: int, movable: int, n_train: int) -> str:
 
 
 def outside(row: int, path: object, n_rows: int) -> str:
-    """Say that a file has no row of a number.
-
-    Parameters
-    ----------
-    row : int
-    path : Path or str
-    n_rows : int
-        How many rows the file has.
-
-    Returns
-    -------
-    str
-    """
+    """Say that a file has no row of a number."""
     return (
         f"--row {row} is outside {path}, which has {n_rows:,} rows; they are numbered from 1 below "
         "the header"

@@ -51,12 +51,7 @@ class MadeRows:
 
 
 class SlicedDesign:
-    """A design whose products with weights are made tile by tile, each to be used at once.
-
-    Parameters
-    ----------
-    design : (n, m) matrix, dense or CSR
-    """
+    """A design whose products with weights are made tile by tile, each to be used at once."""
 
     def __init__(self, design: Matrix) -> None:
         self._design = design
@@ -89,28 +84,7 @@ class SlicedDesign:
 
 
 class InfluenceMap:
-    """Turns weights into influence over the entries of one bias.
-
-    Parameters
-    ----------
-    design : (n, m) matrix, dense or CSR, or None
-        z = design · w for a weight vector w; None when the weights are the influence itself.
-    lower, upper : (n,) arrays
-        How far each label may fall and rise.
-    row_scale : (n,) array, optional
-        z_i is scaled by it (sample weights). Nonnegative.
-    apart : (n,) array, optional
-        Training rows that differ in it are never merged.
-    count : (n,) array, optional
-        How many labels each training row stands for, where equal ones were merged before.
-
-    Attributes
-    ----------
-    entries : Entries
-        What may move, equal training rows merged.
-    width : int
-        Length of a weight vector.
-    """
+    """Turns weights into influence over the entries of one bias."""
 
     def __init__(
         self,

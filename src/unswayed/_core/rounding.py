@@ -45,10 +45,6 @@ def check_arithmetic() -> None:
 
     Threads have settings of their own, and any library may change them at any time. The check
     takes a handful of operations, a fraction of a microsecond.
-
-    Raises
-    ------
-    ArithmeticModeError
     """
     subnormal = _LEAST_NORMAL * _HALF
     if subnormal + subnormal != _LEAST_NORMAL:

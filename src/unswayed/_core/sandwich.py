@@ -135,15 +135,6 @@ class AnchoredBounds:
     """Bounds on the reach of rows from boxes, an ellipsoid and anchors.
 
     Immutable: adding anchors makes a new object, so readers need no lock.
-
-    Parameters
-    ----------
-    boxes : tuple of Box
-        The first is that of single parameters.
-    ellipsoid : Ellipsoid
-    anchors : Anchors
-    plane_error : float
-        Error of a cutting plane, per unit of a row's size.
     """
 
     def __init__(

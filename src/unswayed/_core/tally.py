@@ -73,19 +73,6 @@ def tally(
     `lines.row[l]`, s is `lines.sign[l]`, and each product is rounded once. It is NaN where a
     product is; such values are not counted, so that callers have to look for influence that is
     not finite.
-
-    Parameters
-    ----------
-    z : (R, n) array
-        Influence rows.
-    lower, upper : (n,) arrays
-        By how much each label may fall (at most 0) and rise (at least 0).
-    lines : Lines
-    thresholds : (L, G) array
-        Of each line, ascending and at least 0. Bin g holds the values above `thresholds[l, g]` and
-        not above `thresholds[l, g + 1]`; the last bin all above the last threshold.
-    into : Tally
-        Is changed in place.
     """
     kernel = compiled()
     if kernel is None:
@@ -104,21 +91,7 @@ def collect(
     floor: FloatArray,
     ceiling: FloatArray,
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the values above a floor and not above a ceiling, ordered by line, then label.
-
-    Parameters
-    ----------
-    z, lower, upper, lines
-        As for `tally`.
-    floor, ceiling : (L,) arrays
-        One per line; no value lies between them where the ceiling is not above the floor.
-
-    Returns
-    -------
-    line, index : int arrays
-        On which line, and of which label.
-    value : array
-    """
+    """Return the values above a floor and not above a ceiling, ordered by line, then label."""
     kernel = compiled()
     if kernel is None:
         return tally_numpy.collect(z, lower, upper, lines.row, lines.sign, floor, ceiling)

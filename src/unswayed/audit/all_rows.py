@@ -22,16 +22,7 @@ ENGINE, SOLVER = "the engine", "HiGHS"
 
 
 def check_exact(request: Request) -> None:
-    """Raise if a method was asked for that is about single rows.
-
-    Parameters
-    ----------
-    request : Request
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise if a method was asked for that is about single rows."""
     need_linear(request.kind, "a question about all rows at once")
     given = {"--method": request.method if request.method != "exact" else None,
              "--resolve": request.resolve}  # fmt: skip
@@ -44,20 +35,7 @@ def check_exact(request: Request) -> None:
 
 
 def check_seconds(time_limit: float) -> float:
-    """Return a time limit; raise unless it is 0 or more.
-
-    Parameters
-    ----------
-    time_limit : float
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-    """
+    """Return a time limit; raise unless it is 0 or more."""
     if not time_limit >= 0:
         raise InputError(
             f"--time-limit {time_limit:g} is not a number of seconds; pass 0 or more, where 0 "
@@ -67,23 +45,7 @@ def check_seconds(time_limit: float) -> float:
 
 
 def rows_meant(study: Study, only_rows: str | None) -> BoolArray:
-    """Return which test rows a question is about.
-
-    Parameters
-    ----------
-    study : Study
-    only_rows : str or None
-        A condition in the language of ``--only``; None: all of them.
-
-    Returns
-    -------
-    (n,) bool array
-
-    Raises
-    ------
-    InputError
-        If it holds for none.
-    """
+    """Return which test rows a question is about."""
     if only_rows is None:
         return np.ones(len(study.test), dtype=bool)
     mask = select(only_rows, study.test.table, "--only-rows")
@@ -97,29 +59,7 @@ def rows_meant(study: Study, only_rows: str | None) -> BoolArray:
 
 
 def numbers_of(study: Study, name: str, option: str, *, test: bool, least: str) -> FloatArray:
-    """Return a column of numbers of the test rows, or of the training rows.
-
-    Parameters
-    ----------
-    study : Study
-    name : str
-        Column.
-    option : str
-        What names it, for errors.
-    test : bool
-        Whether of the test rows.
-    least : {"0 or more", "above 0"}
-        What numbers are admitted.
-
-    Returns
-    -------
-    (n,) array
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or a cell is no such number; it names the row.
-    """
+    """Return a column of numbers of the test rows, or of the training rows."""
     rows = study.test if test else study.train
     need((name,), rows.table, option)
     column = plain(rows.table.column(name))
@@ -139,17 +79,7 @@ def numbers_of(study: Study, name: str, option: str, *, test: bool, least: str) 
 
 
 def budget_facts(study: Study, budget: Budget) -> dict[str, Any]:
-    """Return a budget as it was written and in labels.
-
-    Parameters
-    ----------
-    study : Study
-    budget : Budget
-
-    Returns
-    -------
-    dict
-    """
+    """Return a budget as it was written and in labels."""
     count = study.count(budget)
     return {
         "budget": budget.text,
@@ -159,15 +89,5 @@ def budget_facts(study: Study, budget: Budget) -> dict[str, Any]:
 
 
 def rests_in_words(*names: str) -> str:
-    """Say what bounds rest on: the engine, or a solver's word too.
-
-    Parameters
-    ----------
-    *names : str
-        Keys of `TogetherCertificate.bounds`, or "closed form".
-
-    Returns
-    -------
-    str
-    """
+    """Say what bounds rest on: the engine, or a solver's word too."""
     return SOLVER if SOLVER in names else ENGINE

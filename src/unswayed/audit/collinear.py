@@ -19,25 +19,13 @@ _INVOLVED = 1e-9  # squared share of a coefficient that is free
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies:
-    """Directions in which coefficients can move without changing any fitted value.
+    """Directions in which coefficients can move without changing any fitted value."""
 
-    Attributes
-    ----------
-    projector : (p, p) array
-        Onto these directions, in units of the columns' spread.
-    constant : (p,) bool array
-        Columns that are the same in every row.
-    mean, scale : (p,) arrays
-        Of the columns: their mean, and the unit of their spread.
-    searched : bool
-        False if there are too many columns to look for others.
-    """
-
-    projector: FloatArray
-    constant: BoolArray
-    mean: FloatArray
-    scale: FloatArray
-    searched: bool = True
+    projector: FloatArray  # Onto these directions, in units of the columns' spread
+    constant: BoolArray  # Columns that are the same in every row
+    mean: FloatArray  # Of the columns: their mean, and the unit of their spread
+    scale: FloatArray  # Of the columns: their mean, and the unit of their spread
+    searched: bool = True  # False if there are too many columns to look for others
 
     @property
     def identified(self) -> BoolArray:
@@ -45,28 +33,13 @@ class Dependencies:
         return np.asarray(np.diag(self.projector) <= _INVOLVED)
 
     def identifies(self, point: FloatArray) -> bool:
-        """Return whether no such direction moves the prediction for a row.
-
-        Parameters
-        ----------
-        point : (p,) array
-            The row; an intercept takes up what the mean of the columns says.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether no such direction moves the prediction for a row."""
         away = (point - self.mean) / self.scale
         moved = self.projector @ away
         return bool(moved @ moved <= _INVOLVED * (away @ away))
 
     def groups(self) -> list[list[int]]:
-        """Return columns that depend on one another; constant columns depend on none.
-
-        Returns
-        -------
-        list of list of int
-        """
+        """Return columns that depend on one another; constant columns depend on none."""
         joined = np.abs(self.projector) > np.sqrt(_INVOLVED)
         count, group = connected_components(sparse.csr_array(joined), directed=False)
         free = ~self.identified & ~self.constant
@@ -75,19 +48,7 @@ class Dependencies:
 
 
 def dependencies(columns: Matrix, *, exactly: bool) -> Dependencies:
-    """Find columns that depend on one another, up to a constant.
-
-    Parameters
-    ----------
-    columns : (n, p) matrix
-    exactly : bool
-        Up to rounding only, by an orthogonal factorisation; otherwise also what depends to about
-        seven digits, which takes less time, and not among thousands of columns.
-
-    Returns
-    -------
-    Dependencies
-    """
+    """Find columns that depend on one another, up to a constant."""
     n_rows, width = columns.shape
     mean = np.asarray(columns.mean(axis=0)).ravel()
     low, high = (

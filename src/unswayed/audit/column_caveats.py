@@ -26,22 +26,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def constant(name: str, value: Any, rows: str = "row", *, nothing: bool | None = None) -> Caveat:
-    """Say that a column is left out because all its cells are the same.
-
-    Parameters
-    ----------
-    name : str
-    value : anything
-        What they hold; None if nothing.
-    rows : str
-        What "every" goes with.
-    nothing : bool, optional
-        Whether they are all missing; False if `value` is None because it is not shown.
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say that a column is left out because all its cells are the same."""
     nothing = value is None if nothing is None else nothing
     holds = "holds the same" if value is None else f"is {as_text(value)!r}"
     holds = f"has no value in any {rows}" if nothing else f"{holds} in every {rows}"
@@ -53,19 +38,7 @@ def constant(name: str, value: Any, rows: str = "row", *, nothing: bool | None =
 
 
 def of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Caveat]:
-    """Say that texts are ids, or too many for test rows to have the same ones.
-
-    Parameters
-    ----------
-    name : str
-    values : pyarrow.ChunkedArray
-    n_distinct : int
-
-    Yields
-    ------
-    Caveat
-        At most one.
-    """
+    """Say that texts are ids, or too many for test rows to have the same ones."""
     n_there = len(values) - values.null_count
     ways = f"leave it out with {option('--ignore', [name])}, or keep it with " + option(
         "--categorical", [name]
@@ -87,18 +60,7 @@ def of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Ca
 
 
 def missing_mark(names: Sequence[str], mark: str) -> Caveat:
-    """Say that a sign among texts, which often stands for a missing value, is a category.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Columns that have it.
-    mark : str
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say that a sign among texts, which often stands for a missing value, is a category."""
     shown, one = _names(names), len(names) == 1
     return Caveat(
         "missing-mark",
@@ -117,24 +79,7 @@ def of_numbers(
     *,
     ordered: bool = False,
 ) -> Iterator[Caveat]:
-    """Say that whole numbers are ids or codes.
-
-    Parameters
-    ----------
-    name : str
-    values : pyarrow.ChunkedArray
-    rows : Tally
-        Its different values, and how many rows have each.
-    zero : (int, str) or None
-        The first row and cell that has a zero in front, if some have.
-    ordered : bool
-        Whether the label only rises, or only falls, with its values.
-
-    Yields
-    ------
-    Caveat
-        At most one.
-    """
+    """Say that whole numbers are ids or codes."""
     known = f"or {option('--numeric', [name])} if they count or measure something"
     if zero is not None:
         row, cell = zero
@@ -171,21 +116,7 @@ def of_numbers(
 def mixed(
     name: str, mixture: suspicion.Mixture, decimal: Decimal, *, label: bool = False
 ) -> Caveat:
-    """Say that a column of texts holds numbers, and which cell is none.
-
-    Parameters
-    ----------
-    name : str
-    mixture : Mixture
-    decimal : {".", ","}
-        The sign before decimals, as the file was read.
-    label : bool
-        Whether it is the label.
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say that a column of texts holds numbers, and which cell is none."""
     where = f"{shorten(mixture.cell)!r} in row {mixture.row:,}"
     ways = []
     if mixture.comma:
@@ -224,17 +155,7 @@ def _na(marks: Iterable[str]) -> str:
 
 
 def unreadable(name: str, kind: Any) -> Caveat:
-    """Say that a column holds neither numbers nor texts.
-
-    Parameters
-    ----------
-    name : str
-    kind : pyarrow.DataType
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say that a column holds neither numbers nor texts."""
     return Caveat(
         "unreadable-column",
         f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts",
@@ -293,16 +214,7 @@ def of_label(name: str, rows: Tally, *, number: bool) -> Caveat:
 
 
 def leak(name: str) -> Caveat:
-    """Say that a column tells the label.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say that a column tells the label."""
     return Caveat(
         "leak",
         f"column {shorten(name)!r} tells the label of every row, so the model may do no more than "
@@ -314,21 +226,7 @@ def leak(name: str) -> Caveat:
 def together(
     kind: str, names: Sequence[str], mixture: suspicion.Mixture | None, texts: Sequence[str] = ()
 ) -> Caveat:
-    """Say of many columns what is the same for all of them.
-
-    Parameters
-    ----------
-    kind : {"code-column", "constant-column", "id-column", "mixed-column", "unreadable-column"}
-    names : sequence of str
-    mixture : Mixture or None
-        Of the first of them; all have the same texts among their numbers.
-    texts : sequence of str
-        Those of the columns that hold texts.
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say of many columns what is the same for all of them."""
     shown = _names(names)
     if kind == "constant-column":
         return Caveat(
@@ -389,15 +287,6 @@ def of_header(table: pa.Table) -> Iterator[Caveat]:
     """Say that the first line seems to be data, where half of its cells or more do.
 
     That is a number above a column of numbers, or a text that the column holds too.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-
-    Yields
-    ------
-    Caveat
-        At most one.
     """
     names = table.column_names
     numerals = are_numbers(pa.array(names, pa.string()), grouped=False)

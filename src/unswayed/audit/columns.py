@@ -25,26 +25,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, values: pa.ChunkedArray, *, as_category: bool) -> "Column":
-        """Decide whether a column of the training rows holds numbers or categories.
-
-        Parameters
-        ----------
-        name : str
-        values : pyarrow.ChunkedArray
-            Its cells in the training rows.
-        as_category : bool
-            Treat numbers as categories, and accept any number of different texts.
-
-        Returns
-        -------
-        Column
-
-        Raises
-        ------
-        InputError
-            If the column is empty, holds neither numbers nor texts, or has so many different texts
-            that it must be an identifier.
-        """
+        """Decide whether a column of the training rows holds numbers or categories."""
         values = plain(values)
         kind = values.type
         out = f"leave it out with {option('--ignore', [name])}"
@@ -70,23 +51,7 @@ class Column:
         return cls(name, found.take(pc.sort_indices(found)))
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
-        """Return cells as floats: numbers themselves, categories by their position.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-            Cells of this column, of any file.
-
-        Returns
-        -------
-        (n,) array
-            A missing number is NaN; a category that no training row has is `n_categories`.
-
-        Raises
-        ------
-        pyarrow.ArrowInvalid
-            If the cells are of another kind than in the training rows.
-        """
+        """Return cells as floats: numbers themselves, categories by their position."""
         if not self._takes(values.type):
             raise pa.ArrowInvalid(f"{values.type} is another kind of values")
         values = plain(values)
@@ -117,13 +82,7 @@ class Column:
         return 0 if self.categories is None else len(self.categories)
 
     def names(self) -> list[str]:
-        """Return the names of the features that this column becomes.
-
-        Returns
-        -------
-        list of str
-            The column's name, or one ``name = category`` for every category.
-        """
+        """Return the names of the features that this column becomes."""
         name = shorten(self.name)
         if self.categories is None:
             return [name]
@@ -131,17 +90,7 @@ class Column:
 
 
 def is_too_many(n_values: int, n_rows: int) -> bool:
-    """Return whether so many different texts must be names or numbers of a file.
-
-    Parameters
-    ----------
-    n_values, n_rows : int
-        Number of different texts, and of rows.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether so many different texts must be names or numbers of a file."""
     return n_values > max(_MANY, n_rows // 2)
 
 
@@ -154,26 +103,7 @@ class Columns:
 
     @classmethod
     def of(cls, table: pa.Table, names: list[str], categorical: tuple[str, ...]) -> "Columns":
-        """Recognise the feature columns of the training rows.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-            The training rows.
-        names : list of str
-            Columns to use as features.
-        categorical : tuple of str
-            Columns whose numbers are categories.
-
-        Returns
-        -------
-        Columns
-
-        Raises
-        ------
-        InputError
-            If `names` is empty, or a column is unsuitable (see `Column.of`).
-        """
+        """Recognise the feature columns of the training rows."""
         found = [
             Column.of(name, table.column(name), as_category=name in categorical) for name in names
         ]
@@ -188,23 +118,7 @@ class Columns:
         return iter((*self.categories, *self.numbers))
 
     def matrix(self, table: pa.Table) -> FloatArray:
-        """Return rows as numbers, one column per feature column of the file.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-            Rows of any file with these columns.
-
-        Returns
-        -------
-        (n, d) array
-            Categories first, then numbers; the values are those of `Column.encode`.
-
-        Raises
-        ------
-        InputError
-            If a column holds another kind of values than in the training rows.
-        """
+        """Return rows as numbers, one column per feature column of the file."""
         out = np.empty((table.num_rows, len(self.categories) + len(self.numbers)))
         for at, column in enumerate(self):
             values = table.column(column.name)
@@ -219,18 +133,7 @@ class Columns:
         return out
 
     def unseen(self, matrix: FloatArray) -> dict[str, BoolArray]:
-        """Return the rows that have a category which no training row has.
-
-        Parameters
-        ----------
-        matrix : (n, d) array
-            Rows as the method `matrix` returns them.
-
-        Returns
-        -------
-        dict of str to (n,) bool array
-            A mask of rows by the name of the column; only columns with such rows.
-        """
+        """Return the rows that have a category which no training row has."""
         flags = {
             column.name: np.asarray(matrix[:, at] == column.n_categories)
             for at, column in enumerate(self.categories)
@@ -238,28 +141,13 @@ class Columns:
         return {name: rows for name, rows in flags.items() if rows.any()}
 
     def feature_names(self) -> list[str]:
-        """Return the names of the model's features, in the order of its coefficients.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the names of the model's features, in the order of its coefficients."""
         return [name for column in self for name in column.names()]
 
     def transformer(self, missing: Literal["refuse", "drop", "impute"]) -> Any:
         """Make the transformer from `matrix` to features: one-hot categories and scaled numbers.
 
         It uses no labels, so a changed label never changes a feature.
-
-        Parameters
-        ----------
-        missing : {"refuse", "drop", "impute"}
-            With "impute", missing numbers are replaced by the median of their column.
-
-        Returns
-        -------
-        ColumnTransformer
-            Not fitted.
         """
         from sklearn.compose import ColumnTransformer
         from sklearn.impute import SimpleImputer
@@ -281,19 +169,7 @@ class Columns:
         )
 
     def pipeline(self, final: Any, missing: Literal["refuse", "drop", "impute"]) -> Any:
-        """Make a pipeline of the transformer and a final estimator.
-
-        Parameters
-        ----------
-        final : estimator
-        missing : {"refuse", "drop", "impute"}
-            As for `transformer`.
-
-        Returns
-        -------
-        Pipeline
-            Not fitted; its steps are named "features" and "model".
-        """
+        """Make a pipeline of the transformer and a final estimator."""
         from sklearn.pipeline import Pipeline
 
         return Pipeline([("features", self.transformer(missing)), ("model", final)])

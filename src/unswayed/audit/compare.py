@@ -34,23 +34,7 @@ class Comparison:
 
     @classmethod
     def of(cls, first: Study, second: Study, names: tuple[str, str]) -> "Comparison":
-        """Put two studies side by side.
-
-        Parameters
-        ----------
-        first, second : Study
-        names : tuple of str
-            What to call them.
-
-        Returns
-        -------
-        Comparison
-
-        Raises
-        ------
-        InputError
-            If they predict different things, or their test rows are not the same.
-        """
+        """Put two studies side by side."""
         targets = [study.target for study in (first, second)]
         if targets[0].task != targets[1].task or targets[0].class_names != targets[1].class_names:
             what = [
@@ -100,15 +84,7 @@ class Comparison:
         ]
 
     def order(self) -> IntArray:
-        """Return positions of the test rows that changed, most of all first.
-
-        Returns
-        -------
-        (k,) array of int
-            Rows with another prediction come first, then those that are robust in one of the two
-            only, each by how many times more or fewer labels overturn them. Rows of which nothing
-            of that changed are left out.
-        """
+        """Return positions of the test rows that changed, most of all first."""
         one, other = self._least()
         moved = np.abs(np.log((1 + other) / (1 + one)))
         before, after = self._robust()[0]
@@ -117,12 +93,7 @@ class Comparison:
         return np.asarray(order[(changed | turned | (moved > 0))[order]])
 
     def table(self) -> dict[str, Any]:
-        """Return the columns of ``--out``, with one entry per test row.
-
-        Returns
-        -------
-        dict of str to sequence
-        """
+        """Return the columns of ``--out``, with one entry per test row."""
         columns: dict[str, Any] = {"row": self.first.test.numbers}
         if self.first.test.labels is not None:
             target = self.first.target
@@ -144,14 +115,7 @@ class Comparison:
     # --- in sum --------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """Return what the terminal and the page show.
-
-        Returns
-        -------
-        dict
-            Plain values: the headline of each, rates at every budget side by side and by group,
-            what changed, all with intervals, and the rows that changed most.
-        """
+        """Return what the terminal and the page show."""
         sides = [headline(findings_of(study)) for study in (self.first, self.second)]
         found = [caveat for side in sides for caveat in side["caveats"]]
         return {

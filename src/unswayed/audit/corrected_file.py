@@ -19,35 +19,12 @@ _MARK = "\ufeff"  # what some programs begin UTF-8 with
 
 
 def endings(path: Path) -> tuple[str, ...]:
-    """Return what the name of a corrected file may end in: CSV for CSV, Parquet for all others.
-
-    Parameters
-    ----------
-    path : Path
-        The file to correct.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return what the name of a corrected file may end in: CSV for CSV, Parquet for all others."""
     return (".csv",) if not path.is_file() or is_csv(path) else (".parquet", ".pq")
 
 
 def write_corrected(study: Study, answers: Iterable[Answer], path: Path) -> None:
-    """Write the training file of a study with corrected labels: all rows, all columns.
-
-    Parameters
-    ----------
-    study : Study
-        As it was before.
-    answers : iterable of Answer
-    path : Path
-
-    Raises
-    ------
-    InputError
-        If what was written is not read as it should be.
-    """
+    """Write the training file of a study with corrected labels: all rows, all columns."""
     labels = dict(zip(study.train.numbers.tolist(), study.train.labels, strict=True))  # type: ignore[arg-type]
     given = [answer for answer in answers if labels[answer.row] != answer.label]
     for answer in given:

@@ -18,56 +18,26 @@ from unswayed.words import number_end
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:
-    """What is counted, and how long that may take.
+    """What is counted, and how long that may take."""
 
-    Attributes
-    ----------
-    only_rows : str or None
-        Test rows that count, as a condition; None: all.
-    turned : {"up", "down"} or None
-        Only predictions that rise too far, or fall; None: both.
-    row_weights : str or None
-        Column of the test rows that says how much each counts; None: 1.
-    time_limit : float
-        Seconds per budget.
-    """
-
-    only_rows: str | None = None
+    only_rows: str | None = None  # Test rows that count, as a condition; None: all
+    # Only predictions that rise too far, or fall; None: both
     turned: Literal["up", "down"] | None = None
+    # Column of the test rows that says how much each counts; None: 1
     row_weights: str | None = None
-    time_limit: float = 60.0
+    time_limit: float = 60.0  # Seconds per budget
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What was found at one budget.
+    """What was found at one budget."""
 
-    Attributes
-    ----------
-    facts : dict
-        For people and programs.
-    found : TogetherCertificate
-    """
-
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # For people and programs
     found: TogetherCertificate
 
 
 def count_together(study: Study, counting: Counting, say: Say) -> list[Counted]:
-    """Prove, at every budget, how many test rows one set of wrong labels overturns.
-
-    Parameters
-    ----------
-    study : Study
-    counting : Counting
-    say : callable
-        Takes a line about how far the search is.
-
-    Returns
-    -------
-    list of Counted
-        One per budget.
-    """
+    """Prove, at every budget, how many test rows one set of wrong labels overturns."""
     among = rows_meant(study, counting.only_rows)
     weights = None
     if counting.row_weights is not None:
@@ -96,22 +66,7 @@ def count_together(study: Study, counting: Counting, say: Say) -> list[Counted]:
 
 
 def refitted(study: Study, changed: IntArray, labels: Any, turned: str | None = None) -> BoolArray:
-    """Return which test rows a model, trained anew on changed labels, tells something else.
-
-    Parameters
-    ----------
-    study : Study
-    changed : int array
-        Positions of training rows.
-    labels : array
-        Their new labels.
-    turned : {"up", "down"} or None
-        Only rows whose score rises, or falls.
-
-    Returns
-    -------
-    (n,) bool array
-    """
+    """Return which test rows a model, trained anew on changed labels, tells something else."""
     every = np.arange(len(study.test))
     before = study.answers.score
     after = refitted_scores(study, changed, labels, every) if len(changed) else before

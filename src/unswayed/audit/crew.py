@@ -17,30 +17,12 @@ class PassProgress(Protocol):
     """Shows how far passes have come."""
 
     def passing(self, line: str, *, finished: bool) -> None:
-        """Say how far a pass is.
-
-        Parameters
-        ----------
-        line : str
-            Such as "pass 3 of about 5: counting effects, 17 of 70 files".
-        finished : bool
-            Whether it is at its end.
-        """
+        """Say how far a pass is."""
         ...
 
 
 class Crew:
-    """Makes passes over any pieces of the same files, and counts them.
-
-    Parameters
-    ----------
-    asked : InPieces
-    files : sequence of FilePiece
-        All pieces of all files.
-    progress : PassProgress
-    expected : int
-        About how many passes there will be.
-    """
+    """Makes passes over any pieces of the same files, and counts them."""
 
     def __init__(
         self, asked: InPieces, files: Sequence[FilePiece], progress: PassProgress, expected: int
@@ -72,16 +54,7 @@ class Crew:
         return sum(each.restored for each in self._made if isinstance(each, StoredPasses))
 
     def passes(self, pieces: Sequence[Piece]) -> Passes:
-        """Return who makes passes over some pieces; numbers go on from the passes before.
-
-        Parameters
-        ----------
-        pieces : sequence of Piece
-
-        Returns
-        -------
-        Passes
-        """
+        """Return who makes passes over some pieces; numbers go on from the passes before."""
         found: Passes
         if self._dask is not None:
             found = DaskPasses(pieces, self._dask.client, progress=self._told)
@@ -94,17 +67,7 @@ class Crew:
         return found
 
     def run(self, pieces: Sequence[Piece], task: Task[P]) -> P:
-        """Make one pass.
-
-        Parameters
-        ----------
-        pieces : sequence of Piece
-        task : Task
-
-        Returns
-        -------
-        Part
-        """
+        """Make one pass."""
         return self.passes(pieces).run(task)
 
     def _told(self, title: str, done: int, total: int) -> None:

@@ -37,21 +37,13 @@ _NAMED = 6  # columns that a caveat names
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which effects are asked about, and in which units.
+    """Which effects are asked about, and in which units."""
 
-    Attributes
-    ----------
-    bases : tuple of str
-        Base levels as ``column=level``; the most frequent level of other categories.
-    patterns : tuple of str
-        Names of columns or coefficients, with ``*`` and ``?``; all if there are none.
-    standardised : bool
-        Per standard deviation of a number instead of per unit.
-    """
-
+    # Base levels as ``column=level``; the most frequent level of other categories
     bases: tuple[str, ...] = ()
+    # Names of columns or coefficients, with ``*`` and ``?``; all if there are none
     patterns: tuple[str, ...] = ()
-    standardised: bool = False
+    standardised: bool = False  # Per standard deviation of a number instead of per unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +68,7 @@ class _Effect:
 
 
 def effects_of(study: Study, asked: Asked = Asked()) -> Effects:  # noqa: B008  (frozen)
-    """Certify the effects of columns, each question once.
-
-    Parameters
-    ----------
-    study : Study
-    asked : Asked
-        By default every effect, from the most frequent levels, in units of the columns.
-
-    Returns
-    -------
-    Effects
-
-    Raises
-    ------
-    InputError
-        If a base level or a name is unknown.
-    """
+    """Certify the effects of columns, each question once."""
     return _Asking(study, asked).effects()
 
 

@@ -72,24 +72,6 @@ _ALLOWED = (
 def select(expression: str, table: pa.Table, option: str = "--only") -> BoolArray:
     """Return which rows of a table meet a condition.
 
-    Parameters
-    ----------
-    expression : str
-        The condition, in the language of this module.
-    table : pyarrow.Table
-    option : str
-        What the condition was given by, for errors.
-
-    Returns
-    -------
-    (n,) bool array
-        False where a missing value leaves the condition open.
-
-    Raises
-    ------
-    InputError
-        If the expression cannot be read, or is not a condition on rows.
-
     Examples
     --------
     >>> table = pa.table({"sex": ["female", "male", "female"], "age": [25, 25, 40]})
@@ -107,14 +89,6 @@ def select(expression: str, table: pa.Table, option: str = "--only") -> BoolArra
 
 def columns_of(expression: str) -> list[str]:
     """Return the names of the columns that a condition looks at.
-
-    Parameters
-    ----------
-    expression : str
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

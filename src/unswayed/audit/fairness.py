@@ -33,36 +33,16 @@ MEANS = (MEAN, f"{MEAN}_difference")
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its name, and what it needs.
-
-    Attributes
-    ----------
-    name : str
-    rates : tuple of str
-        What it is made of.
-    kind : str or None
-        How groups are compared: "difference", "ratio", "group_min" or "group_max"; None: they are
-        not.
-    """
+    """A metric by its name, and what it needs."""
 
     name: str
-    rates: tuple[str, ...]
+    rates: tuple[str, ...]  # What it is made of
+    # How groups are compared: "difference", "ratio", "group_min" or "group_max"; None: they are not
     kind: str | None
 
     @classmethod
     def read(cls, name: str, *, classes: bool) -> "Metric":
-        """Read a name; raise if there is no such metric of classes, or of numbers.
-
-        Parameters
-        ----------
-        name : str
-        classes : bool
-            Whether classes are predicted.
-
-        Returns
-        -------
-        Metric
-        """
+        """Read a name; raise if there is no such metric of classes, or of numbers."""
         if not classes:
             if name in MEANS:
                 return cls(name, (MEAN,), "difference" if name != MEAN else None)
@@ -96,16 +76,7 @@ class Metric:
 
 
 def default_metrics(study: Study) -> tuple[str, ...]:
-    """Return the metrics of a study where none is named.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return the metrics of a study where none is named."""
     if study.target.classes:
         return ("selection_rate", "demographic_parity_difference")
     return MEANS
@@ -113,25 +84,13 @@ def default_metrics(study: Study) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Fairness:
-    """Metrics of the test rows of a study, over budgets.
-
-    Attributes
-    ----------
-    study : Study
-    metrics : sequence of Metric
-    among : (n,) bool array
-        Test rows that they are about.
-    time_limit : float
-        Seconds for every metric at every budget.
-    say : callable
-        Takes a line about how far a search is.
-    """
+    """Metrics of the test rows of a study, over budgets."""
 
     study: Study
     metrics: Sequence[Metric]
-    among: BoolArray
-    time_limit: float
-    say: Say
+    among: BoolArray  # Test rows that they are about
+    time_limit: float  # Seconds for every metric at every budget
+    say: Say  # Takes a line about how far a search is
 
     @classmethod
     def of(
@@ -143,26 +102,7 @@ class Fairness:
         time_limit: float,
         say: Say,
     ) -> "Fairness":
-        """Check what is asked before any work is done.
-
-        Parameters
-        ----------
-        study : Study
-        metrics : sequence of str
-            Names; empty for the usual ones.
-        only_rows : str or None
-        time_limit : float
-        say : callable
-
-        Returns
-        -------
-        Fairness
-
-        Raises
-        ------
-        InputError
-            If there is no such metric, or the rows do not have what it needs.
-        """
+        """Check what is asked before any work is done."""
         request, classes = study.request, bool(study.target.classes)
         if request.log:
             raise InputError(
@@ -223,12 +163,7 @@ class Fairness:
                     )
 
     def absent(self) -> list[str]:
-        """Return a note for every column with groups that no test row is in.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return a note for every column with groups that no test row is in."""
         notes = []
         for column in self.study.request.groups:
             if column not in self.study.train.table.column_names:
@@ -252,16 +187,7 @@ class Fairness:
     # --- what is found ----------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """Ask for every metric at every budget.
-
-        Returns
-        -------
-        dict
-            "budgets"; "overall", metrics of all rows; and "columns", for each column of groups its
-            metrics (beside them "small_groups" and, in "large", the same without these) and the
-            rates of its groups.
-            Numbers of rows are those of their files.
-        """
+        """Ask for every metric at every budget."""
         groups = self.study.request.groups
         covered = {each.by_group for each in self.metrics if each.kind is not None}
         plain = [each for each in self.metrics if each.kind is None]

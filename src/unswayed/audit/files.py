@@ -41,27 +41,7 @@ def read_table(
     reading: Reading = _USUAL,
     notes: list[str] | None = None,
 ) -> pa.Table:
-    """Read a CSV file (UTF-8), a Parquet file, or one of the formats in `foreign`.
-
-    Parameters
-    ----------
-    path : Path
-    texts : iterable of str
-        Columns of a CSV file to read as texts, even if they look like numbers.
-    reading : Reading
-        How the file is written.
-    notes : list of str, optional
-        What was done to read it, and not asked for, is added.
-
-    Returns
-    -------
-    pyarrow.Table
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or has no rows.
-    """
+    """Read a CSV file (UTF-8), a Parquet file, or one of the formats in `foreign`."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a CSV or Parquet file in it")
     try:
@@ -93,20 +73,7 @@ def read_table(
 
 
 def leading_zeros(path: Path, table: pa.Table, reading: Reading) -> dict[str, tuple[int, str]]:
-    """Find the whole numbers of a CSV file that are written with zeros in front, such as 01234.
-
-    Parameters
-    ----------
-    path : Path
-    table : pyarrow.Table
-        What `read_table` made of the file.
-    reading : Reading
-
-    Returns
-    -------
-    dict of str to (int, str)
-        By column: the first such cell, its row from 1 and how it is written.
-    """
+    """Find the whole numbers of a CSV file that are written with zeros in front, such as 01234."""
     whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     if not whole or not is_csv(path) or not _has_zero_first(path, reading.delimiter):
         return {}
@@ -136,32 +103,13 @@ def _has_zero_first(path: Path, delimiter: str) -> bool:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, by which a report says which data it is about.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """Return the SHA-256 of a file, by which a report says which data it is about."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file is a Parquet file, by its name or its first bytes.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a file is a Parquet file, by its name or its first bytes."""
     if path.suffix.lower() in (".parquet", ".pq"):
         return True
     with path.open("rb") as file:
@@ -259,16 +207,7 @@ def _read_csv(path: Path, texts: Iterable[str], reading: Reading) -> pa.Table:
 
 
 def open_bytes(path: Path) -> Any:
-    """Open a file for reading, unpacked.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    file of bytes
-    """
+    """Open a file for reading, unpacked."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 

@@ -36,28 +36,7 @@ def findings_of(
     folds: bool = False,
     no_rows: bool = False,
 ) -> Findings:
-    """Describe the results of a study in the form that the terminal and the page show.
-
-    Parameters
-    ----------
-    study : Study
-    command : str, optional
-        The command line that was typed; with it, hashes of the input files are included too.
-    tradeoff : sequence of Point, optional
-        Accuracy and robustness over alpha.
-    chosen : sequence of int
-        Positions of test rows to show in full.
-    asked : Asked
-        Which coefficients to show, and from which base levels.
-    folds : bool
-        Whether the command has an option `--folds`, which caveats may advise.
-    no_rows : bool
-        Whether no single row may be shown.
-
-    Returns
-    -------
-    Findings
-    """
+    """Describe the results of a study in the form that the terminal and the page show."""
     request, target, choice, answers = (
         study.request,
         study.target,
@@ -154,18 +133,7 @@ def _probabilities(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | 
 
 
 def column_facts(study: Study) -> list[dict[str, Any]]:
-    """Return how each column of the training file was read.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    list of dict
-        As `ColumnFacts.to_dict` has it; a column that is the same in all training rows is
-        "constant" even if it is not in the whole file.
-    """
+    """Return how each column of the training file was read."""
     if study.inspection is None:
         return []
     used = {column.name for column in study.columns}
@@ -177,18 +145,7 @@ def column_facts(study: Study) -> list[dict[str, Any]]:
 
 
 def data_facts(study: Study) -> dict[str, Any]:
-    """Return how many rows, columns, features and missing cells there are.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict
-        "rows" of the file; columns that are "numbers" and "categories"; "features" after encoding;
-        "missing" cells, "dropped" rows; and all of it as a "sentence".
-    """
+    """Return how many rows, columns, features and missing cells there are."""
     n_rows = study.n_file_rows
     numbers, categories = len(study.columns.numbers), len(study.columns.categories)
     features = len(study.columns.feature_names())

@@ -28,12 +28,7 @@ class FoldsChoice(AlphaChoice):
     folds: int = field(kw_only=True)
 
     def in_words(self) -> str:
-        """Explain which rows chose the alphas, and why the certificates stay valid.
-
-        Returns
-        -------
-        str
-        """
+        """Explain which rows chose the alphas, and why the certificates stay valid."""
         found = f"{self.kind.option} was chosen in each of the {self.folds} folds"
         ends = sorted(self.kind.written(each) for each in (self.lowest, self.highest))
         if ends[0] < ends[1]:
@@ -48,17 +43,7 @@ class FoldsChoice(AlphaChoice):
 
 
 class Parts:
-    """The studies of all folds; where the models would fill the memory, one at a time.
-
-    Parameters
-    ----------
-    make : callable
-        From the number of a fold to its study.
-    count : int
-        Number of folds.
-    keep : bool
-        Whether to keep all of them, or to make each again when it is asked for.
-    """
+    """The studies of all folds; where the models would fill the memory, one at a time."""
 
     def __init__(self, make: Callable[[int], Study], count: int, *, keep: bool) -> None:
         self._make, self._count, self._keep = make, count, keep
@@ -84,26 +69,15 @@ class FoldedStudy(Study):
 
     Every row is certified by the model of its fold, which was trained on rows of the other folds.
     Budgets are counts, the same in all folds: a share is one of the training rows of the smallest.
-
-    Attributes
-    ----------
-    parts : Parts
-        One per fold.
-    found : list of Answers
-        Of the test rows of each fold.
-    of_row : (n,) array of int
-        The fold of each row, from 0.
-    whole : callable
-        Returns the study of one more model, which is trained on the rows of all folds.
-    n_least : tuple of int
-        Of the fold that has the fewest: number of training rows, and of those whose label may be
-        wrong.
     """
 
-    parts: Parts
-    found: list[Answers]
-    of_row: IntArray
+    parts: Parts  # One per fold
+    found: list[Answers]  # Of the test rows of each fold
+    of_row: IntArray  # The fold of each row, from 0
+    # Of the fold that has the fewest: number of training rows, and of those whose label may be
+    # wrong
     n_least: tuple[int, int]
+    # Returns the study of one more model, which is trained on the rows of all folds
     whole: Callable[[], Study]
 
     @property
@@ -158,20 +132,7 @@ class FoldedStudy(Study):
     def certify_rows(
         self, at: IntArray, budget: Budget, decision: Decision | None = None
     ) -> "CrossCertificates":
-        """Certify some rows exactly, each by the model of its fold.
-
-        Parameters
-        ----------
-        at : int array
-            Positions of the rows.
-        budget : Budget
-        decision : Decision, optional
-            What must stay the same, if not what was asked.
-
-        Returns
-        -------
-        CrossCertificates
-        """
+        """Certify some rows exactly, each by the model of its fold."""
         same = self._counted(budget)
         return self._by_fold(at, lambda part, rows: part.certify_rows(rows, same, decision))
 
@@ -209,18 +170,7 @@ class FoldedStudy(Study):
         return np.searchsorted(self.train.numbers, part.train.numbers)
 
     def witnesses(self, at: IntArray) -> list[Witness | None]:
-        """Find the smallest set of label changes that overturns each of some rows.
-
-        Parameters
-        ----------
-        at : int array
-            Positions of the rows.
-
-        Returns
-        -------
-        list of Witness or None
-            Rows of witnesses are positions among all rows of the file.
-        """
+        """Find the smallest set of label changes that overturns each of some rows."""
         made: dict[int, Witness | None] = {}
         asked = np.unique(self.of_row[at])
         for fold in self.progress.track(asked.tolist(), "finding witnesses", len(asked)):
@@ -234,33 +184,11 @@ class FoldedStudy(Study):
         return [made[row] for row in at.tolist()]
 
     def ever_overturned(self, at: int) -> Verdict:
-        """Return whether any number of label changes overturns a row.
-
-        Parameters
-        ----------
-        at : int
-            Position of the row.
-
-        Returns
-        -------
-        Verdict
-        """
+        """Return whether any number of label changes overturns a row."""
         fold = int(self.of_row[at])
         return self.parts[fold].ever_overturned(int(np.sum(self.of_row[:at] == fold)))
 
 
 def counted(budget: Budget, n_rows: int) -> Budget:
-    """Return a budget as a count of labels.
-
-    Parameters
-    ----------
-    budget : Budget
-    n_rows : int
-        What a share is taken of.
-
-    Returns
-    -------
-    Budget
-        With the same text.
-    """
+    """Return a budget as a count of labels."""
     return Budget(budget.text, budget.count(n_rows))

@@ -28,22 +28,6 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
     another model. All that is learnt from rows (categories, scales) is learnt in each fold from
     rows that it does not certify. No row is set aside to choose alpha: it would train the models of
     other folds, and its label may be wrong.
-
-    Parameters
-    ----------
-    request : Request
-        With a number of folds.
-    progress : Progress, optional
-        By default no progress is shown.
-
-    Returns
-    -------
-    FoldedStudy
-
-    Raises
-    ------
-    InputError
-        If the file does not fit the request.
     """
     progress = progress or Silent()
     drawn = _Drawn(request, progress)
@@ -90,27 +74,7 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
 
 
 def open_fold(request: Request, row: int, progress: Progress | None = None) -> Study:
-    """Read the file, and fit the model of one fold.
-
-    Parameters
-    ----------
-    request : Request
-        With a number of folds.
-    row : int
-        Number of a row in the file, from 1, which the fold has as a test row.
-    progress : Progress, optional
-        By default no progress is shown.
-
-    Returns
-    -------
-    Study
-        Its test rows are those of the fold.
-
-    Raises
-    ------
-    InputError
-        If the file does not fit the request, or has no such row.
-    """
+    """Read the file, and fit the model of one fold."""
     drawn = _Drawn(request, progress or Silent())
     numbers = drawn.rows[1]
     found = np.flatnonzero(numbers == row)
@@ -156,28 +120,12 @@ class _Drawn:
         )
 
     def study(self, fold: int) -> Study:
-        """Fit the model of a fold.
-
-        Parameters
-        ----------
-        fold : int
-            From 0.
-
-        Returns
-        -------
-        Study
-        """
+        """Fit the model of a fold."""
         train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
         return self._fitted(self.each, train, test)
 
     def whole(self) -> Study:
-        """Fit one more model, on the rows of all folds.
-
-        Returns
-        -------
-        Study
-            Without test rows. A budget that is a share is one of all of its training rows.
-        """
+        """Fit one more model, on the rows of all folds."""
         request = replace(self.each, budgets=self.opening.request.budgets)
         return self._fitted(request, self.rows, take(self.rows, np.arange(0)))
 

@@ -38,24 +38,7 @@ class PieceProgress(Progress, PassProgress, Protocol):
 
 
 def open_pieces(request: Request, progress: PieceProgress) -> "StudyInPieces":
-    """Find the files, hold rows out if asked to, and fit the model by passes over them.
-
-    Parameters
-    ----------
-    request : Request
-        With `in_pieces`.
-    progress : PieceProgress
-
-    Returns
-    -------
-    StudyInPieces
-        To be closed when it is no longer asked.
-
-    Raises
-    ------
-    InputError
-        If the files do not fit the request.
-    """
+    """Find the files, hold rows out if asked to, and fit the model by passes over them."""
     check_options(request)
     return _OpeningInPieces(request, progress).study()
 

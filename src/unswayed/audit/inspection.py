@@ -56,16 +56,7 @@ class Roles:
         return None if positive is None else lambda value: is_called(value, positive)
 
     def of(self, name: str) -> Role:
-        """Return what a column is for.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        {"feature", "label", "weights", "ignored"}
-        """
+        """Return what a column is for."""
         if name == self.label:
             return "label"
         if name == self.weights:
@@ -76,35 +67,18 @@ class Roles:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """How a column is read, what it holds, and what could mislead.
-
-    Attributes
-    ----------
-    name : str
-    role : {"feature", "label", "weights", "ignored"}
-    kind : {"number", "category", "constant", "other"}
-    n_values, n_missing : int
-        Number of different values, and of cells without one.
-    examples : tuple of str
-    caveats : tuple of Caveat
-    mixture : Mixture or None
-        Numbers among its texts.
-    mark : str or None
-        A text that perhaps stands for a missing value.
-    not_shown : str or None
-        Why there are no examples.
-    """
+    """How a column is read, what it holds, and what could mislead."""
 
     name: str
     role: Role
     kind: Kind
-    n_values: int
-    n_missing: int
+    n_values: int  # Number of different values, and of cells without one
+    n_missing: int  # Number of different values, and of cells without one
     examples: tuple[str, ...]
     caveats: tuple[Caveat, ...] = ()
-    mixture: suspicion.Mixture | None = None
-    mark: str | None = None
-    not_shown: str | None = None
+    mixture: suspicion.Mixture | None = None  # Numbers among its texts
+    mark: str | None = None  # A text that perhaps stands for a missing value
+    not_shown: str | None = None  # Why there are no examples
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -112,12 +86,7 @@ class ColumnFacts:
         return () if self.mixture is None else self.mixture.marks
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON and tables.
-
-        Returns
-        -------
-        dict
-        """
+        """Return plain values, for JSON and tables."""
         return {
             "column": shorten(self.name),
             "role": self.role,
@@ -132,23 +101,12 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The columns of a file as they are read.
-
-    Attributes
-    ----------
-    n_rows : int
-    columns : tuple of ColumnFacts
-        In the file's order.
-    general : tuple of Caveat
-        About the file and not about one column.
-    notes : tuple of str
-        How the file was read where that was not asked for.
-    """
+    """The columns of a file as they are read."""
 
     n_rows: int
-    columns: tuple[ColumnFacts, ...]
-    general: tuple[Caveat, ...] = ()
-    notes: tuple[str, ...] = ()
+    columns: tuple[ColumnFacts, ...]  # In the file's order
+    general: tuple[Caveat, ...] = ()  # About the file and not about one column
+    notes: tuple[str, ...] = ()  # How the file was read where that was not asked for
 
     @property
     def constant(self) -> tuple[str, ...]:
@@ -175,13 +133,7 @@ class Inspection:
         )
 
     def caveats(self) -> list[Caveat]:
-        """Return what could mislead.
-
-        Returns
-        -------
-        list of Caveat
-            What is the same for many columns is told in one sentence.
-        """
+        """Return what could mislead."""
         found = list(self.general)
         same: dict[Any, list[ColumnFacts]] = {}
         for each in self.columns:
@@ -205,20 +157,7 @@ class Inspection:
 def inspect_table(
     table: pa.Table, roles: Roles, zeros: Mapping[str, tuple[int, str]] | None = None
 ) -> Inspection:
-    """Look at the columns of a file.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        All of its rows.
-    roles : Roles
-    zeros : mapping of str to (int, str), optional
-        Columns whose whole numbers have zeros in front: the first such row and cell.
-
-    Returns
-    -------
-    Inspection
-    """
+    """Look at the columns of a file."""
     label = None
     if roles.label in table.column_names:
         values = plain(table.column(roles.label))

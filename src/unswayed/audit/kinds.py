@@ -15,38 +15,16 @@ _DIGITS = 15  # of C: 1 / (1 / C) is C again up to these
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of model.
+    """A kind of model."""
 
-    Attributes
-    ----------
-    name : str
-        What ``--model`` calls it.
-    words : str
-        What people call it.
-    option : str
-        What its penalty is called.
-    linear : bool
-        Whether scores are linear in the labels, so that verdicts are exact.
-    alphas : tuple of float
-        Penalties of a trade-off.
-    """
-
-    name: str
-    words: str
-    option: str
-    linear: bool
-    alphas: tuple[float, ...]
+    name: str  # What ``--model`` calls it
+    words: str  # What people call it
+    option: str  # What its penalty is called
+    linear: bool  # Whether scores are linear in the labels, so that verdicts are exact
+    alphas: tuple[float, ...]  # Penalties of a trade-off
 
     def written(self, alpha: float) -> float:
         """Return a penalty as people write it.
-
-        Parameters
-        ----------
-        alpha : float
-
-        Returns
-        -------
-        float
 
         Examples
         --------
@@ -60,14 +38,6 @@ class Kind:
     def penalty(self, alpha: float) -> str:
         """Return a penalty in words.
 
-        Parameters
-        ----------
-        alpha : float
-
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> LOGISTIC.penalty(100.0), RIDGE.penalty(100.0)
@@ -76,34 +46,13 @@ class Kind:
         return f"{self.option} {self.written(alpha):g}"
 
     def facts(self, alpha: float | None) -> dict[str, Any]:
-        """Return kind and penalty as plain values.
-
-        Parameters
-        ----------
-        alpha : float or None
-            None where each fold has its own.
-
-        Returns
-        -------
-        dict
-            "kind", "alpha" and "C"; the penalty that the kind does not have is None.
-        """
+        """Return kind and penalty as plain values."""
         known = None if alpha is None else self.written(alpha)
         penalty = {"alpha": None, "C": None} | {self.option: known}
         return {"kind": self.name} | penalty
 
     def estimator(self, alpha: float) -> Any:
-        """Make the model of a penalty, not fitted.
-
-        Parameters
-        ----------
-        alpha : float
-
-        Returns
-        -------
-        LinearRegression, Ridge or LogisticRegression
-            Their tolerances are small, so that predictions are those of the exact solution.
-        """
+        """Make the model of a penalty, not fitted."""
         from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
         if self is LOGISTIC:
@@ -132,18 +81,7 @@ KINDS = {kind.name: kind for kind in (RIDGE, LOGISTIC)}
 
 
 def need_linear(kind: Kind, what: str) -> None:
-    """Raise if something is asked of a model that is not linear in its labels.
-
-    Parameters
-    ----------
-    kind : Kind
-    what : str
-        What needs that, as it was written.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise if something is asked of a model that is not linear in its labels."""
     if not kind.linear:
         either = f" or {what}" if what.startswith("--") else ""
         raise InputError(

@@ -23,16 +23,10 @@ _FIRST = 500  # rows looked at before all are: most columns have contradicted th
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How nearly a column tells the label by itself.
+    """How nearly a column tells the label by itself."""
 
-    Attributes
-    ----------
-    share : float
-        Of two classes, the share of rows that are told right, averaged over the classes; of
-        numbers, the share of their variance.
-    classes : bool
-    """
-
+    # Of two classes, the share of rows that are told right, averaged over the classes; of numbers,
+    # the share of their variance
     share: float
     classes: bool
 
@@ -45,37 +39,15 @@ class Told:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
-    """The label column, to compare others with.
+    """The label column, to compare others with."""
 
-    Attributes
-    ----------
-    there : pyarrow.ChunkedArray or None
-        Which rows have a label; None if all do.
-    classes : (n,) int array or None
-        0 and 1 for two classes; None if there are not two.
-    numbers : (n,) array or None
-        The labels, if they are more than two numbers.
-    """
-
-    there: Any
-    classes: IntArray | None
-    numbers: FloatArray | None
+    there: Any  # Which rows have a label; None if all do
+    classes: IntArray | None  # 0 and 1 for two classes; None if there are not two
+    numbers: FloatArray | None  # The labels, if they are more than two numbers
 
     @classmethod
     def of(cls, values: pa.ChunkedArray, is_positive: Any = None) -> "Label":
-        """Prepare a column.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-            NaN being null.
-        is_positive : callable, optional
-            Whether a value is the class that is put against the rest.
-
-        Returns
-        -------
-        Label
-        """
+        """Prepare a column."""
         there = pc.is_valid(values) if values.null_count else None
         values = values if there is None else values.filter(there)
         distinct = pc.unique(values)
@@ -91,20 +63,7 @@ class Label:
         return cls(there, classes, numbers)
 
     def is_told_by(self, values: pa.ChunkedArray) -> bool:
-        """Return whether a column tells the label of every row that has one.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-            Cells of the column, NaN being null.
-
-        Returns
-        -------
-        bool
-            For classes, True if rows of equal cells have equal labels and there are at most half as
-            many different cells as rows, or if all numbers of one class are above those of the
-            other. For numbers, True if the column is the label in another unit, or its classes.
-        """
+        """Return whether a column tells the label of every row that has one."""
         values = values if self.there is None else values.filter(self.there)
         numbers = None
         if not is_text(values.type) and not values.null_count and len(values):

@@ -16,17 +16,9 @@ HOLDS, BROKEN, OPEN = "holds", "can be broken", "open"
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that a difference may be, or the least that a ratio may be.
+    """The most that a difference may be, or the least that a ratio may be."""
 
-    Attributes
-    ----------
-    text : str
-        As it was written.
-    value : Fraction
-    metric : Metric
-    """
-
-    text: str
+    text: str  # As it was written
     value: Fraction
     metric: Metric
 
@@ -36,21 +28,7 @@ class Limit:
         return self.metric.kind == "difference"
 
     def judge(self, found: dict[str, Any], *, share: bool) -> str:
-        """Say whether a range is within the limit.
-
-        Parameters
-        ----------
-        found : dict
-            A range, as `Fairness.facts` has it.
-        share : bool
-            Whether its ends are quotients of counts. These are nearer to their doubles than to any
-            other quotient that people write, so that a double next to the limit is the limit.
-
-        Returns
-        -------
-        str
-            `HOLDS`, `BROKEN` or `OPEN`.
-        """
+        """Say whether a range is within the limit."""
         below, above = enclose(self.value) if share else (self.value, self.value)
         # Ends of shares that are proven are equal; those of numbers may differ by rounding.
         if self.above:
@@ -65,24 +43,7 @@ class Limit:
 
     def check(self, line: dict[str, Any], column: str, budget: dict[str, Any], at: int,
               *, share: bool) -> dict[str, Any]:  # fmt: skip
-        """Judge a metric at a budget.
-
-        Parameters
-        ----------
-        line : dict
-            The metric's facts.
-        column : str
-            Column of the groups.
-        budget : dict
-        at : int
-            Position of the budget.
-        share : bool
-
-        Returns
-        -------
-        dict
-            With a "sentence".
-        """
+        """Judge a metric at a budget."""
         found = line["ranges"][at]
         verdict = self.judge(found, share=share)
         text = share_end if share else number_end
@@ -116,23 +77,7 @@ class Limit:
 
 
 def read_limits(texts: Sequence[str], metrics: Sequence[Metric]) -> list[Limit]:
-    """Read limits such as ``0.2``, or ``demographic_parity_ratio=0.8`` among several metrics.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    metrics : sequence of Metric
-        Those that are asked for.
-
-    Returns
-    -------
-    list of Limit
-
-    Raises
-    ------
-    InputError
-        If one cannot be read, or is about no metric that compares groups.
-    """
+    """Read limits such as ``0.2``, or ``demographic_parity_ratio=0.8`` among several metrics."""
     compared = {each.name: each for each in metrics if each.kind in ("difference", "ratio")}
     found = []
     for text in texts:

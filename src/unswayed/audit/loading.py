@@ -37,28 +37,14 @@ _NAMED = 3  # columns named that miss most values
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Cells of the training file that miss a value, in the columns that are used.
+    """Cells of the training file that miss a value, in the columns that are used."""
 
-    Attributes
-    ----------
-    cells : int or None
-        None where they were not counted: all are in rows that were left out.
-    dropped : int
-        Rows that were left out for it.
-    imputed : bool
-        Whether the rest was filled in.
-    """
-
-    cells: int | None = 0
-    dropped: int = 0
-    imputed: bool = False
+    cells: int | None = 0  # None where they were not counted: all are in rows that were left out
+    dropped: int = 0  # Rows that were left out for it
+    imputed: bool = False  # Whether the rest was filled in
 
     def in_words(self) -> str:
         """Say how many cells are missing and what was done with them.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -80,25 +66,7 @@ class Gaps:
 
 
 class Loader:
-    """Reads the files of a request.
-
-    Parameters
-    ----------
-    request : Request
-
-    Attributes
-    ----------
-    notes : list of str
-    caveats : list of Caveat
-    inspection : Inspection or None
-        Of the training file; there after `train`.
-    names : list of str
-        Feature columns of the training file.
-    gaps : Gaps
-        Of the training file.
-    sizes : dict of Path to int
-        Number of rows of each file, with those that are left out.
-    """
+    """Reads the files of a request."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -110,20 +78,7 @@ class Loader:
         self.sizes: dict[Path, int] = {}
 
     def train(self) -> tuple[pa.Table, IntArray]:
-        """Read the training file.
-
-        Returns
-        -------
-        table : pyarrow.Table
-            The rows that are used, with all columns.
-        numbers : int array
-            Their numbers in the file, from 1.
-
-        Raises
-        ------
-        InputError
-            If the file does not fit the request.
-        """
+        """Read the training file."""
         request, path = self.request, self.request.train
         table, found = inspect_file(path, request.roles, request.reading)
         self.inspection, self.sizes[path] = found, table.num_rows
@@ -147,26 +102,7 @@ class Loader:
         )
 
     def other(self, path: Path, like: pa.Schema) -> tuple[pa.Table, IntArray]:
-        """Read a file of test rows, or of rows that choose alpha.
-
-        Parameters
-        ----------
-        path : Path
-        like : pyarrow.Schema
-            That of the training rows: texts stay texts, even where all of this file's happen to
-            look like numbers.
-
-        Returns
-        -------
-        table : pyarrow.Table
-        numbers : int array
-            As `train` returns them.
-
-        Raises
-        ------
-        InputError
-            If the file does not fit the training file.
-        """
+        """Read a file of test rows, or of rows that choose alpha."""
         request, texts = self.request, [field.name for field in like if is_text(field.type)]
         table = read_table(path, texts, request.reading, self.notes)
         self.sizes[path] = table.num_rows
@@ -274,26 +210,7 @@ class Loader:
 
 
 def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, Inspection]:
-    """Read a file of training rows and look at its columns.
-
-    Parameters
-    ----------
-    path : Path
-    roles : Roles
-    reading : Reading
-
-    Returns
-    -------
-    table : pyarrow.Table
-        All rows; texts are numbers where that was asked for, and codes with zeros in front of them
-        texts.
-    inspection : Inspection
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or lacks a column that is named in `roles`.
-    """
+    """Read a file of training rows and look at its columns."""
     notes = list(reading.notes)
     table = read_table(path, (), reading, notes)
     for given, names in (
@@ -319,19 +236,7 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
 
 
 def need(names: Iterable[str], table: pa.Table, given: str) -> None:
-    """Raise unless a table has some columns.
-
-    Parameters
-    ----------
-    names : iterable of str
-    table : pyarrow.Table
-    given : str
-        The option that names them.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise unless a table has some columns."""
     for name in names:
         if name not in table.column_names:
             raise InputError(
@@ -350,33 +255,7 @@ def with_numbers(
     like: pa.Schema | None = None,
     notes: list[str] | None = None,
 ) -> pa.Table:
-    """Turn texts into numbers where that was asked for, or where they can be nothing else.
-
-    Parameters
-    ----------
-    path : Path
-        Of the file, for notes.
-    table : pyarrow.Table
-    reading : Reading
-        With decimal commas, columns all of whose cells are such numbers are turned too.
-    numeric : iterable of str
-        Columns that must be numbers; their thousands may be separated.
-    texts : iterable of str
-        Columns to leave as they are.
-    like : pyarrow.Schema, optional
-        Of the training file, whose columns of numbers are numbers here too, if they can be.
-    notes : list of str, optional
-        What was done is added.
-
-    Returns
-    -------
-    pyarrow.Table
-
-    Raises
-    ------
-    InputError
-        If a cell of a column in `numeric` is no number; it names the cell and the row.
-    """
+    """Turn texts into numbers where that was asked for, or where they can be nothing else."""
     numeric, texts, decimal = set(numeric), set(texts), reading.decimal
     expected = {field.name for field in like or () if is_number(field.type)}
     read: dict[str, str] = {}

@@ -38,18 +38,7 @@ class Movement:
 
     @classmethod
     def of(cls, budget: Budget, ranges: Any) -> "Movement":
-        """Return the movements that ranges of scores allow.
-
-        Parameters
-        ----------
-        budget : Budget
-        ranges : Answers or CertificateSet
-            What has arrays "score", "low", "high", "inner_low" and "inner_high".
-
-        Returns
-        -------
-        Movement
-        """
+        """Return the movements that ranges of scores allow."""
         score, none = ranges.score, np.zeros(len(ranges.score))
         most = np.maximum(above(ranges.high, -score, none), above(score, -ranges.low, none))
         least = np.maximum(
@@ -58,33 +47,12 @@ class Movement:
         return cls(budget, most, np.maximum(least, 0.0))
 
     def quantile(self, share: float) -> float:
-        """Return a distance that so many of the rows are proven to stay within.
-
-        Parameters
-        ----------
-        share : float
-
-        Returns
-        -------
-        float
-            Infinite if rounding leaves it open.
-        """
+        """Return a distance that so many of the rows are proven to stay within."""
         return float(np.quantile(self.most, share, method="higher"))
 
 
 def movements(study: Study) -> list[Movement]:
-    """Return how far predictions can move.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    list of Movement
-        One per budget, or for the main one alone where a radius was given. None for classes, and
-        for methods whose ranges are wider than what labels can do.
-    """
+    """Return how far predictions can move."""
     request = study.request
     if study.target.task != "regression" or request.method != "exact":
         return []
@@ -101,22 +69,7 @@ def _without_rounding(study: Study, moved: Movement) -> Movement:
 
 
 def within(study: Study, moved: Movement, radius: float) -> tuple[BoolArray, int]:
-    """Return which test rows are proven to stay within a radius, as ``--radius`` would have it.
-
-    Parameters
-    ----------
-    study : Study
-    moved : Movement
-        At the budget in question.
-    radius : float
-        As a user writes it.
-
-    Returns
-    -------
-    robust : (n,) array of bool
-    undecided : int
-        Number of rows whose verdict rounding hides.
-    """
+    """Return which test rows are proven to stay within a radius, as ``--radius`` would have it."""
     limit = study.request.on_scale(radius)
     robust = np.asarray(moved.most <= limit)
     hidden = np.flatnonzero(~robust & (moved.least <= limit))
@@ -128,18 +81,7 @@ def within(study: Study, moved: Movement, radius: float) -> tuple[BoolArray, int
 
 
 def describe_movement(study: Study) -> dict[str, Any]:
-    """Return how far predictions can move, and the robust share over a grid of radii.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict
-        "movement" (None where nothing is known of it), "radius_grid", "low", "high" and "moved",
-        as `Findings` has them.
-    """
+    """Return how far predictions can move, and the robust share over a grid of radii."""
     found = movements(study)
     if not found:
         return {"movement": None, "radius_grid": []}
@@ -207,35 +149,12 @@ def _as_written(study: Study, moved: float) -> float:
 
 
 def radius_text(study: Study, radius: float) -> str:
-    """Return a radius as a user writes it.
-
-    Parameters
-    ----------
-    study : Study
-    radius : float
-
-    Returns
-    -------
-    str
-        With a percent sign where the model is of logarithms.
-    """
+    """Return a radius as a user writes it."""
     return f"{as_text(round(100 * radius, 10))}%" if study.request.log else as_text(radius)
 
 
 def grid(study: Study, found: list[Movement]) -> list[float]:
-    """Return round radii from where hardly any row stays to where all do.
-
-    Parameters
-    ----------
-    study : Study
-    found : list of Movement
-        One per budget, the main one first.
-
-    Returns
-    -------
-    list of float
-        Ascending, as a user writes them; empty if rounding hides how far predictions move.
-    """
+    """Return round radii from where hardly any row stays to where all do."""
     factor = 100 if study.request.log else 1  # shares are round as percentages
     known = [moved.most[np.isfinite(moved.most)] for moved in found]
     if not known[0].size:
@@ -265,18 +184,7 @@ def _round(number: float, digits: int, way: str) -> Decimal:
 
 
 def need_radius(study: Study, option: str) -> None:
-    """Raise if a number is predicted and no radius was given; suggest one.
-
-    Parameters
-    ----------
-    study : Study
-    option : str
-        What needs it.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise if a number is predicted and no radius was given; suggest one."""
     if study.target.task != "regression" or study.request.radius is not None:
         return
     asked = f"{option} needs to know how far a predicted number may move: pass --radius"

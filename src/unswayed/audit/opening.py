@@ -41,40 +41,13 @@ _UNPROVEN = (
 def open_study(
     request: Request, progress: Progress | None = None, *, need_test: bool = True
 ) -> Study:
-    """Read the files, split the rows, choose alpha if asked to, and fit the model.
-
-    Parameters
-    ----------
-    request : Request
-    progress : Progress, optional
-        By default no progress is shown.
-    need_test : bool
-        If False, every row is a training row and there are no test rows (for coefficients).
-
-    Returns
-    -------
-    Study
-        Its test rows are certified when they are first asked for.
-
-    Raises
-    ------
-    InputError
-        If the files do not fit the request.
-    """
+    """Read the files, split the rows, choose alpha if asked to, and fit the model."""
     progress = progress or Silent()
     return Opening(request, progress, need_test).study()
 
 
 class Opening:
-    """The steps from files to a fitted model.
-
-    Parameters
-    ----------
-    request : Request
-    progress : Progress
-    need_test : bool
-        As for `open_study`.
-    """
+    """The steps from files to a fitted model."""
 
     def __init__(self, request: Request, progress: Progress, need_test: bool = True) -> None:
         self.request = request
@@ -84,12 +57,7 @@ class Opening:
         self.notes, self.caveats = self.loader.notes, self.loader.caveats
 
     def study(self) -> Study:
-        """Read the files, split the rows and fit the model.
-
-        Returns
-        -------
-        Study
-        """
+        """Read the files, split the rows and fit the model."""
         request = self.request
         train = self.loader.train()
         if request.test is not None and self.need_test:
@@ -101,17 +69,7 @@ class Opening:
         return self.fitted(self.loader.names, train, test, aside)
 
     def load_validation(self, schema: pa.Schema) -> pa.Table | None:
-        """Read the rows that choose alpha, where they are of a file of their own.
-
-        Parameters
-        ----------
-        schema : pyarrow.Schema
-            Of the training rows.
-
-        Returns
-        -------
-        pyarrow.Table or None
-        """
+        """Read the rows that choose alpha, where they are of a file of their own."""
         request = self.request
         if request.alpha is not None or request.validation is None:
             return None
@@ -122,20 +80,7 @@ class Opening:
     def fitted(
         self, names: list[str], train: Loaded, test: Loaded, aside: pa.Table | None
     ) -> Study:
-        """Encode rows, choose alpha if asked to, and fit the model.
-
-        Parameters
-        ----------
-        names : list of str
-            Columns of the features.
-        train, test : Loaded
-        aside : pyarrow.Table or None
-            Rows that choose alpha; None: some training rows are set aside if it is to be chosen.
-
-        Returns
-        -------
-        Study
-        """
+        """Encode rows, choose alpha if asked to, and fit the model."""
         request = self.request
         if request.alpha is None and aside is None:
             stay, out = set_aside(train[0].num_rows, request.seed, request.kind.option)
@@ -203,22 +148,7 @@ class Opening:
         return split_rows(n_rows, self.n_held_out(n_rows), seed)
 
     def n_held_out(self, n_rows: int) -> int:
-        """Return how many rows are held out.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many there are.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        InputError
-            If too few would be left.
-        """
+        """Return how many rows are held out."""
         wanted = self.request.holdout or _HELD_OUT
         n_out = int(wanted) if wanted >= 1 else max(1, round(wanted * n_rows))
         if self.request.holdout is None:
@@ -244,16 +174,7 @@ class Opening:
         return Rows(test, numbers, features, labels)
 
     def unseen(self, name: str, rows: BoolArray, test: Loaded) -> None:
-        """Note that test rows have a category that no training row has; raise if that is refused.
-
-        Parameters
-        ----------
-        name : str
-            Column of the category.
-        rows : (n,) bool array
-            Which test rows.
-        test : Loaded
-        """
+        """Note test rows with a category that no training row has; raise if that is refused."""
         first = int(np.flatnonzero(rows)[0])
         value = as_text(test[0].column(name)[first].as_py())
         where = f"{int(rows.sum()):,} test rows (first {value!r} in row {test[1][first]:,})"
@@ -274,13 +195,7 @@ class Opening:
             self.notes.append(said)
 
     def check_groups(self, test: pa.Table) -> None:
-        """Raise if a column to compare groups by is missing, or has too many groups.
-
-        Parameters
-        ----------
-        test : pyarrow.Table
-            Rows that are certified.
-        """
+        """Raise if a column to compare groups by is missing, or has too many groups."""
         need(self.request.groups, test, "--groups")
         for name in self.request.groups:
             kinds = len({as_text(value) for value in test.column(name).to_pylist()})
@@ -292,16 +207,7 @@ class Opening:
                 )
 
     def movable(self, train: pa.Table) -> BoolArray:
-        """Return which rows' labels may be wrong.
-
-        Parameters
-        ----------
-        train : pyarrow.Table
-
-        Returns
-        -------
-        (n,) bool array
-        """
+        """Return which rows' labels may be wrong."""
         if self.request.only is None:
             return np.ones(train.num_rows, dtype=bool)
         mask = select(self.request.only, train)
@@ -310,12 +216,7 @@ class Opening:
         return mask
 
     def nothing_selected(self) -> InputError:
-        """Return an error about a condition that no training row meets.
-
-        Returns
-        -------
-        InputError
-        """
+        """Return an error about a condition that no training row meets."""
         return InputError(
             f"--only {shorten(self.request.only or '')!r} selects no training row, so no label "
             "could be wrong and everything would be robust; check the values it compares with"
@@ -337,21 +238,7 @@ class Opening:
     def fit(
         self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
     ) -> Any:
-        """Fit the model; what is to be said about that is noted.
-
-        Parameters
-        ----------
-        target : Target
-        columns : Columns
-        training : Rows
-        movable : (n,) bool array
-            Training rows whose label may be wrong.
-        alpha : float
-
-        Returns
-        -------
-        CertifiedClassifier or CertifiedRegressor
-        """
+        """Fit the model; what is to be said about that is noted."""
         from unswayed.certified import METHODS, CertifiedClassifier, CertifiedRegressor
 
         if self.request.method not in METHODS:

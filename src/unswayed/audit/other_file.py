@@ -24,36 +24,18 @@ _NAMED = 5  # values or columns that a sentence names
 
 @dataclass(frozen=True, slots=True)
 class OtherColumn:
-    """A column of the training file as another file has it.
-
-    Attributes
-    ----------
-    name : str
-    there : str
-        "number", "category", "other" or "missing".
-    n_values, n_missing : int
-    unseen : tuple of str
-        Values that no training row has, of a category or a label.
-    n_unseen : int
-        Rows that have one of them.
-    caveat : Caveat or None
-    """
+    """A column of the training file as another file has it."""
 
     name: str
-    there: str
+    there: str  # "number", "category", "other" or "missing"
     n_values: int = 0
     n_missing: int = 0
-    unseen: tuple[str, ...] = ()
-    n_unseen: int = 0
+    unseen: tuple[str, ...] = ()  # Values that no training row has, of a category or a label
+    n_unseen: int = 0  # Rows that have one of them
     caveat: Caveat | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON and tables.
-
-        Returns
-        -------
-        dict
-        """
+        """Return plain values, for JSON and tables."""
         return {
             "column": shorten(self.name),
             "there": self.there,
@@ -67,57 +49,21 @@ class OtherColumn:
 
 @dataclass(frozen=True, slots=True)
 class OtherFile:
-    """The columns of another file, beside those that the model is trained on.
-
-    Attributes
-    ----------
-    name : str
-    n_rows : int
-    columns : tuple of OtherColumn
-        The features and the label, in the order of the training file.
-    general : tuple of Caveat
-        About the file and not about one column.
-    """
+    """The columns of another file, beside those that the model is trained on."""
 
     name: str
     n_rows: int
+    # The features and the label, in the order of the training file
     columns: tuple[OtherColumn, ...]
-    general: tuple[Caveat, ...] = ()
+    general: tuple[Caveat, ...] = ()  # About the file and not about one column
 
     def caveats(self) -> list[Caveat]:
-        """Return what certifying the file's rows would stumble over.
-
-        Returns
-        -------
-        list of Caveat
-            Of the kinds "lacking-column", "other-kind", "unseen-values", "other-labels",
-            "no-labels", "missing-values" and "unused-column".
-        """
+        """Return what certifying the file's rows would stumble over."""
         return [*(each.caveat for each in self.columns if each.caveat is not None), *self.general]
 
 
 def look_at(path: Path, train: pa.Table, roles: Roles, reading: Reading) -> OtherFile:
-    """Compare a file of test rows with the training file.
-
-    Parameters
-    ----------
-    path : Path
-        Of the test rows.
-    train : pyarrow.Table
-        All training rows.
-    roles : Roles
-        What the columns of the training file are for.
-    reading : Reading
-
-    Returns
-    -------
-    OtherFile
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
+    """Compare a file of test rows with the training file."""
     texts = [field.name for field in train.schema if is_text(field.type)]
     table = read_table(path, texts, reading)
     numeric = [name for name in roles.numeric if name in table.column_names]

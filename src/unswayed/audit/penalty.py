@@ -52,10 +52,6 @@ class AlphaChoice:
     def in_words(self) -> str:
         """Explain which rows chose alpha, and why the certificates stay valid.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> print(AlphaChoice(56.0, 120, None).in_words())
@@ -73,34 +69,13 @@ class AlphaChoice:
 
 
 def says_one_class(predictions: Any) -> bool:
-    """Return whether predictions are (almost) all of one class, so that being robust is no feat.
-
-    Parameters
-    ----------
-    predictions : (n,) array
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether predictions are (almost) all of one class, so that being robust is no feat."""
     _, counts = np.unique(predictions, return_counts=True)
     return bool(counts.max(initial=0) >= ALMOST_ALL * len(predictions))
 
 
 def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
-    """Split row positions at random into those that stay and those that are taken out.
-
-    Parameters
-    ----------
-    n_rows : int
-    n_out : int
-        How many rows are taken out.
-    seed : int
-
-    Returns
-    -------
-    stay, out : int arrays, ascending
-    """
+    """Split row positions at random into those that stay and those that are taken out."""
     order = np.random.default_rng(seed).permutation(n_rows)
     return np.sort(order[n_out:]), np.sort(order[:n_out])
 
@@ -109,22 +84,6 @@ def set_aside(n_rows: int, seed: int, option: str = "alpha") -> tuple[Any, Any]:
     """Split row positions into those that stay for training and those that choose alpha.
 
     A fifth of the rows is taken out, but at least 10 and at most 5,000.
-
-    Parameters
-    ----------
-    n_rows : int
-    seed : int
-    option : str
-        What the penalty is called, for the error.
-
-    Returns
-    -------
-    stay, out : int arrays, ascending
-
-    Raises
-    ------
-    InputError
-        If that would take out more than half of the rows.
     """
     n_out = min(_MOST, max(FEWEST, n_rows // _SHARE))
     if n_rows < 2 * n_out:
@@ -146,26 +105,7 @@ def choose_alpha(
     progress: Progress,
     weights: FloatArray | None = None,
 ) -> AlphaChoice:
-    """Choose the largest penalty whose accuracy is within ``give_up`` points of the best.
-
-    Parameters
-    ----------
-    request : Request
-    target : Target
-    columns : Columns
-    training : (n, d) array
-        The training rows as `Columns.matrix` returns them. Their labels are not used.
-    aside : tuple of arrays
-        Rows, in the same form, and labels of rows that are not training rows.
-    progress : Progress
-    weights : (n,) array, optional
-        Of the training rows. A penalty means less the larger they are, so the one that was found
-        without them is multiplied by their sum instead of the number of rows.
-
-    Returns
-    -------
-    AlphaChoice
-    """
+    """Choose the largest penalty whose accuracy is within ``give_up`` points of the best."""
     features, labels = aside
     file = None if request.validation is None else request.validation.name
     _check_labels(labels, file, request.kind.option)
@@ -200,17 +140,7 @@ def _check_labels(labels: FloatArray, file: str | None, option: str) -> None:
 
 
 def grid_of(kind: Kind) -> tuple[float, ...]:
-    """Return the penalties that are tried, weakest first.
-
-    Parameters
-    ----------
-    kind : Kind
-
-    Returns
-    -------
-    tuple of float
-        Of logistic regression, which has no closed form, every second one.
-    """
+    """Return the penalties that are tried, weakest first."""
     return GRID if kind.linear else GRID[::2]
 
 

@@ -44,18 +44,6 @@ _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[ T].*)?")
 def not_shown(name: str, values: pa.ChunkedArray, n_distinct: int) -> str | None:
     """Return why no cell of a column is shown; None if examples may be.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    values : pyarrow.ChunkedArray
-    n_distinct : int
-        Number of its different values.
-
-    Returns
-    -------
-    str or None
-
     Examples
     --------
     >>> not_shown("applicant name", pa.chunked_array([["x", "y"]]), 2)

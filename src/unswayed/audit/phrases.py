@@ -8,19 +8,7 @@ from unswayed.words import written
 
 
 def bias_in_words(request: Request, target: Target, selected: str) -> str:
-    """Describe which labels may be wrong and how.
-
-    Parameters
-    ----------
-    request : Request
-    target : Target
-    selected : str
-        What to call the training rows that `--only` selects.
-
-    Returns
-    -------
-    str
-    """
+    """Describe which labels may be wrong and how."""
     if request.shift is None:
         what = _flips(request, target)
     else:
@@ -60,18 +48,7 @@ def _clip(request: Request) -> str:
 
 
 def kept_in_words(request: Request, target: Target) -> str:
-    """Describe what robust rows keep.
-
-    Parameters
-    ----------
-    request : Request
-    target : Target
-
-    Returns
-    -------
-    str
-        A phrase that follows "rows that".
-    """
+    """Describe what robust rows keep."""
     if target.task == "classification":
         return "keep their prediction"
     if request.radius is None:

@@ -39,45 +39,21 @@ _MERGED = 0.5  # of the first rows: if fewer are different, few of all are
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a request would take.
-
-    Attributes
-    ----------
-    files, n_bytes : int
-    rows : int
-    estimated : bool
-        Whether the number of rows is estimated from bytes.
-    columns : int
-        That become features.
-    features : int
-        Of the first rows; later files may have further categories.
-    test_rows : int
-    held_out : bool
-    first : int
-        Rows that were looked at.
-    different : int or None
-        Different ones among them; None if that is not known.
-    passes : tuple of (str, float)
-        What each does, and about how many seconds it takes.
-    threads : int
-        That it is divided by.
-    memory : dict of str to int
-        Bytes in a process, by what for.
-    """
+    """What a request would take."""
 
     files: int
     n_bytes: int
     rows: int
-    estimated: bool
-    columns: int
-    features: int
+    estimated: bool  # Whether the number of rows is estimated from bytes
+    columns: int  # That become features
+    features: int  # Of the first rows; later files may have further categories
     test_rows: int
     held_out: bool
-    first: int
-    different: int | None
-    passes: tuple[tuple[str, float], ...]
-    threads: int
-    memory: dict[str, int]
+    first: int  # Rows that were looked at
+    different: int | None  # Different ones among them; None if that is not known
+    passes: tuple[tuple[str, float], ...]  # What each does, and about how many seconds it takes
+    threads: int  # That it is divided by
+    memory: dict[str, int]  # Bytes in a process, by what for
 
     @property
     def merges(self) -> bool:
@@ -90,12 +66,7 @@ class Plan:
         return _START + sum(seconds for _, seconds in self.passes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """Return it as plain values."""
         return {
             "files": self.files,
             "bytes": self.n_bytes,
@@ -117,22 +88,7 @@ class Plan:
 
 
 def plan_of(request: Request) -> Plan:
-    """Look at the files and at a first batch of rows.
-
-    Parameters
-    ----------
-    request : Request
-        With `in_pieces`.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    InputError
-        If the files do not fit the request.
-    """
+    """Look at the files and at a first batch of rows."""
     check_options(request)
     assert request.in_pieces is not None  # noqa: S101
     source = Source.of(request)

@@ -10,21 +10,7 @@ class Progress(Protocol):
     """Shows how far long work has come."""
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield the steps, and show how many of them are done.
-
-        Parameters
-        ----------
-        steps : iterable
-        what : str
-            Name of the work, to show beside the bar.
-        total : int
-            Number of steps.
-
-        Yields
-        ------
-        object
-            The steps, unchanged.
-        """
+        """Yield the steps, and show how many of them are done."""
         ...
 
 
@@ -32,19 +18,5 @@ class Silent:
     """Progress that is not shown."""
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield the steps.
-
-        Parameters
-        ----------
-        steps : iterable
-        what : str
-            Not used.
-        total : int
-            Not used.
-
-        Yields
-        ------
-        object
-            The steps, unchanged.
-        """
+        """Yield the steps."""
         yield from steps

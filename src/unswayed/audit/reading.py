@@ -17,29 +17,15 @@ _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a CSV file is written: by default commas, a header and decimal points.
+    """How a CSV file is written: by default commas, a header and decimal points."""
 
-    Attributes
-    ----------
-    delimiter : str
-        The sign between two cells.
-    header : bool
-        Whether the first record names the columns; if not, they are column1, column2 and so on.
-    decimal : {".", ","}
-        The sign before the decimals of a number.
-    missing : tuple of str
-        Texts that stand for a missing value, beside the usual ones.
-    sheet : str or None
-        Of an Excel workbook; None: the first.
-    notes : tuple of str
-        What was read off the file, and not asked for.
-    """
-
-    delimiter: str = ","
+    delimiter: str = ","  # The sign between two cells
+    # Whether the first record names the columns; if not, they are column1, column2 and so on
     header: bool = True
-    decimal: Literal[".", ","] = "."
-    missing: tuple[str, ...] = ()
-    sheet: str | None = None
+    decimal: Literal[".", ","] = "."  # The sign before the decimals of a number
+    missing: tuple[str, ...] = ()  # Texts that stand for a missing value, beside the usual ones
+    sheet: str | None = None  # Of an Excel workbook; None: the first
+    # What was read off the file, and not asked for
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -64,27 +50,7 @@ class Reading:
         missing: Sequence[str] = (),
         sheet: str | None = None,
     ) -> "Reading":
-        """Make it of the values of options.
-
-        Parameters
-        ----------
-        delimiter : str, optional
-            One sign, or its name, such as "tab". By default a comma, or a semicolon where commas
-            are decimal.
-        header : bool
-        decimal : {".", ","}
-        missing : sequence of str
-        sheet : str, optional
-
-        Returns
-        -------
-        Reading
-
-        Raises
-        ------
-        InputError
-            If the delimiter is not one sign, or is the decimal sign.
-        """
+        """Make it of the values of options."""
         given = (";" if decimal == "," else ",") if delimiter is None else delimiter
         return cls(_NAMES.get(given, given), header, decimal, tuple(dict.fromkeys(missing)), sheet)
 
@@ -125,13 +91,7 @@ class Reading:
         return self == Reading()
 
     def document(self) -> dict[str, Any]:
-        """Return it as a certificate file has it.
-
-        Returns
-        -------
-        dict
-            "missing" has the texts beside the usual ones.
-        """
+        """Return it as a certificate file has it."""
         return {
             "delimiter": self.delimiter,
             "header": self.header,
@@ -140,14 +100,7 @@ class Reading:
         }
 
     def missing_cells(self) -> list[str]:
-        """Return the texts of a cell that stand for a missing value.
-
-        Returns
-        -------
-        list of str
-            The usual ones and those that were named, these also with a space on either side, as
-            files have it that put one after every comma.
-        """
+        """Return the texts of a cell that stand for a missing value."""
         named = [f"{left}{text}{right}" for text in self.missing for left in ("", " ")
                  for right in ("", " ")]  # fmt: skip
         return list(dict.fromkeys([*_MISSING, *named]))

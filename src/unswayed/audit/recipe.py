@@ -18,16 +18,7 @@ from unswayed.exceptions import InputError
 
 
 def check_recipe(request: Request) -> None:
-    """Raise, before any work is done, if nobody could check certificates of a request.
-
-    Parameters
-    ----------
-    request : Request
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise, before any work is done, if nobody could check certificates of a request."""
     for path in (request.train, request.test):
         if path is None or not path.exists():
             continue
@@ -46,38 +37,18 @@ def check_recipe(request: Request) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CertificateSize:
-    """How much a certificate file is about.
+    """How much a certificate file is about."""
 
-    Attributes
-    ----------
-    n_rows, n_features : int
-        Of the training data.
-    n_claims : int
-    n_exact : int
-        Claims that were settled in rational arithmetic.
-    """
-
-    n_rows: int
-    n_features: int
+    n_rows: int  # Of the training data
+    n_features: int  # Of the training data
     n_claims: int
-    n_exact: int
+    n_exact: int  # Claims that were settled in rational arithmetic
 
 
 def save_certificates(
     study: Study, certificates: Sequence[CertificateSet], path: Path
 ) -> CertificateSize:
-    """Write certificates of a study to a file that can be checked against the study's own files.
-
-    Parameters
-    ----------
-    study : Study
-    certificates : sequence of CertificateSet
-    path : Path
-
-    Returns
-    -------
-    CertificateSize
-    """
+    """Write certificates of a study to a file that can be checked against the study's own files."""
     write_certificates(
         certificates,
         path,
@@ -101,18 +72,7 @@ def _classes(study: Study) -> tuple[Any, ...] | None:
 
 
 def recipe(study: Study) -> dict[str, Any]:
-    """Describe how features and labels are computed from the study's files.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict
-        Plain values for JSON: the label column; one entry per feature (a category to compare with,
-        or mean and scale, and the value for missing cells); the training and test rows.
-    """
+    """Describe how features and labels are computed from the study's files."""
     reading = study.request.reading
     written = {} if reading.is_usual else {"written": reading.document()}
     labels = study.train.labels
@@ -131,17 +91,7 @@ def recipe(study: Study) -> dict[str, Any]:
 
 
 def features_of(study: Study) -> list[dict[str, Any]]:
-    """Describe how each feature of the model is computed from a column, in the model's order.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    list of dict
-        The "column", and the value that it "equals", or "mean" and "scale" of its numbers.
-    """
+    """Describe how each feature of the model is computed from a column, in the model's order."""
     return [*_categories(study), *_numbers(study)]
 
 

@@ -16,20 +16,6 @@ def refitted_scores(
     """Return scores of test rows by a model that is trained anew on changed labels.
 
     Where the threshold is balanced, they are measured from the mean of these labels.
-
-    Parameters
-    ----------
-    study : Study
-    changed : int array
-        Positions of training rows.
-    labels : array
-        Their new labels.
-    at : int array
-        Positions of test rows.
-
-    Returns
-    -------
-    array
     """
     from sklearn.base import clone
 

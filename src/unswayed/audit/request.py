@@ -50,18 +50,7 @@ class Budget:
         )
 
     def count(self, n_rows: int) -> int:
-        """Return the budget as a number of labels.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of training rows, which a share is taken of.
-
-        Returns
-        -------
-        int
-            A share is rounded down.
-        """
+        """Return the budget as a number of labels."""
         return count_budget(self.value, n_rows)
 
 
@@ -70,19 +59,6 @@ DEFAULT_BUDGET = Budget("1%", 0.01, stated=False)
 
 def parse_budget(text: str) -> Budget:
     """Read a budget: a count, or a share with a percent sign.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    Budget
-
-    Raises
-    ------
-    InputError
-        If it is neither.
 
     Examples
     --------
@@ -106,24 +82,7 @@ def parse_budget(text: str) -> Budget:
 
 
 def parse_share(text: str, option: str) -> float:
-    """Read a share such as ``80%`` or ``0.8``.
-
-    Parameters
-    ----------
-    text : str
-    option : str
-        Name of the option, for the error.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Raises
-    ------
-    InputError
-        If it is not a share.
-    """
+    """Read a share such as ``80%`` or ``0.8``."""
     match = _NUMBER.fullmatch(text)
     if match is not None:
         share = float(match[1]) / (100 if match[2] else 1)
@@ -133,23 +92,7 @@ def parse_share(text: str, option: str) -> float:
 
 
 def parse_alpha(text: str) -> float | None:
-    """Read a ridge penalty.
-
-    Parameters
-    ----------
-    text : str
-        A number, 0 or more, or ``auto``.
-
-    Returns
-    -------
-    float or None
-        None for ``auto``.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Read a ridge penalty."""
     if text.strip().lower() == "auto":
         return None
     try:
@@ -163,21 +106,6 @@ def parse_alpha(text: str) -> float | None:
 
 def parse_strength(text: str) -> float | None:
     """Read the C of a logistic regression, as the penalty that it stands for.
-
-    Parameters
-    ----------
-    text : str
-        A number above 0, ``inf`` for no penalty, or ``auto``.
-
-    Returns
-    -------
-    float or None
-        The penalty 1 / C; None for ``auto``.
-
-    Raises
-    ------
-    InputError
-        If it is none of them.
 
     Examples
     --------
@@ -199,22 +127,7 @@ def parse_strength(text: str) -> float | None:
 
 
 def parse_probability(text: str) -> float:
-    """Read a threshold of a logistic regression, as the log-odds that it stands for.
-
-    Parameters
-    ----------
-    text : str
-        A probability between 0 and 1, or a share with a percent sign.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If it is no probability, or ``balanced``.
-    """
+    """Read a threshold of a logistic regression, as the log-odds that it stands for."""
     try:
         share = parse_share(text, "--threshold")
     except InputError:
@@ -228,22 +141,7 @@ def parse_probability(text: str) -> float:
 
 
 def parse_threshold(text: str) -> float | Literal["balanced"]:
-    """Read where one class ends and the other begins.
-
-    Parameters
-    ----------
-    text : str
-        A number, or ``balanced``.
-
-    Returns
-    -------
-    float or "balanced"
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Read where one class ends and the other begins."""
     if text.strip().lower() == "balanced":
         return "balanced"
     try:
@@ -259,22 +157,7 @@ def parse_threshold(text: str) -> float | Literal["balanced"]:
 
 
 def parse_holdout(text: str) -> float:
-    """Read how many rows to hold out: a count, or a share with a percent sign.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    float
-        An int is a count, a float below 1 a share of the rows.
-
-    Raises
-    ------
-    InputError
-        If it is not a positive number of rows.
-    """
+    """Read how many rows to hold out: a count, or a share with a percent sign."""
     try:
         rows = parse_budget(text).value
     except InputError:
@@ -288,21 +171,7 @@ def parse_holdout(text: str) -> float:
 
 
 def parse_folds(text: str) -> int:
-    """Read a number of folds.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InputError
-        If it is no whole number, or below 2.
-    """
+    """Read a number of folds."""
     try:
         folds = int(text)
     except ValueError:
@@ -314,21 +183,11 @@ def parse_folds(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class InPieces:
-    """Training rows that are read in pieces and never held whole.
+    """Training rows that are read in pieces and never held whole."""
 
-    Attributes
-    ----------
-    source : str
-        A file, a folder, a pattern or a URL, as it was written.
-    scheduler : str, optional
-        Address of a dask scheduler; None: this machine.
-    resume : Path, optional
-        Folder that keeps what passes found.
-    """
-
-    source: str = field(repr=False)
-    scheduler: str | None = None
-    resume: Path | None = None
+    source: str = field(repr=False)  # A file, a folder, a pattern or a URL, as it was written
+    scheduler: str | None = None  # Address of a dask scheduler; None: this machine
+    resume: Path | None = None  # Folder that keeps what passes found
 
     @property
     def shown(self) -> str:
@@ -420,36 +279,11 @@ class Request:
         return tuple(path for path in (train, self.test, self.validation) if path is not None)
 
     def on_scale(self, radius: float) -> float:
-        """Return a radius on the scale that the model is trained on.
-
-        Parameters
-        ----------
-        radius : float
-            In the label's unit; of logarithms a share, where 0.1 allows a factor of 1.1.
-
-        Returns
-        -------
-        float
-            Of logarithms rounded down, so that what is within it is within the share.
-        """
+        """Return a radius on the scale that the model is trained on."""
         return log_below(1 + Fraction(radius)) if self.log else radius
 
     def bias(self, labels: FloatArray, where: BoolArray | Where | None) -> LabelBias:
-        """Return the bias model at the main budget.
-
-        Parameters
-        ----------
-        labels : (n,) array
-            Training labels as the model is trained on them.
-        where : (n,) bool array, callable or None
-            Training rows whose labels may be wrong, or a function of rows and labels that tells;
-            None for all.
-
-        Returns
-        -------
-        LabelBias
-            Flips for classes, shifts where a shift is given.
-        """
+        """Return the bias model at the main budget."""
         shift = self.shift
         rest: dict[str, Any] = {"budget": self.budget.value, "direction": self.direction}
         if shift is None:

@@ -26,21 +26,11 @@ _DRAWS = 20  # reviews that are simulated
 
 @dataclass(frozen=True)
 class Answer:
-    """What a reviewer says of a label.
+    """What a reviewer says of a label."""
 
-    Attributes
-    ----------
-    row : int
-        Number of the row in the training file.
-    text : str
-        As it was written.
-    label : float
-        As the model is trained on it.
-    """
-
-    row: int
-    text: str
-    label: float
+    row: int  # Number of the row in the training file
+    text: str  # As it was written
+    label: float  # As the model is trained on it
 
 
 # --- the plan -------------------------------------------------------------------------------
@@ -48,23 +38,13 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How much can be checked.
-
-    Attributes
-    ----------
-    labels : int
-    per_reviewer : int or None
-    costs : str or None
-        Column of the training file.
-    cost_limit : float or None
-    error_rate : str or None
-        How many of the checked labels are wrong, for an estimate: a share, as it was written.
-    """
+    """How much can be checked."""
 
     labels: int = 60
     per_reviewer: int | None = None
-    costs: str | None = None
+    costs: str | None = None  # Column of the training file
     cost_limit: float | None = None
+    # How many of the checked labels are wrong, for an estimate: a share, as it was written
     error_rate: str | None = None
 
     def __post_init__(self) -> None:
@@ -81,21 +61,7 @@ class Effort:
 
 
 def plan_review(study: Study, effort: Effort, checked: IntArray, say: Say) -> ReviewPlan:
-    """Find the labels whose verification makes most test rows robust.
-
-    Parameters
-    ----------
-    study : Study
-    effort : Effort
-    checked : int array
-        Positions of training rows whose labels were checked before.
-    say : callable
-
-    Returns
-    -------
-    ReviewPlan
-        Its rows are positions among the training rows.
-    """
+    """Find the labels whose verification makes most test rows robust."""
     costs = None
     if effort.costs is not None:
         costs = numbers_of(study, effort.costs, "--costs", test=False, least="above 0")
@@ -113,20 +79,7 @@ def plan_review(study: Study, effort: Effort, checked: IntArray, say: Say) -> Re
 
 
 def plan_columns(study: Study, plan: ReviewPlan, *, costs: bool) -> dict[str, Any]:
-    """Return a plan as a table for reviewers, with all that the file says of its rows.
-
-    Parameters
-    ----------
-    study : Study
-    plan : ReviewPlan
-    costs : bool
-        Whether checks have costs.
-
-    Returns
-    -------
-    dict of str to sequence
-        Rows are numbered as in their file, from 1 below the header.
-    """
+    """Return a plan as a table for reviewers, with all that the file says of its rows."""
     rows = study.train
     some = rows.table.take(pa.array(plan.order))
     cells = {
@@ -146,21 +99,7 @@ def plan_columns(study: Study, plan: ReviewPlan, *, costs: bool) -> dict[str, An
 
 
 def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray) -> dict[str, Any]:
-    """Return a plan as plain values.
-
-    Parameters
-    ----------
-    study : Study
-    plan : ReviewPlan
-    effort : Effort
-    checked : int array
-
-    Returns
-    -------
-    dict
-        "robust_after", "random" and "witness" have one entry for 0, 1, 2, … checks; "expected" is
-        an estimate at the few numbers of checks in "points", or None.
-    """
+    """Return a plan as plain values."""
     names = study.feature_columns
     numbers = study.train.numbers[plan.order].tolist()
     cells = study.train.cells(plan.order, names)
@@ -209,28 +148,7 @@ def _expected(plan: ReviewPlan, effort: Effort, points: list[int]) -> dict[str, 
 
 
 def read_review(study: Study, paths: Sequence[Path], *, applied: bool) -> dict[int, Answer]:
-    """Read what reviewers found.
-
-    Parameters
-    ----------
-    study : Study
-        Of the training file that the plan was made of.
-    paths : sequence of Path
-        CSV files with columns ``row`` and ``checked_label``; what is empty there was not checked.
-    applied : bool
-        Whether the training file has these labels already. Rows that are no training rows now are
-        then left out.
-
-    Returns
-    -------
-    dict of int to Answer
-        By position among the training rows.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or is about other rows or labels.
-    """
+    """Read what reviewers found."""
     found: dict[int, Answer] = {}
     for path in paths:
         if not path.is_file():
@@ -352,16 +270,6 @@ def verified(study: Study, answers: dict[int, Answer]) -> Study:
 
     Labels that were checked can no longer be wrong. Nothing else changes: the test rows are the
     same, and so is alpha, which the training labels had no part in.
-
-    Parameters
-    ----------
-    study : Study
-    answers : dict of int to Answer
-        By position among the training rows.
-
-    Returns
-    -------
-    Study
     """
     labels, movable = np.array(study.train.labels), study.movable.copy()
     for at, answer in answers.items():
@@ -382,17 +290,7 @@ def verified(study: Study, answers: dict[int, Answer]) -> Study:
 
 
 def after_facts(before: Study, after: Study, answers: dict[int, Answer]) -> dict[str, Any]:
-    """Return what a review changed, on the same test rows.
-
-    Parameters
-    ----------
-    before, after : Study
-    answers : dict of int to Answer
-
-    Returns
-    -------
-    dict
-    """
+    """Return what a review changed, on the same test rows."""
     old = np.asarray(before.train.labels)
     wrong = [at for at in sorted(answers) if old[at] != answers[at].label]
     return {

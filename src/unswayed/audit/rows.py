@@ -25,22 +25,7 @@ class Rows:
         return len(self.numbers)
 
     def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
-        """Return cells of some rows as texts.
-
-        Parameters
-        ----------
-        at : int array
-            Positions of the rows.
-        names : list of str
-            Columns, in the order to return them.
-        length : int
-            Longer texts are cut to so many characters.
-
-        Returns
-        -------
-        list of list of str
-            One list per row.
-        """
+        """Return cells of some rows as texts."""
         if not len(at):
             return []
         some = self.table.select(names).take(pa.array(at))
@@ -49,17 +34,6 @@ class Rows:
 
 
 def take(rows: Loaded, at: IntArray) -> Loaded:
-    """Return some rows of a file.
-
-    Parameters
-    ----------
-    rows : Loaded
-    at : int array
-        Positions of the rows.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Return some rows of a file."""
     table, numbers = rows
     return table.take(pa.array(at)), numbers[at]

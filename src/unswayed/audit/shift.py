@@ -28,15 +28,6 @@ class Shift:
 
         A share of 5 % is a factor of 1.05 either way. The double next to a logarithm is not the
         logarithm: ends are wide enough for labels whose logarithms were rounded, before or after.
-
-        Parameters
-        ----------
-        labels : (n,) array
-            Logarithms of the labels, as doubles.
-
-        Returns
-        -------
-        lower, upper : (n,) arrays
         """
         ends = [_log(1 + Fraction(abs(end)), up=True) for end in (self.low, self.high)]
         # Of a logarithm the C library knows the last place but one, here and at the other end.
@@ -45,19 +36,7 @@ class Shift:
         return -wide[0], wide[1]
 
     def in_words(self, direction: str | None, *, log: bool = False) -> str:
-        """Describe how far a label may be off.
-
-        Parameters
-        ----------
-        direction : {"up", "down"} or None
-            The only way that labels may be off.
-        log : bool
-            Whether logarithms are shifted, by a factor.
-
-        Returns
-        -------
-        str
-        """
+        """Describe how far a label may be off."""
         down, up = self._amount(-self.low, log=log), self._amount(self.high, log=log)
         too_low, too_high = f"too low by {up}", f"too high by {down}"
         if not log:
@@ -82,20 +61,6 @@ def parse_shift(text: str) -> Shift:
     """Read by how much labels may be wrong.
 
     ``2000`` is ±2000, ``0:2000`` only upwards, ``5%`` is 5 % of each label's own value.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    Shift
-        Shares are rounded outwards, to the next double.
-
-    Raises
-    ------
-    InputError
-        If it is not a range around 0.
 
     Examples
     --------
@@ -123,20 +88,6 @@ def parse_shift(text: str) -> Shift:
 def parse_clip(text: str) -> tuple[float, float]:
     """Read a range that labels cannot leave: ``0:100``, or ``0:`` with one end.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    low, high : float
-        Infinite where there is no end.
-
-    Raises
-    ------
-    InputError
-        If it is not a range.
-
     Examples
     --------
     >>> parse_clip("0:"), parse_clip("0:100")
@@ -158,24 +109,7 @@ def parse_clip(text: str) -> tuple[float, float]:
 
 
 def parse_radius(text: str, *, log: bool) -> float:
-    """Read how far a prediction may move: a number, or of logarithms a share such as ``10%``.
-
-    Parameters
-    ----------
-    text : str
-    log : bool
-        Whether the model is trained on logarithms.
-
-    Returns
-    -------
-    float
-        Not negative. A share is rounded down, to the next double.
-
-    Raises
-    ------
-    InputError
-        If it is not such a distance.
-    """
+    """Read how far a prediction may move: a number, or of logarithms a share such as ``10%``."""
     match = _END.fullmatch(text)
     if match is not None and Fraction(match[1]) >= 0 and float(match[1]) < math.inf:
         share = match[2] == "%"
@@ -195,34 +129,12 @@ def parse_radius(text: str, *, log: bool) -> float:
 
 
 def log_below(number: Fraction) -> float:
-    """Return the logarithm of a number, rounded down.
-
-    Parameters
-    ----------
-    number : Fraction
-        1 or more.
-
-    Returns
-    -------
-    float
-        Not below 0.
-    """
+    """Return the logarithm of a number, rounded down."""
     return max(0.0, _log(number, up=False))
 
 
 def log_range(clip: tuple[float, float]) -> tuple[float, float]:
-    """Return the logarithms of the ends of a range, rounded outwards.
-
-    Parameters
-    ----------
-    clip : (low, high)
-        The upper end is positive.
-
-    Returns
-    -------
-    low, high : float
-        Wide enough for the rounded logarithm of any number in the range.
-    """
+    """Return the logarithms of the ends of a range, rounded outwards."""
     low, high = clip
     if low > 0:
         found = _log(Fraction(low), up=False)

@@ -36,30 +36,13 @@ PASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """The condition of ``--only``, asked about every batch of rows.
-
-    Attributes
-    ----------
-    expression : str
-    label : str
-        What the column of labels is called.
-    """
+    """The condition of ``--only``, asked about every batch of rows."""
 
     expression: str
-    label: str
+    label: str  # What the column of labels is called
 
     def __call__(self, rows: Any, labels: Any) -> BoolArray:
-        """Return which rows meet the condition.
-
-        Parameters
-        ----------
-        rows : pyarrow.Table
-        labels : pyarrow array or array
-
-        Returns
-        -------
-        (n,) bool array
-        """
+        """Return which rows meet the condition."""
         column = pa.array(labels) if isinstance(labels, np.ndarray) else labels
         return select(self.expression, rows.append_column(self.label, column))
 
@@ -68,16 +51,7 @@ class Only:
 
 
 def check_options(request: Request) -> None:
-    """Raise if something is asked that needs all training rows together.
-
-    Parameters
-    ----------
-    request : Request
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise if something is asked that needs all training rows together."""
     whole = "pass one file that fits into memory"
     rules = (
         (not request.kind.linear, f"--model {request.kind.name}", "only models that are linear in "
@@ -106,18 +80,7 @@ def check_options(request: Request) -> None:
 
 
 def refusal(option: str, why: str, instead: str) -> InputError:
-    """Return an error about an option that training rows in pieces do not have.
-
-    Parameters
-    ----------
-    option : str
-    why, instead : str
-        Why they do not, and what to do.
-
-    Returns
-    -------
-    InputError
-    """
+    """Return an error about an option that training rows in pieces do not have."""
     return InputError(f"{option} is not possible for training rows in pieces: {why}; {instead}")
 
 
@@ -126,46 +89,19 @@ def refusal(option: str, why: str, instead: str) -> InputError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Files of training rows, and which of their columns are for what.
+    """Files of training rows, and which of their columns are for what."""
 
-    Attributes
-    ----------
-    wide : list of FilePiece
-        With all columns that anything asks for: features, those of ``--only`` and ``--groups``,
-        and the label.
-    names : list of str
-        Feature columns.
-    beside : tuple of str
-        Columns that ``--only`` looks at and the model does not.
-    notes : tuple of str
-        How the first file was read where that was not asked for.
-    caveats : tuple of Caveat
-        That the first line of the first file seems to be no header.
-    """
-
+    # With all columns that anything asks for: features, those of ``--only`` and ``--groups``, and
+    # the label
     wide: list[FilePiece]
-    names: list[str]
-    beside: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    caveats: tuple[Caveat, ...] = ()
+    names: list[str]  # Feature columns
+    beside: tuple[str, ...]  # Columns that ``--only`` looks at and the model does not
+    notes: tuple[str, ...] = ()  # How the first file was read where that was not asked for
+    caveats: tuple[Caveat, ...] = ()  # That the first line of the first file seems to be no header
 
     @classmethod
     def of(cls, request: Request) -> "Source":
-        """Find the files of a request and look at their columns.
-
-        Parameters
-        ----------
-        request : Request
-
-        Returns
-        -------
-        Source
-
-        Raises
-        ------
-        InputError
-            If there are none, one cannot be read, or they do not fit the request.
-        """
+        """Find the files of a request and look at their columns."""
         assert request.in_pieces is not None  # noqa: S101
         looked_at = () if request.only is None else columns_of(request.only)
         kept = {*looked_at, *(() if request.test is not None else request.groups)}
@@ -258,16 +194,7 @@ class Source:
         return None if None in counts else sum(count or 0 for count in counts)
 
     def columns(self, request: Request) -> fitting.Columns:
-        """Return how columns become features: as those of files in memory do.
-
-        Parameters
-        ----------
-        request : Request
-
-        Returns
-        -------
-        unswayed.certified.in_pieces.Columns
-        """
+        """Return how columns become features: as those of files in memory do."""
         return fitting.Columns(
             categorical=request.categorical,
             standardise=True,
@@ -292,18 +219,7 @@ def _empty(schema: pa.Schema, label: str) -> pa.Table:
 
 
 def expected_passes(request: Request, source: Source) -> list[str]:
-    """Return what passes will do, as far as that is known beforehand.
-
-    Parameters
-    ----------
-    request : Request
-    source : Source
-
-    Returns
-    -------
-    list of str
-        Keys of `PASSES`.
-    """
+    """Return what passes will do, as far as that is known beforehand."""
     held_out = request.test is None
     found = ["count"] if held_out and source.n_rows is None else []
     found += ["collect"] if held_out else []

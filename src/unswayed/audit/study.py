@@ -89,16 +89,7 @@ class Study:
         return None
 
     def count(self, budget: Budget) -> int:
-        """Return a budget as a number of training labels.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        int
-        """
+        """Return a budget as a number of training labels."""
         return budget.count(self.n_train)
 
     @property
@@ -122,16 +113,7 @@ class Study:
         return self.request.files
 
     def is_training_file(self, path: Path) -> bool:
-        """Return whether training rows are read from a file.
-
-        Parameters
-        ----------
-        path : Path
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether training rows are read from a file."""
         return path.samefile(self.request.train)
 
     @property
@@ -143,17 +125,7 @@ class Study:
         return [int(count) for count in np.bincount(labels, minlength=2)]
 
     def train_label(self, row: int) -> str:
-        """Return the label of a training row as a text.
-
-        Parameters
-        ----------
-        row : int
-            Position among the training rows.
-
-        Returns
-        -------
-        str
-        """
+        """Return the label of a training row as a text."""
         return self.target.as_text(np.asarray(self.train.labels)[row])
 
     @property
@@ -162,21 +134,11 @@ class Study:
         return None
 
     def pass_facts(self) -> dict[str, Any]:
-        """Return how often the training rows were passed over; nothing if they are in memory.
-
-        Returns
-        -------
-        dict
-        """
+        """Return how often the training rows were passed over; nothing if they are in memory."""
         return {}
 
     def last_notes(self) -> list[str]:
-        """Return what is only known once everything was asked.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return what is only known once everything was asked."""
         return []
 
     def close(self) -> None:
@@ -219,16 +181,7 @@ class Study:
         return np.bincount(at[rows], minlength=int(at.max()) + 1)
 
     def labels_in_words(self, count: int) -> str:
-        """Return a number of labels and, if not all may be wrong, its share of those that may.
-
-        Parameters
-        ----------
-        count : int
-
-        Returns
-        -------
-        str
-        """
+        """Return a number of labels and, if not all may be wrong, its share of those that may."""
         return labels_of(count, self.n_movable, self.n_train)
 
     @property
@@ -244,25 +197,14 @@ class Study:
         return found
 
     def bias_in_words(self) -> str:
-        """Describe which labels may be wrong and how.
-
-        Returns
-        -------
-        str
-        """
+        """Describe which labels may be wrong and how."""
         return bias_in_words(self.request, self.target, self._selected_rows())
 
     def _selected_rows(self) -> str:
         return f"the {int(self.movable.sum()):,} training rows"
 
     def keeps(self) -> str:
-        """Describe what robust rows keep.
-
-        Returns
-        -------
-        str
-            A phrase that follows "rows that".
-        """
+        """Describe what robust rows keep."""
         return kept_in_words(self.request, self.target)
 
     # --- what was found ------------------------------------------------------------------
@@ -347,20 +289,7 @@ class Study:
     def certify_rows(
         self, at: IntArray, budget: Budget, decision: Decision | None = None
     ) -> CertificateSet:
-        """Certify some test rows exactly.
-
-        Parameters
-        ----------
-        at : int array
-            Positions among the test rows.
-        budget : Budget
-        decision : Decision, optional
-            What must stay the same, if not what was asked.
-
-        Returns
-        -------
-        CertificateSet
-        """
+        """Certify some test rows exactly."""
         certs: CertificateSet = self.model.certify(
             self._rows(at),
             budget=self.count(budget),
@@ -371,16 +300,7 @@ class Study:
         return certs
 
     def ranges(self, budget: Budget) -> CertificateSet:
-        """Certify the test rows at a budget, for the ranges of their scores.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        CertificateSet
-        """
+        """Certify the test rows at a budget, for the ranges of their scores."""
         certs: CertificateSet = self._certify(self._rows(np.arange(len(self.test))), budget)
         return certs
 
@@ -401,29 +321,11 @@ class Study:
         return Asked(question, place, known)
 
     def robust(self, budget: Budget) -> BoolArray:
-        """Return which test rows are proven robust at a budget, by the method asked for.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        (n,) bool array
-        """
+        """Return which test rows are proven robust at a budget, by the method asked for."""
         return np.asarray(self.verdicts(budget) == Verdict.ROBUST, dtype=bool)
 
     def verdicts(self, budget: Budget) -> NDArray[np.object_]:
-        """Return verdicts of the test rows at a budget, by the method asked for.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        (n,) array of Verdict
-        """
+        """Return verdicts of the test rows at a budget, by the method asked for."""
         if budget == self.request.budget:
             return np.asarray(self.answers.verdict)
         if budget not in self._verdicts:
@@ -442,27 +344,11 @@ class Study:
         return self.request.kind.linear and self.request.method in EXACT
 
     def score(self, at: int) -> float:
-        """Return the score of a test row.
-
-        Parameters
-        ----------
-        at : int
-            Position among the test rows.
-
-        Returns
-        -------
-        float
-        """
+        """Return the score of a test row."""
         return float(self.model.certify(self._rows(np.array([at])), budget=0).score[0])
 
     def quality(self) -> float | None:
-        """Return the accuracy on the test rows, or R² for regression.
-
-        Returns
-        -------
-        float or None
-            None if the test rows have no labels.
-        """
+        """Return the accuracy on the test rows, or R² for regression."""
         if self.test.labels is None:
             return None
         score, classes = self.answers.score, bool(self.target.classes)
@@ -470,17 +356,7 @@ class Study:
         return quality(predicted, self.test.labels, classes=classes)
 
     def prediction(self, at: int) -> str:
-        """Return the prediction of a test row as a text.
-
-        Parameters
-        ----------
-        at : int
-            Position among the test rows.
-
-        Returns
-        -------
-        str
-        """
+        """Return the prediction of a test row as a text."""
         return self.predictions[at]
 
     @cached_property
@@ -492,48 +368,17 @@ class Study:
         return [self.target.as_text(each) for each in self.request.rule.predict(score).tolist()]
 
     def decided(self, score: float) -> str:
-        """Return the prediction that a score leads to, as a text.
-
-        Parameters
-        ----------
-        score : float
-
-        Returns
-        -------
-        str
-            A class, or a number in the label's unit.
-        """
+        """Return the prediction that a score leads to, as a text."""
         if not self.target.classes:
             return self.target.as_text(score)
         return self.target.as_text(float(self.request.rule.predict(np.array([score]))[0]))
 
     def groups(self, name: str) -> list[str]:
-        """Return the group of every test row, by a column.
-
-        Parameters
-        ----------
-        name : str
-            Column of the test file.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the group of every test row, by a column."""
         return distinct_texts(self.test.table.column(name).to_pylist())
 
     def witnesses(self, at: IntArray) -> list[Witness | None]:
-        """Find the smallest set of label changes that overturns each of some test rows.
-
-        Parameters
-        ----------
-        at : int array
-            Positions among the test rows.
-
-        Returns
-        -------
-        list of Witness or None
-            None where no label changes overturn the row, or rounding hides whether any do.
-        """
+        """Find the smallest set of label changes that overturns each of some test rows."""
         if not len(at):
             return []
         tracked = self.progress.track(range(len(at)), "finding witnesses", len(at))
@@ -551,17 +396,7 @@ class Study:
         return [certs.witness(row) for row in tracked]
 
     def minimum_budgets(self, at: IntArray) -> MinimumBudgets:
-        """Return bounds on the least number of labels that overturns each of some test rows.
-
-        Parameters
-        ----------
-        at : int array
-            Positions among the test rows.
-
-        Returns
-        -------
-        MinimumBudgets
-        """
+        """Return bounds on the least number of labels that overturns each of some test rows."""
         return self._searched(at).minimum_budgets
 
     def _searched(self, at: IntArray) -> CertificateSet:
@@ -573,35 +408,14 @@ class Study:
         return self._kept[key]
 
     def training_rows(self, places: Iterable[Place]) -> Rows:
-        """Return some training rows.
-
-        Parameters
-        ----------
-        places : iterable of Place
-            Where they are; one file's alone, where rows are in memory.
-
-        Returns
-        -------
-        Rows
-        """
+        """Return some training rows."""
         numbers = np.array([place.row for place in places])
         at = np.searchsorted(self.train.numbers, numbers)
         labels = np.asarray(self.train.labels)[at]
         return Rows(self.train.table.take(pa.array(at)), numbers, self.train.features[at], labels)
 
     def ever_overturned(self, at: int) -> Verdict:
-        """Return whether any number of label changes overturns a test row.
-
-        Parameters
-        ----------
-        at : int
-            Position among the test rows.
-
-        Returns
-        -------
-        Verdict
-            UNDECIDED if rounding hides the answer.
-        """
+        """Return whether any number of label changes overturns a test row."""
         one = self._rows(np.array([at]))
         if not self.request.kind.linear:
             least = self.minimum_budgets(np.array([at]))
@@ -611,17 +425,6 @@ class Study:
 
 
 def by_budgets(low: FloatArray, high: FloatArray, labels: int) -> NDArray[np.object_]:
-    """Return the verdicts at so many labels that bounds on minimum budgets tell.
-
-    Parameters
-    ----------
-    low, high : (n,) arrays
-        Fewer than `low` are proven not to overturn a row, `high` to do so; NaN: nothing is known.
-    labels : int
-
-    Returns
-    -------
-    (n,) array of Verdict
-    """
+    """Return the verdicts at so many labels that bounds on minimum budgets tell."""
     broken = high <= labels
     return verdicts(broken, ~broken & ~(low > labels))

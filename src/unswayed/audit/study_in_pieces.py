@@ -28,23 +28,12 @@ from unswayed.words import counted
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudyInPieces(Study):
-    """A study whose training rows are in pieces: what is asked of them takes passes.
-
-    Attributes
-    ----------
-    source : Source
-    survey : Survey
-        What the first pass found.
-    crew : Crew
-        Makes the passes.
-    held_out : list of Place or None
-        Where the test rows are; None if they are of another file.
-    """
+    """A study whose training rows are in pieces: what is asked of them takes passes."""
 
     source: Source
-    survey: Survey
-    crew: Crew
-    held_out: list[Place] | None
+    survey: Survey  # What the first pass found
+    crew: Crew  # Makes the passes
+    held_out: list[Place] | None  # Where the test rows are; None if they are of another file
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -95,16 +84,7 @@ class StudyInPieces(Study):
         return f"{self.request.in_pieces.shown} ({counted(self.source.n_files, 'file')})"
 
     def is_training_file(self, path: Path) -> bool:
-        """Return whether training rows are read from a file.
-
-        Parameters
-        ----------
-        path : Path
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether training rows are read from a file."""
         return any(os.path.samefile(path, each) for each in self.source.paths)
 
     @property
@@ -128,14 +108,7 @@ class StudyInPieces(Study):
         return "the training rows"
 
     def pass_facts(self) -> dict[str, Any]:
-        """Return how many files and passes there were.
-
-        Returns
-        -------
-        dict
-            "files", "passes", those of them that were "restored", and number of "distinct_rows",
-            None if they were too many to hold.
-        """
+        """Return how many files and passes there were."""
         return {
             "files": self.source.n_files,
             "passes": self.crew.made,
@@ -218,18 +191,7 @@ class StudyInPieces(Study):
     # --- witnesses ------------------------------------------------------------------------
 
     def witnesses(self, at: IntArray) -> list[Witness | None]:
-        """Find the smallest set of label changes that overturns each of some test rows.
-
-        Parameters
-        ----------
-        at : int array
-            Positions among the test rows.
-
-        Returns
-        -------
-        list of Witness or None
-            With file and row of every label.
-        """
+        """Find the smallest set of label changes that overturns each of some test rows."""
         certs = self.model.certify(self._rows(at), budget=0)
         least, source = certs.minimum_budgets, certs.source
         return [
@@ -238,32 +200,12 @@ class StudyInPieces(Study):
         ]
 
     def ever_overturned(self, at: int) -> Verdict:
-        """Return whether any number of label changes overturns a test row.
-
-        Parameters
-        ----------
-        at : int
-
-        Returns
-        -------
-        Verdict
-        """
+        """Return whether any number of label changes overturns a test row."""
         certs = self.model.certify(self._rows(np.array([at])), budget=0)
         return Verdict.ROBUST if np.isposinf(certs.minimum_budget[0]) else Verdict.UNDECIDED
 
     def training_rows(self, places: Iterable[Place]) -> Rows:
-        """Read some training rows.
-
-        Parameters
-        ----------
-        places : iterable of Place
-            In the order of the files and their rows.
-
-        Returns
-        -------
-        Rows
-            Their cells, numbers in their files, and labels.
-        """
+        """Read some training rows."""
         wanted: dict[int, list[int]] = {}
         for place in places:
             at = next(at for at, piece in enumerate(self.source.wide) if _has(piece, place))

@@ -77,14 +77,7 @@ def _says(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """The different values of a column, and how many rows have each.
-
-    Attributes
-    ----------
-    distinct : pyarrow.Array
-    counts : int array
-    n_rows, n_missing : int
-    """
+    """The different values of a column, and how many rows have each."""
 
     distinct: Any
     counts: IntArray
@@ -113,17 +106,7 @@ class Tally:
 
 
 def whole_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return the numbers of a column that are there, if all of them are whole.
-
-    Parameters
-    ----------
-    values : pyarrow.ChunkedArray
-        Numbers, NaN being null.
-
-    Returns
-    -------
-    pyarrow.ChunkedArray or None
-    """
+    """Return the numbers of a column that are there, if all of them are whole."""
     if values.null_count:
         values = values.drop_null()
     if pa.types.is_integer(values.type):
@@ -136,23 +119,6 @@ def whole_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 def looks_like_codes(name: str, rows: Tally, *, ordered: bool = False) -> bool:
     """Return whether whole numbers are codes rather than counts or measures.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    rows : Tally
-        Its different values, whole numbers, and how many rows have each.
-    ordered : bool
-        Whether the label only rises, or only falls, with its values.
-
-    Returns
-    -------
-    bool
-        True if there are at least three and the name says so. If it says nothing: true if they are
-        few, begin with 1 or 0 or below 0, and do not behave as counts do. Those follow one another
-        without a gap, and are the rarer the further they are from the most frequent one, or the
-        label is in order of them.
 
     Examples
     --------
@@ -185,22 +151,7 @@ def looks_like_codes(name: str, rows: Tally, *, ordered: bool = False) -> bool:
 
 
 def looks_like_ids(name: str, whole: pa.ChunkedArray, n_distinct: int) -> bool:
-    """Return whether whole numbers say which row it is.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    whole : pyarrow.ChunkedArray
-        Its values, none of them missing.
-    n_distinct : int
-
-    Returns
-    -------
-    bool
-        True if all are different and they count the rows, only rise or only fall; or if the name
-        says so and more than half are different.
-    """
+    """Return whether whole numbers say which row it is."""
     n_rows = len(whole)
     if n_rows < FEWEST_ROWS:
         return False
@@ -214,45 +165,17 @@ def looks_like_ids(name: str, whole: pa.ChunkedArray, n_distinct: int) -> bool:
 
 
 def texts_are_ids(n_distinct: int, n_rows: int) -> bool:
-    """Return whether every row has a text of its own.
-
-    Parameters
-    ----------
-    n_distinct, n_rows : int
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether every row has a text of its own."""
     return n_rows >= FEWEST_ROWS and n_distinct == n_rows
 
 
 def texts_are_rare(n_distinct: int, n_rows: int) -> bool:
-    """Return whether there are so many texts that new rows will bring new ones.
-
-    Parameters
-    ----------
-    n_distinct, n_rows : int
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether there are so many texts that new rows will bring new ones."""
     return n_distinct > FEW and n_rows < _RARE * n_distinct
 
 
 def missing_mark(distinct: pa.ChunkedArray) -> str | None:
     """Return a text without a letter or digit that often stands for a missing value.
-
-    Parameters
-    ----------
-    distinct : pyarrow.ChunkedArray
-        Different texts of a column.
-
-    Returns
-    -------
-    str or None
-        The first of them, without spaces around it.
 
     Examples
     --------
@@ -265,29 +188,14 @@ def missing_mark(distinct: pa.ChunkedArray) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A column of texts, at least half of which are numbers.
+    """A column of texts, at least half of which are numbers."""
 
-    Attributes
-    ----------
-    odd : tuple of str
-        The different texts that are no numbers, at most four of them.
-    n_odd : int
-        Number of cells with such a text.
-    row : int
-        The first such row, from 1.
-    cell : str
-        What it holds.
-    comma : bool
-        Whether the sign before decimals is the other one in this column.
-    signs : tuple of str
-        Currencies and percent signs, where all texts are numbers; "" if some have none.
-    """
-
-    odd: tuple[str, ...]
-    n_odd: int
-    row: int
-    cell: str
-    comma: bool
+    odd: tuple[str, ...]  # The different texts that are no numbers, at most four of them
+    n_odd: int  # Number of cells with such a text
+    row: int  # The first such row, from 1
+    cell: str  # What it holds
+    comma: bool  # Whether the sign before decimals is the other one in this column
+    # Currencies and percent signs, where all texts are numbers; "" if some have none
     signs: tuple[str, ...] = ()
 
     @property
@@ -299,23 +207,7 @@ class Mixture:
     def of(
         cls, values: pa.ChunkedArray, distinct: pa.ChunkedArray, decimal: Decimal
     ) -> "Mixture | None":
-        """Look for numbers among texts.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-            Texts.
-        distinct : pyarrow.Array
-            The different ones among them.
-        decimal : {".", ","}
-            The sign before decimals, as files are read.
-
-        Returns
-        -------
-        Mixture or None
-            None if fewer than half of the cells are numbers. If all of them are, no text is odd,
-            and the first cell is named.
-        """
+        """Look for numbers among texts."""
         if not (are_numbers(distinct, ".") | are_numbers(distinct, ",")).any():
             return None
         counted = values.drop_null().value_counts()

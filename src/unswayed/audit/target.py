@@ -52,32 +52,7 @@ class Target:
         positive: str | None = None,
         versus_rest: bool = False,
     ) -> "Target":
-        """Recognise classes or numbers from the labels of the training rows.
-
-        Parameters
-        ----------
-        label : str
-            Name of the column.
-        values : pyarrow.ChunkedArray
-            Labels of the training rows.
-        task : {"classification", "regression"} or None
-            None: regression for more than two different numbers, else classification.
-        log : bool
-            Whether a number is predicted by its logarithm.
-        positive : str, optional
-            The class that is asked about, as ``--positive`` names it.
-        versus_rest : bool
-            Whether the file has more than one other class, in whichever rows.
-
-        Returns
-        -------
-        Target
-
-        Raises
-        ------
-        InputError
-            If the labels are all equal, or do not suit the task.
-        """
+        """Recognise classes or numbers from the labels of the training rows."""
         name = shorten(label)
         values = codes(plain(values))
         number = is_number(values.type)
@@ -104,27 +79,7 @@ class Target:
         number: bool,
         log: bool = False,
     ) -> "Target":
-        """Recognise classes or numbers from the different labels of the training rows.
-
-        Parameters
-        ----------
-        label : str
-        counts : mapping
-            How many rows have each label.
-        task : {"classification", "regression"} or None
-        number : bool
-            Whether they are numbers.
-        log : bool
-
-        Returns
-        -------
-        Target
-
-        Raises
-        ------
-        InputError
-            As for `of`.
-        """
+        """Recognise classes or numbers from the different labels of the training rows."""
         name, distinct = shorten(label), sorted(counts)
         if not distinct:
             raise InputError("no training row is left; pass more rows, or a number as --alpha")
@@ -212,23 +167,7 @@ class Target:
         return tuple(distinct_texts(self.classes))
 
     def encode(self, values: pa.ChunkedArray) -> FloatArray:
-        """Return labels as numbers.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-            Labels of any file.
-
-        Returns
-        -------
-        (n,) array
-            0 and 1 for the classes; the numbers themselves, or their logarithms, for regression.
-
-        Raises
-        ------
-        InputError
-            If a label is of another kind, or another class, than in the training rows.
-        """
+        """Return labels as numbers."""
         values = codes(plain(values))
         try:
             if self.task == "regression":
@@ -250,16 +189,7 @@ class Target:
         return np.asarray(position, dtype=np.float64)
 
     def numbers(self, labels: NDArray[Any]) -> FloatArray:
-        """Return labels as a model in pieces writes them, as numbers: classes as 0 and 1.
-
-        Parameters
-        ----------
-        labels : (n,) array
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return labels as a model in pieces writes them, as numbers: classes as 0 and 1."""
         if not self.classes:
             return np.asarray(labels, dtype=np.float64)
         return np.asarray(labels == self.classes[1], dtype=np.float64)
@@ -274,19 +204,7 @@ class Target:
         return np.log(numbers)
 
     def natural(self, scores: FloatArray, way: float = 0.0) -> FloatArray:
-        """Return scores in the label's own unit.
-
-        Parameters
-        ----------
-        scores : array
-            As the model has them.
-        way : float
-            -inf or inf to round that way, where logarithms have to be undone; 0: to nearest.
-
-        Returns
-        -------
-        array
-        """
+        """Return scores in the label's own unit."""
         if not self.log:
             return scores
         with np.errstate(over="ignore"):
@@ -310,17 +228,7 @@ class Target:
         )
 
     def as_text(self, value: float) -> str:
-        """Return a label as a text.
-
-        Parameters
-        ----------
-        value : float
-            The label as `encode` returns it.
-
-        Returns
-        -------
-        str
-        """
+        """Return a label as a text."""
         if self.classes:
             return self.class_names[int(value)]
         if self.log:
@@ -330,14 +238,6 @@ class Target:
 
 def only_looks_different(values: Iterable[Any], known: Iterable[Any]) -> bool:
     """Return whether values are known but for spaces, capitals, and full stops at their end.
-
-    Parameters
-    ----------
-    values, known : iterable
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -360,28 +260,7 @@ def target_of(
     certified: bool,
     versus_rest: bool = False,
 ) -> Target:
-    """Recognise what is predicted from training rows.
-
-    Parameters
-    ----------
-    request : Request
-    train : pair
-        Training rows, and their numbers in the file.
-    certified : bool
-        Whether predictions are certified, and not coefficients alone.
-    versus_rest : bool
-        Whether the file, not only these rows, has more than two classes.
-
-    Returns
-    -------
-    Target
-
-    Raises
-    ------
-    InputError
-        If what may be wrong does not suit the labels, or a label has no logarithm or is outside
-        the range of ``--clip``.
-    """
+    """Recognise what is predicted from training rows."""
     column = train[0].column(request.label)
     target = Target.of(
         request.label,
@@ -397,19 +276,7 @@ def target_of(
 
 
 def check_bias(request: Request, target: Target, *, certified: bool) -> None:
-    """Raise if what may be wrong does not suit the labels.
-
-    Parameters
-    ----------
-    request : Request
-    target : Target
-    certified : bool
-        Whether predictions are certified, and not coefficients alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise if what may be wrong does not suit the labels."""
     if target.task == "regression":
         if not request.kind.linear:
             raise InputError(

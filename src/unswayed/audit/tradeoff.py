@@ -34,23 +34,7 @@ class Point:
 def tradeoff(
     request: Request, progress: Progress, alphas: tuple[float, ...] | None = None
 ) -> tuple[Study, list[Point]]:
-    """Fit and certify once per penalty.
-
-    Parameters
-    ----------
-    request : Request
-        Its alpha is replaced by each of the penalties.
-    progress : Progress
-    alphas : tuple of float, optional
-        Penalties, each tried once, ascending; by default those of the kind of model.
-
-    Returns
-    -------
-    study : Study
-        The study of the smallest penalty, for what all of them have in common.
-    points : list of Point
-        One per penalty, ascending.
-    """
+    """Fit and certify once per penalty."""
     kind = request.kind
     wanted = sorted(set(alphas or kind.alphas))
     study = open_study(replace(request, alpha=wanted[0], ranges=False, least=kind.linear))
@@ -84,19 +68,7 @@ def _verdicts(study: Study, model: Any, rows: Matrix) -> list[NDArray[np.object_
 
 
 def point_facts(point: Point, kind: Kind) -> dict[str, Any]:
-    """Return a point as plain values.
-
-    Parameters
-    ----------
-    point : Point
-    kind : Kind
-        Of the model.
-
-    Returns
-    -------
-    dict
-        "penalty" as people write it, "quality", "rates" and "undecided", "always".
-    """
+    """Return a point as plain values."""
     found = asdict(point) | {"rates": list(point.rates), "undecided": list(point.undecided)}
     return found | {"penalty": kind.written(point.alpha)}
 

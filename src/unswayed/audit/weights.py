@@ -12,25 +12,7 @@ from unswayed.words import counted, shorten
 
 
 def weights_of(name: str, table: pa.Table, numbers: IntArray) -> FloatArray:
-    """Return the weights of rows.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    table : pyarrow.Table
-    numbers : int array
-        Numbers of the rows in their file.
-
-    Returns
-    -------
-    (n,) array
-
-    Raises
-    ------
-    InputError
-        If they are no numbers, missing, negative, infinite, or all zero; it names the row.
-    """
+    """Return the weights of rows."""
     column = plain(table.column(name))
     if not is_number(column.type) and not pa.types.is_boolean(column.type):
         raise InputError(
@@ -59,17 +41,7 @@ def weights_of(name: str, table: pa.Table, numbers: IntArray) -> FloatArray:
 
 
 def follow_labels(name: str) -> Caveat:
-    """Say that weights follow the labels.
-
-    Parameters
-    ----------
-    name : str
-        Of their column.
-
-    Returns
-    -------
-    Caveat
-    """
+    """Say that weights follow the labels."""
     return Caveat(
         "label-weights",
         f"the weights in column {shorten(name)!r} follow the labels, as weights that balance "

@@ -40,41 +40,16 @@ class Budget(ABC):
 
     @abstractmethod
     def sized(self, amount: float) -> "Budget":
-        """Return a budget of the same kind and of another size.
-
-        Parameters
-        ----------
-        amount : float, in the unit of its kind
-        """
+        """Return a budget of the same kind and of another size."""
 
     def read(self, written: Amount, n_rows: int) -> "Budget":
-        """Return a budget of the same kind from a number that a user wrote.
-
-        Parameters
-        ----------
-        written : number
-            By default in its unit; a count may be a share of the training rows.
-        n_rows : int, the number of training rows
-
-        Returns
-        -------
-        Budget
-        """
+        """Return a budget of the same kind from a number that a user wrote."""
         return self.sized(float(written))
 
     def taken(self, rows: IntArray) -> "Budget":
         """Return the same budget for some of the training rows; by default raise `BiasError`.
 
         Only the budget knows whether it holds anything about single rows.
-
-        Parameters
-        ----------
-        rows : (k,) array of int
-            Positions of the rows that stay.
-
-        Returns
-        -------
-        Budget
         """
         raise BiasError(
             f"a budget of kind {type(self).__name__} does not say what it is for some of the "
@@ -96,15 +71,6 @@ class Budget(ABC):
 
         Equal training rows are merged. A budget that treats some of them differently (groups with
         counts of their own, say) returns one number per row, equal where they may be merged.
-
-        Parameters
-        ----------
-        lower, upper : (n,) arrays
-            Offsets of the labels.
-
-        Returns
-        -------
-        (n,) array or None
         """
         return None
 
@@ -112,14 +78,6 @@ class Budget(ABC):
         """Return how many labels each amount can move at most, and how many any smaller amount can.
 
         Bounds on rounding errors grow with both. By default they are infinite: all labels.
-
-        Parameters
-        ----------
-        amount : array, in the unit of its kind
-
-        Returns
-        -------
-        most, fewer : arrays
         """
         every = np.full_like(amount, np.inf)
         return every, every
@@ -128,101 +86,35 @@ class Budget(ABC):
 
     @abstractmethod
     def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return how far the scores of influence rows can rise and fall, each rounded once.
-
-        Parameters
-        ----------
-        z : (rows, entries) array
-            Influence of one label of each entry.
-        entries : Entries
-            What may move.
-
-        Returns
-        -------
-        up, down : arrays
-        """
+        """Return how far the scores of influence rows can rise and fall, each rounded once."""
 
     @abstractmethod
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
-        """Return how far scores can rise or fall, and the label changes that do it.
-
-        Parameters
-        ----------
-        z, entries : as for `reach`
-        sign : float, 1 to rise or -1 to fall
-
-        Returns
-        -------
-        Extremes
-        """
+        """Return how far scores can rise or fall, and the label changes that do it."""
 
     @abstractmethod
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
-        """Return the least amounts of this kind whose reach exceeds the margins of each row.
-
-        Parameters
-        ----------
-        z, entries : as for `reach`
-        up, down : (rows,) arrays, the margins
-
-        Returns
-        -------
-        Crossings
-        """
+        """Return the least amounts of this kind whose reach exceeds the margins of each row."""
 
     @abstractmethod
     def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the labels that together move a score furthest, given what each can do alone.
-
-        Parameters
-        ----------
-        strength : (n,) array
-            What each training label can add to a score.
-
-        Returns
-        -------
-        rows : array
-            Training rows, ascending.
-        share : array
-            How much of its offset each label is moved by, above 0 and at most 1.
-        """
+        """Return the labels that together move a score furthest, given what each can do alone."""
 
     # --- exactly ------------------------------------------------------------------------------
 
     @abstractmethod
     def reach_exactly(self, moves: Sequence[Move]) -> int:
-        """Return how far a score can move, as an int in the unit of the moves.
-
-        Parameters
-        ----------
-        moves : sequence of Move, all in one direction, strongest first
-        """
+        """Return how far a score can move, as an int in the unit of the moves."""
 
     @abstractmethod
     def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
-        """Return the least amount of this kind that moves a score by `goal`; inf if none does.
-
-        Parameters
-        ----------
-        moves : as for `reach_exactly`
-        goal : int, in the unit of the moves
-        """
+        """Return the least amount of this kind that moves a score by `goal`; inf if none does."""
 
     @abstractmethod
     def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
-        """Return the labels that together move a score furthest.
-
-        Parameters
-        ----------
-        moves : as for `reach_exactly`
-        members : callable, from a move to its training rows
-
-        Returns
-        -------
-        list of (int, Fraction), training rows and shares as for `choose`
-        """
+        """Return the labels that together move a score furthest."""
 
     # --- for people and files -----------------------------------------------------------------
 
@@ -231,12 +123,7 @@ class Budget(ABC):
         """Say what may be wrong, to follow "if"."""
 
     def document(self, n_rows: int) -> Any:
-        """Return the budget as a certificate file writes it; by default raise `BiasError`.
-
-        Parameters
-        ----------
-        n_rows : int, the number of training rows
-        """
+        """Return the budget as a certificate file writes it; by default raise `BiasError`."""
         raise BiasError(
             f"there is no way to write a budget of kind {type(self).__name__} to a certificate "
             "file; files take counts of labels"

@@ -142,16 +142,6 @@ class Count(Budget):
 def count_budget(budget: Amount, n_rows: int) -> int:
     """Return a number as a count of labels: shares are rounded down, with a warning if to none.
 
-    Parameters
-    ----------
-    budget : int, float, Fraction or Decimal
-        A count, or a share in (0, 1).
-    n_rows : int, the number of training rows
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> count_budget(0.29, 100)  # in floats, 0.29 * 100 is 28.999999999999996
@@ -180,14 +170,6 @@ def as_written(budget: object) -> int | Fraction:
     """Return a count as an int and a share as a fraction; raise unless it is one of the two.
 
     A share is what was written: ``0.29`` is 29/100 and not the double next to it.
-
-    Parameters
-    ----------
-    budget : anything
-
-    Returns
-    -------
-    int or Fraction
     """
     advice = "pass an int for a count of labels, or a float in (0, 1) for a share of them"
     if isinstance(budget, bool | np.bool_) or not isinstance(budget, Real | Decimal):

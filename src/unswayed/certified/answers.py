@@ -14,21 +14,7 @@ from unswayed.exceptions import InputError
 
 
 def corrected(given: NDArray[Any], answers: dict[int, Any], *, classes: bool) -> NDArray[Any]:
-    """Return labels as they should be.
-
-    Parameters
-    ----------
-    given : (n,) array
-        Labels as they are.
-    answers : dict of int to label
-        As `read_answers` returns them: texts are taken for the labels that they spell.
-    classes : bool
-        Whether labels are classes; otherwise numbers.
-
-    Returns
-    -------
-    (n,) array
-    """
+    """Return labels as they should be."""
     if classes:
         known = np.unique(given)
         found = given.copy()
@@ -45,21 +31,7 @@ def corrected(given: NDArray[Any], answers: dict[int, Any], *, classes: bool) ->
 
 
 def class_named(answer: Any, known: NDArray[Any], row: int) -> Any:
-    """Return the class that an answer names.
-
-    Parameters
-    ----------
-    answer : anything
-    known : array
-        The classes.
-    row : int
-        Number of the row that it is about, for the error.
-
-    Returns
-    -------
-    object
-        One of the classes.
-    """
+    """Return the class that an answer names."""
     text = str(answer).strip()
     for same in (_equal_text, _equal_number, _equal_letters):  # from strict to what spreadsheets do
         found = [value for value in known if same(text, str(value))]
@@ -99,21 +71,7 @@ class _StillOpen:
 
 
 def bias_without(bias: LabelBias, rows: Iterable[int], n_labels: int) -> LabelBias:
-    """Return the same bias for labels that were not checked.
-
-    Parameters
-    ----------
-    bias : LabelBias
-    rows : iterable of int
-        Training rows whose labels can no longer be wrong.
-    n_labels : int
-        Number of training rows.
-
-    Returns
-    -------
-    LabelBias
-        Of the same budget.
-    """
+    """Return the same bias for labels that were not checked."""
     checked = np.zeros(n_labels, dtype=bool)
     checked[list(rows)] = True
     if callable(bias.where):

@@ -45,20 +45,7 @@ def write_certificates(
     classes: Sequence[Any] | None = None,
     track: Track = lambda steps, what, total: steps,
 ) -> None:
-    """Write a certificate file, whole or not at all.
-
-    Parameters
-    ----------
-    certificates : sequence of CertificateSet
-        Answers to one question about some rows each, in order.
-    path : Path
-    recipe : dict, optional
-        How the features come from the columns of a table.
-    classes : sequence, optional
-        The two classes as that table holds them, if the model knows them by other names.
-    track : callable
-        Takes steps, what they do and how many they are; yields them and can tell how far it is.
-    """
+    """Write a certificate file, whole or not at all."""
     questions = [_question(each) for each in certificates]
     budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
     head = _head(questions, budget, recipe, classes) | questions[0].proof(budget)
@@ -79,33 +66,14 @@ def write_collective(
     recipe: dict[str, Any] | None = None,
     classes: Sequence[Any] | None = None,
 ) -> None:
-    """Write a certificate file with a claim about all rows together, whole or not at all.
-
-    Parameters
-    ----------
-    question : Question
-    budget : Budget
-    section : dict
-        The claim, as `certified.collective_file` makes it.
-    path : Path
-    recipe, classes
-        As for `write_certificates`.
-    """
+    """Write a certificate file with a claim about all rows together, whole or not at all."""
     document = _head([question], budget, recipe, classes) | {"claims": [], "collective": section}
     with atomic_write(path) as beside:
         beside.write_text(_json(document) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_data(question: Question, path: Path) -> None:
-    """Write training and test rows as the model's specification sees them, and training labels.
-
-    Parameters
-    ----------
-    question : Question
-        Of coefficients there are no test rows to write.
-    path : Path
-        The file, in NumPy's ``.npz`` format.
-    """
+    """Write training and test rows as the model's specification sees them, and training labels."""
     parts = {"train": question.engine.learner.specification.matrix, "test": _represented(question)}
     arrays: dict[str, Any] = {n: _dense(part) for n, part in parts.items() if part is not None}
     with atomic_write(path) as beside, beside.open("wb") as file:
@@ -116,15 +84,6 @@ def pack_rows(rows: IntArray) -> list[int] | str:
     """Return row numbers for a certificate file: as a list if there are few, else packed.
 
     Packed are the differences of successive numbers, by zlib and base64.
-
-    Parameters
-    ----------
-    rows : (k,) array of int
-        Ascending.
-
-    Returns
-    -------
-    list of int, or str
     """
     if len(rows) <= _LONGEST_LIST:
         return [int(row) for row in rows]
@@ -132,17 +91,7 @@ def pack_rows(rows: IntArray) -> list[int] | str:
 
 
 def pack_doubles(values: FloatArray) -> float | str:
-    """Return one number per row for a certificate file.
-
-    Parameters
-    ----------
-    values : (n,) array
-
-    Returns
-    -------
-    float or str
-        One number if all are the same, else packed doubles.
-    """
+    """Return one number per row for a certificate file."""
     same = bool((values == values[0]).all())
     return float(values[0]) if same else _packed(values.astype("<f8"))
 

@@ -32,23 +32,7 @@ def coefficients_of(
     effort: int | None = None,
     contrasts: tuple[CombinationRows, tuple[str, ...]] | None = None,
 ) -> tuple[CertificateSet, tuple[str, ...]] | None:
-    """Return certificates of the coefficients, or of contrasts of them, and their names.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    budget : Budget
-    resolve : bool
-        Whether to settle in rational arithmetic what rounding leaves open.
-    effort : {0, 1, 2}, optional
-        Of models that are not linear in their labels.
-    contrasts : pair, optional
-        As `as_contrasts` returns them; by default every coefficient is asked about.
-
-    Returns
-    -------
-    (CertificateSet, tuple of str), or None if the model has no coefficients
-    """
+    """Return certificates of the coefficients, or of contrasts of them, and their names."""
     learner = fitted.learner
     if not isinstance(learner, LinearLearner):
         return None
@@ -74,26 +58,7 @@ def coefficients_of(
 def as_contrasts(
     given: Any, learner: LinearLearner, names: tuple[str, ...]
 ) -> tuple[CombinationRows, tuple[str, ...]]:
-    """Read contrasts and name them.
-
-    Parameters
-    ----------
-    given : mapping of mappings, or (m, n_features) array or sparse matrix
-        How often each coefficient counts.
-    learner : LinearLearner
-    names : tuple of str
-        Of the coefficients.
-
-    Returns
-    -------
-    rows : CombinationRows
-    names : tuple of str
-
-    Raises
-    ------
-    InputError
-        If they are no finite numbers, name an unknown feature, or are 0 throughout.
-    """
+    """Read contrasts and name them."""
     if isinstance(given, Mapping):
         called = tuple(map(str, given))
         weights = _from_mapping(given, names)

@@ -35,22 +35,13 @@ _MOST_ROWS, _MOST_GROUPS = 2**15, 100  # that it reads
 
 @dataclass(frozen=True, eq=False)
 class CollectiveSource:
-    """What a collective certificate was made from, so that a file can be written of it.
-
-    Attributes
-    ----------
-    question : Question
-    budget : Budget
-    section : dict
-        The claim as the file holds it.
-    closer : callable, optional
-        Returns two numbers that the value is between by rational arithmetic, where those of doubles
-        are too far apart.
-    """
+    """What a collective certificate was made from, so that a file can be written of it."""
 
     question: Question
     budget: Budget
-    section: dict[str, Any]
+    section: dict[str, Any]  # The claim as the file holds it
+    # Returns two numbers that the value is between by rational arithmetic, where those of doubles
+    # are too far apart
     closer: Callable[[], list[float]] | None = None
 
     def save(
@@ -61,18 +52,7 @@ class CollectiveSource:
         recipe: dict[str, Any] | None = None,
         classes: list[Any] | None = None,
     ) -> None:
-        """Write a certificate file, and beside it, if wanted, the data that it is about.
-
-        Parameters
-        ----------
-        path : Path
-        data : Path or None
-            Where to write the data; None for nowhere.
-        recipe : dict, optional
-            How the features come from the columns of a table.
-        classes : list, optional
-            The two classes as that table holds them.
-        """
+        """Write a certificate file, and beside it, if wanted, the data that it is about."""
         if not isinstance(self.question.decision, Threshold | Radius):
             raise InputError(
                 "certificate files of many rows are about classes and numbers, and not about "
@@ -120,33 +100,12 @@ class CollectiveSource:
 
 
 def first_rows(group: IntArray) -> IntArray:
-    """Return the first row of each kind of equal rows.
-
-    Parameters
-    ----------
-    group : (n,) array of int
-        The kind of each row.
-
-    Returns
-    -------
-    (kinds,) array of int
-    """
+    """Return the first row of each kind of equal rows."""
     return np.unique(group, return_index=True)[1]
 
 
 def witness_section(changes: Changes, overturned: IntArray | None = None) -> dict[str, Any]:
-    """Return label changes for a certificate file.
-
-    Parameters
-    ----------
-    changes : Changes
-    overturned : array of int, optional
-        Rows that they overturn.
-
-    Returns
-    -------
-    dict
-    """
+    """Return label changes for a certificate file."""
     up, down = changes.sign > 0, changes.sign < 0
     made: dict[str, Any] = {
         "up": pack_rows(changes.rows[up]),
@@ -163,20 +122,7 @@ def witness_section(changes: Changes, overturned: IntArray | None = None) -> dic
 def multipliers_section(
     fragile: Fragile, multipliers: Multipliers | None, first: IntArray
 ) -> dict[str, Any]:
-    """Return multipliers for a certificate file; nothing if there are none.
-
-    Parameters
-    ----------
-    fragile : Fragile
-    multipliers : Multipliers or None
-    first : (kinds,) array of int
-        A row of each kind of equal rows.
-
-    Returns
-    -------
-    dict
-        Events are numbered through the four lists of rows, in this order.
-    """
+    """Return multipliers for a certificate file; nothing if there are none."""
     if multipliers is None:
         return {}
     events, cuts = multipliers.events, multipliers.cuts.tolist()
@@ -216,22 +162,7 @@ def together_section(
     among: BoolArray,
     weights: FloatArray | None,
 ) -> dict[str, Any]:
-    """Return a claim of how many rows labels overturn, with what was asked.
-
-    Parameters
-    ----------
-    claim : dict
-        Its `at_least`, `at_most`, `rests_on`, `witness` and `multipliers`.
-    direction : {"up", "down"} or None
-    among : (n,) array of bool
-        Rows that count.
-    weights : (n,) array or None
-        How much each of them counts.
-
-    Returns
-    -------
-    dict
-    """
+    """Return a claim of how many rows labels overturn, with what was asked."""
     asked: dict[str, Any] = {"ask": "together"}
     if direction is not None:
         asked["direction"] = direction
@@ -246,17 +177,7 @@ def together_section(
 
 
 def named_section(name: str, sample: Sample) -> dict[str, Any]:
-    """Return what a metric by its name is about.
-
-    Parameters
-    ----------
-    name : str
-    sample : Sample
-
-    Returns
-    -------
-    dict
-    """
+    """Return what a metric by its name is about."""
     asked: dict[str, Any] = {"ask": "metric", "metric": name}
     named = Named.read(name)
     if named.kind is not None:
@@ -267,16 +188,7 @@ def named_section(name: str, sample: Sample) -> dict[str, Any]:
 
 
 def groups_section(groups: tuple[tuple[Any, BoolArray], ...]) -> list[dict[str, Any]]:
-    """Return groups of rows.
-
-    Parameters
-    ----------
-    groups : tuple of (group, (n,) array of bool)
-
-    Returns
-    -------
-    list of dict
-    """
+    """Return groups of rows."""
     names = [str(name)[:_LONGEST_NAME] for name, _ in groups]
     if len(set(names)) < len(names):  # 1 and "1", or texts with the same beginning
         names = [f"{at}: {name}"[:_LONGEST_NAME] for at, name in enumerate(names)]
@@ -287,19 +199,7 @@ def groups_section(groups: tuple[tuple[Any, BoolArray], ...]) -> list[dict[str, 
 
 
 def own_section(name: str, parts: list[FloatArray]) -> dict[str, Any]:
-    """Return what a metric of one's own is about.
-
-    Parameters
-    ----------
-    name : str
-    parts : list of (2, n) array
-        For a sum, or for numerator and denominator, the terms of rows that are predicted negative
-        and of those that are predicted positive.
-
-    Returns
-    -------
-    dict
-    """
+    """Return what a metric of one's own is about."""
     terms = [{"negative": pack_doubles(low), "positive": pack_doubles(high)} for low, high in parts]
     return {"ask": "metric", "metric": name[:_LONGEST_NAME], "terms": terms}
 
@@ -307,26 +207,7 @@ def own_section(name: str, parts: list[FloatArray]) -> dict[str, Any]:
 def end_section(
     ranges: Ranges, form: Form, end: End, ends: tuple[float, float], first: IntArray, *, up: bool
 ) -> dict[str, Any]:
-    """Return one end of the range of a metric.
-
-    Parameters
-    ----------
-    ranges : Ranges
-        Which found it.
-    form : Largest, Smallest or Quotient
-        The metric.
-    end : End
-    ends : (outer, inner)
-        As doubles.
-    first : (kinds,) array of int
-        A row of each kind of equal rows.
-    up : bool
-        Whether it is the upper end.
-
-    Returns
-    -------
-    dict
-    """
+    """Return one end of the range of a metric."""
     fragile = ranges.search.fragile
 
     def section(function: Function) -> dict[str, Any]:

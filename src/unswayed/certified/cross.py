@@ -228,49 +228,25 @@ class Fold:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Folds:
-    """The models behind `CrossCertificates`, which compute some of their answers on demand.
-
-    Attributes
-    ----------
-    folds : sequence of Fold
-    origin : frame, array or sparse matrix
-        All rows, as they were given.
-    labels : array
-        Their labels.
-    """
+    """The models behind `CrossCertificates`, which compute some of their answers on demand."""
 
     folds: Sequence[Fold]
-    origin: Any
-    labels: Any
+    origin: Any  # All rows, as they were given
+    labels: Any  # Their labels
 
     def standard_errors(self) -> StandardErrors:
-        """Return that there are none: every fold has a model of its own.
-
-        Returns
-        -------
-        StandardErrors
-        """
+        """Return that there are none: every fold has a model of its own."""
         return StandardErrors.missing(len(self.order), "every fold has a model of its own")
 
     def rows(self) -> list[FoldRows]:
-        """Return the rows of each fold as they were put to its model.
-
-        Returns
-        -------
-        list of FoldRows
-        """
+        """Return the rows of each fold as they were put to its model."""
         return [
             FoldRows(cast(Question, each.certificates.source), each.train, each.test)
             for each in self.folds
         ]
 
     def minimum_budgets(self) -> MinimumBudgets:
-        """Return the least number of wrong labels that overturns each row.
-
-        Returns
-        -------
-        MinimumBudgets
-        """
+        """Return the least number of wrong labels that overturns each row."""
         found = [each.certificates.minimum_budgets for each in self.folds]
         low, high = (
             np.concatenate([getattr(each, end) for each in found]) for end in ("low", "high")
@@ -284,19 +260,7 @@ class Folds:
         return np.argsort(np.concatenate([each.test for each in self.folds]))
 
     def witness(self, row: int, amount: float) -> Witness:
-        """Return the smallest set of label changes that overturns a row.
-
-        Parameters
-        ----------
-        row : int
-        amount : float
-            At most so much, or as much as the row's fold was asked about, if that is more.
-
-        Returns
-        -------
-        Witness
-            Its rows are numbers of rows of the whole data set.
-        """
+        """Return the smallest set of label changes that overturns a row."""
         (fold,) = (each for each in self.folds if row in each.test)
         source = fold.certificates.source
         assert source is not None  # noqa: S101  (tells mypy)
@@ -318,28 +282,11 @@ class Folds:
         return [Asked(_question(each), each.train) for each in self.folds]
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in.
-
-        Parameters
-        ----------
-        columns : dict of str to array-like
-
-        Returns
-        -------
-        frame
-        """
+        """Return columns as a frame of the library the rows came in."""
         return frame_like(self.origin, columns)
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
-        """Refuse to write a certificate file: it is about one model.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            What to draw.
-        path : Path
-        data : Path or None
-        """
+        """Refuse to write a certificate file: it is about one model."""
         raise InputError(
             f"a certificate file is about one model, and these {len(self.folds)} folds have one "
             "each; save them one by one: certs.source.folds[0].certificates.save(...)"
@@ -353,20 +300,7 @@ class Folds:
         groups: Sequence[str],
         y_true: Any,
     ) -> None:
-        """Write a page about certificates.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            What to draw.
-        path : Path
-        table : frame or None
-            The rows as people know them.
-        groups : sequence of str
-            Columns of the table.
-        y_true : array-like or None
-            Labels of the certified rows.
-        """
+        """Write a page about certificates."""
         # The charts' libraries take a second: only those who want a page pay for them.
         from unswayed.certified.report import write_folds_report  # noqa: PLC0415
 
@@ -618,18 +552,7 @@ def _rows(rows: Any, n_rows: int) -> IntArray:
 
 
 def join(folds: Folds, trusted: tuple[str, ...] = ()) -> CrossCertificates:
-    """Return the certificates of all folds in the order of the rows.
-
-    Parameters
-    ----------
-    folds : Folds
-    trusted : tuple of str
-        What the caller vouched for, beside what the certificates name themselves.
-
-    Returns
-    -------
-    CrossCertificates
-    """
+    """Return the certificates of all folds in the order of the rows."""
     parts, order = [each.certificates for each in folds.folds], folds.order
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])[order] for name in _ROWWISE

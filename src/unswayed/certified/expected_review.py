@@ -16,16 +16,9 @@ from unswayed.certifiers.rows import FeatureRows
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A model, and the rows that a review is to make robust.
+    """A model, and the rows that a review is to make robust."""
 
-    Attributes
-    ----------
-    question : Question
-        Labels that were checked before cannot be wrong in it.
-    budget : Budget
-    """
-
-    question: Question
+    question: Question  # Labels that were checked before cannot be wrong in it
     budget: Budget
 
     @property
@@ -39,22 +32,7 @@ class Simulation:
     def robust(
         self, order: IntArray, checks: IntArray, rate: float, rng: np.random.Generator
     ) -> IntArray:
-        """Draw which labels are wrong, and count robust rows after the first checks of a plan.
-
-        Parameters
-        ----------
-        order : (m,) array of int
-            Training rows whose labels are checked.
-        checks : (q,) array of int
-            How many of them have been.
-        rate : float
-            How likely each is to be wrong.
-        rng : Generator
-
-        Returns
-        -------
-        (q,) array of int
-        """
+        """Draw which labels are wrong, and count robust rows after the first checks of a plan."""
         wrong = rng.random(len(order)) < rate
         correction = np.where(wrong, self._corrections(order, rng), 0.0)
         return np.array([self._count(order[:many], correction[:many]) for many in checks.tolist()])

@@ -40,59 +40,24 @@ MOST_FEATURES = 5000
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How columns become features.
+    """How columns become features."""
 
-    Attributes
-    ----------
-    categorical : tuple of str
-        Columns of numbers that are categories.
-    standardise : bool
-        Whether numbers are centred and scaled.
-    categories_first : bool
-        Whether features of categories come before those of numbers.
-    unseen : {"raise", "zeros"}
-        What becomes of categories in test rows that no training row has.
-    beside : tuple of str
-        Columns that are no features: a callable `where` looks at them.
-    varying : bool
-        Whether columns that are the same in all training rows are no features either.
-    positive : str, int, float, bool or None
-        The label that all others are put against, as one class; None: there are two.
-    """
-
-    categorical: tuple[str, ...] = ()
-    standardise: bool = False
-    categories_first: bool = False
-    unseen: Unseen = "raise"
-    beside: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()  # Columns of numbers that are categories
+    standardise: bool = False  # Whether numbers are centred and scaled
+    categories_first: bool = False  # Whether features of categories come before those of numbers
+    unseen: Unseen = "raise"  # What becomes of categories in test rows that no training row has
+    beside: tuple[str, ...] = ()  # Columns that are no features: a callable `where` looks at them
+    # Whether columns that are the same in all training rows are no features either
     varying: bool = False
+    # The label that all others are put against, as one class; None: there are two
     positive: Any = None
 
     def task(self) -> SurveyTask:
-        """Return the first pass.
-
-        Returns
-        -------
-        SurveyTask
-        """
+        """Return the first pass."""
         return SurveyTask(self.categorical, MOST_DISTINCT)
 
     def features(self, survey: Survey) -> Survey:
-        """Return what was found in the columns that are features.
-
-        Parameters
-        ----------
-        survey : Survey
-
-        Returns
-        -------
-        Survey
-
-        Raises
-        ------
-        InputError
-            If no column is left.
-        """
+        """Return what was found in the columns that are features."""
         moments, numbers, texts = survey.moments, iter(range(len(survey.moments.low))), 0
         columns, at, categories = [], [], []
         for column in survey.columns:
@@ -124,14 +89,7 @@ class Columns:
 
 
 def check_in_pieces(estimator: Any, bias: LabelBias, sample_weight: Any) -> None:
-    """Raise if something needs all training rows together.
-
-    Parameters
-    ----------
-    estimator : estimator
-    bias : LabelBias
-    sample_weight : array-like or None
-    """
+    """Raise if something needs all training rows together."""
     final = final_estimator(estimator)
     family_of(final)
     if not hasattr(final, "fit_intercept"):
@@ -176,17 +134,7 @@ def _is_scaled(estimator: Any) -> bool:
 
 
 class FitInPieces:
-    """A fit under way: one pass looks at the rows, one sums them up unless few are different.
-
-    Parameters
-    ----------
-    certified : meta-estimator
-    passes : Passes
-    columns : Columns
-    as_given : callable
-        From a pyarrow table to a frame of the library that the rows came in: what a callable
-        `where` is given.
-    """
+    """A fit under way: one pass looks at the rows, one sums them up unless few are different."""
 
     def __init__(
         self,
@@ -206,23 +154,7 @@ class FitInPieces:
     def fitted(
         self, door: Any, like: Any, *, named: bool, survey: Survey | None = None
     ) -> "FittedInPieces":
-        """Make the passes.
-
-        Parameters
-        ----------
-        door : meta-estimator
-            Unfitted: it remembers the columns.
-        like : frame or None
-            An empty frame of the library that answers are wanted in.
-        named : bool
-            Whether the columns have names.
-        survey : Survey, optional
-            What the first pass found, where it was made already.
-
-        Returns
-        -------
-        FittedInPieces
-        """
+        """Make the passes."""
         if survey is None:
             survey = self._passes.run(self._columns.task())
         if not survey.n_rows:
@@ -370,20 +302,7 @@ def _as_count(budget: Any, n_rows: int) -> int:
 
 
 def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> FittedInPieces:
-    """Fit on a dask collection.
-
-    Parameters
-    ----------
-    certified : meta-estimator
-    X : dask dataframe or array
-    y : dask series or array
-    sample_weight : None
-        Anything else is refused.
-
-    Returns
-    -------
-    FittedInPieces
-    """
+    """Fit on a dask collection."""
     check_in_pieces(certified.estimator, certified.bias, sample_weight)
     passes = DaskPasses(pieces_of(X, y))
     like = getattr(X, "_meta", None)
@@ -398,16 +317,7 @@ def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> FittedInPi
 def fit_on_passes(
     certified: Any, passes: Passes, columns: Columns, survey: Survey | None = None
 ) -> None:
-    """Fit a meta-estimator on the rows that passes go over.
-
-    Parameters
-    ----------
-    certified : meta-estimator
-    passes : Passes
-    columns : Columns
-    survey : Survey, optional
-        What the first pass found, where it was made already.
-    """
+    """Fit a meta-estimator on the rows that passes go over."""
     check_in_pieces(certified.estimator, certified.bias, None)
     certified._check_settings()
     door = type(certified)(**certified.get_params(deep=False))

@@ -47,18 +47,6 @@ def validated(door: Any, X: Any, *, reset: bool) -> Any:
 
     For a bare estimator they are checked and made doubles. A pipeline's steps check values
     themselves, and may take texts, so that for one little but the columns is checked here.
-
-    Parameters
-    ----------
-    door : meta-estimator
-        A copy that is used for nothing else: it remembers the columns of the training rows.
-    X : frame, array or sparse matrix
-    reset : bool
-        Whether X holds the training rows; otherwise its columns must be those of the training rows.
-
-    Returns
-    -------
-    array, CSR matrix or, for a pipeline, also a frame
     """
     refuse_masked(X, "X")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
@@ -77,16 +65,7 @@ def validated(door: Any, X: Any, *, reset: bool) -> Any:
 
 
 def count_rows(rows: Any) -> int:
-    """Return the number of rows.
-
-    Parameters
-    ----------
-    rows : frame, array, sparse matrix or list
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of rows."""
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
@@ -101,52 +80,24 @@ class Trained:
 
     @classmethod
     def of(cls, learner: Learner, labels: FloatArray, bias: ResolvedBias) -> "Trained":
-        """Train a learner.
-
-        Parameters
-        ----------
-        learner : Learner
-        labels : (n,) array
-        bias : ResolvedBias
-
-        Returns
-        -------
-        Trained
-        """
+        """Train a learner."""
         engine = ExactEngine(learner, bias)
         return cls(learner, learner.solve(labels), engine, Cascade(engine))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
-    """A fitted model and what its certificates start from.
+    """A fitted model and what its certificates start from."""
 
-    Attributes
-    ----------
-    door : meta-estimator
-        Unfitted, but for the columns it was shown: it checks those of other rows.
-    schema : Schema or None
-        Kinds of the columns, where they came in a frame.
-    like : frame or None
-        An empty frame of the training frame's library.
-    estimator : the fitted estimator
-    model : Trained
-        The same as certifiers see it.
-    scored : Trained
-        What the decision looks at: the model, or the model less the mean of the labels.
-    labels : Reading
-    trusted : tuple of str
-        What the caller vouched for.
-    """
-
-    door: Any
-    schema: Schema | None
-    like: Any
+    door: Any  # Unfitted, but for the columns it was shown: it checks those of other rows
+    schema: Schema | None  # Kinds of the columns, where they came in a frame
+    like: Any  # An empty frame of the training frame's library
     estimator: Any
-    model: Trained
+    model: Trained  # The same as certifiers see it
+    # What the decision looks at: the model, or the model less the mean of the labels
     scored: Trained
     labels: Reading
-    trusted: tuple[str, ...]
+    trusted: tuple[str, ...]  # What the caller vouched for
     _told: set[str] = field(default_factory=set)  # warnings are given once per fit
     direct_solver: ClassVar[str] = "cholesky"  # of these estimators, that never stops early
 
@@ -183,35 +134,13 @@ class Fitted:
         return float(np.abs(self.targets).max())
 
     def need_rows(self, what: str) -> None:
-        """Raise if the training rows are not in memory.
-
-        Parameters
-        ----------
-        what : str
-            What needs them.
-        """
+        """Raise if the training rows are not in memory."""
 
     def need_linear(self, what: str) -> None:
-        """Raise if the model is not linear in its labels.
-
-        Parameters
-        ----------
-        what : str
-            What needs that.
-        """
+        """Raise if the model is not linear in its labels."""
 
     def question(self, **asked: Any) -> Question:
-        """Put rows to the model.
-
-        Parameters
-        ----------
-        **asked
-            What `Question` takes beside what the fit knows.
-
-        Returns
-        -------
-        Question
-        """
+        """Put rows to the model."""
         return Question(**asked)
 
     @property
@@ -231,47 +160,18 @@ class Fitted:
         return with_coefficients(self.learner, type(self.final).__name__)
 
     def parameters(self, count: int) -> Scores:
-        """Return the first `count` parameters as trained, in the user's units.
-
-        Parameters
-        ----------
-        count : int
-
-        Returns
-        -------
-        Scores
-            Values, with bounds on their errors.
-        """
+        """Return the first `count` parameters as trained, in the user's units."""
         return UnitRows(self.linear_learner, count).scores(self.model.solution)
 
     def features(self, X: Any) -> Any:
-        """Return rows as the final estimator sees them, behind all steps of a pipeline.
-
-        Parameters
-        ----------
-        X : frame, array or sparse matrix
-            Of the same columns as the training rows.
-
-        Returns
-        -------
-        array, sparse matrix or frame
-        """
+        """Return rows as the final estimator sees them, behind all steps of a pipeline."""
         if self.schema is not None:
             self.schema.check(X)
         rows = transform_rows(self.estimator, validated(self.door, X, reset=False))
         return as_matrix(rows) if family_of(self.final).keeps_rows(self.final) else rows
 
     def raw(self, features: Any) -> FloatArray:
-        """Return scores as the wrapped estimator itself computes them, less the `reference`.
-
-        Parameters
-        ----------
-        features : rows, as `features` returns them
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return scores as the wrapped estimator itself computes them, less the `reference`."""
         score = getattr(self.final, family_of(self.final).score)
         return np.asarray(score(features), dtype=np.float64).ravel() - self.reference
 
@@ -279,13 +179,6 @@ class Fitted:
         """Warn, naming rows, if the wrapped estimator predicts other classes than are certified.
 
         Only after `check_precision` has warned, and only for classes: numbers always differ then.
-
-        Parameters
-        ----------
-        features : rows, as the final estimator sees them
-        decision : Decision
-        certified : array
-            Predictions of the exact solution.
         """
         if not self._told or self.labels.decision is None:
             return
@@ -302,14 +195,7 @@ class Fitted:
         )
 
     def check_precision(self, features: Any, score: FloatArray) -> None:
-        """Warn, once per fit, if the estimator's own scores differ, or nothing can be proven.
-
-        Parameters
-        ----------
-        features : rows, as `features` returns them
-        score : (n,) array
-            Their scores as certificates compute them.
-        """
+        """Warn, once per fit, if the estimator's own scores differ, or nothing can be proven."""
         if self._told:
             return
         score = score[:CHECKED]

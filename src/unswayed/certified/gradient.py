@@ -54,22 +54,7 @@ class FittedGradient(Fitted):
         resolved: ResolvedBias,
         made: dict[str, Any],
     ) -> "FittedGradient":
-        """Prepare certificates of a fitted model.
-
-        Parameters
-        ----------
-        learner : GradientLearner
-        bias : LabelBias
-            As the user wrote it.
-        resolved : ResolvedBias
-            The same, of the training labels.
-        made : dict
-            What the fit knows beside these: see `Fitted`.
-
-        Returns
-        -------
-        FittedGradient
-        """
+        """Prepare certificates of a fitted model."""
         labels = made["labels"]
         _check_bias(bias, resolved, labels.targets, classes=labels.decision is not None)
         centre = learner.centre(labels.targets)
@@ -84,21 +69,11 @@ class FittedGradient(Fitted):
         return cast(SecantEngine, self.model.engine)
 
     def need_rows(self, what: str) -> None:
-        """Raise: questions about many rows at once are for models that are linear in labels.
-
-        Parameters
-        ----------
-        what : str
-        """
+        """Raise: questions about many rows at once are for models that are linear in labels."""
         self.need_linear(what)
 
     def need_linear(self, what: str) -> None:
-        """Raise: the model is not linear in its labels.
-
-        Parameters
-        ----------
-        what : str
-        """
+        """Raise: the model is not linear in its labels."""
         raise InputError(
             f"{what} is for models that are linear in their labels, and "
             f"{type(self.final).__name__} is not; certify(X) works, and so does {what} of a "
@@ -106,17 +81,7 @@ class FittedGradient(Fitted):
         )
 
     def question(self, **asked: Any) -> "GradientQuestion":
-        """Put rows to the model.
-
-        Parameters
-        ----------
-        **asked
-            As for `Question`; scores are computed anew, with error bounds.
-
-        Returns
-        -------
-        GradientQuestion
-        """
+        """Put rows to the model."""
         if asked["resolve"]:
             self.need_linear("resolve='exact'")
         directions = Directions.of(_directions(asked["weights"]))
@@ -124,45 +89,21 @@ class FittedGradient(Fitted):
         return GradientQuestion(**asked, directions=directions)
 
     def raw(self, features: Any) -> FloatArray:
-        """Return scores as the wrapped estimator itself computes them: log-odds, or log counts.
-
-        Parameters
-        ----------
-        features : rows, as `features` returns them
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return scores as the wrapped estimator itself computes them: log-odds, or log counts."""
         if hasattr(self.final, "decision_function"):
             return super().raw(features)
         with np.errstate(divide="ignore"):
             return np.log(np.asarray(self.final.predict(features), dtype=np.float64))
 
     def check_predictions(self, features: Any, decision: Decision, certified: NDArray[Any]) -> None:
-        """Warn, naming rows, if the wrapped estimator predicts other classes than are certified.
-
-        Parameters
-        ----------
-        features : rows, as the final estimator sees them
-        decision : Decision
-        certified : array
-            Predictions of the exact minimiser.
-        """
+        """Warn, naming rows, if the wrapped estimator predicts other classes than are certified."""
         if not self.secant.proven:
             return  # nothing is certified, and users were told why
         self._told.add("")
         super().check_predictions(features, decision, certified)
 
     def check_precision(self, features: Any, score: FloatArray) -> None:
-        """Warn, once per fit, if the solver stopped early, or nothing can be proven.
-
-        Parameters
-        ----------
-        features : rows, as `features` returns them
-        score : (n,) array
-            Their scores as certificates compute them.
-        """
+        """Warn, once per fit, if the solver stopped early, or nothing can be proven."""
         if self._told:
             return
         score = score[:CHECKED]

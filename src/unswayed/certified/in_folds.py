@@ -34,17 +34,12 @@ from unswayed.together.search import Progress
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldRows:
-    """The rows of one fold, put to the model that the others trained.
-
-    Attributes
-    ----------
-    question : Question
-    train, test : arrays of int
-        Numbers, among all rows, of those that trained the model and of those that are asked about.
-    """
+    """The rows of one fold, put to the model that the others trained."""
 
     question: Question
+    # Numbers, among all rows, of those that trained the model and of those that are asked about
     train: IntArray
+    # Numbers, among all rows, of those that trained the model and of those that are asked about
     test: IntArray
 
 

@@ -30,23 +30,13 @@ Unseen: TypeAlias = Literal["raise", "zeros"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedInPieces(Fitted):
-    """A fit on rows in pieces.
-
-    Attributes
-    ----------
-    encoding : Encoding
-        From rows to features.
-    unseen : {"raise", "zeros"}
-    starts : (pieces,) array of int
-        Number of rows before each piece.
-    passes : Passes
-    """
+    """A fit on rows in pieces."""
 
     _way_out = ""  # rational arithmetic needs all rows
 
-    encoding: Encoding
+    encoding: Encoding  # From rows to features
     unseen: Unseen
-    starts: IntArray
+    starts: IntArray  # Number of rows before each piece
     passes: Passes
 
     @property
@@ -62,44 +52,18 @@ class FittedInPieces(Fitted):
         return learner.sums.largest
 
     def features(self, X: Any) -> Any:
-        """Return the features of test rows.
-
-        Parameters
-        ----------
-        X : frame or array
-            Of the same columns as the training rows.
-
-        Returns
-        -------
-        (n, p) matrix
-        """
+        """Return the features of test rows."""
         return self.encoding.features(X, unseen=self.unseen)
 
     def need_rows(self, what: str) -> None:
-        """Raise: the training rows are never together.
-
-        Parameters
-        ----------
-        what : str
-            What needs them.
-        """
+        """Raise: the training rows are never together."""
         raise InputError(
             f"{what} looks at single labels and at what they do to many rows at once, and the "
             "training rows are in pieces; fit on rows that are in memory, a sample of them, say"
         )
 
     def question(self, **asked: Any) -> "QuestionInPieces":
-        """Put a question.
-
-        Parameters
-        ----------
-        **asked
-            As for `Question`.
-
-        Returns
-        -------
-        QuestionInPieces
-        """
+        """Put a question."""
         if asked["resolve"]:
             raise InputError(
                 "resolve='exact' is not possible for rows in pieces: rational arithmetic needs all "

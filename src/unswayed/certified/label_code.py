@@ -19,16 +19,7 @@ class LabelCode:
     shifted: bool = False  # labels are numbers, however many of them happen to land on a class
 
     def decode(self, targets: FloatArray) -> NDArray[Any]:
-        """Return labels as the user writes them; numbers that stand for no class stay as they are.
-
-        Parameters
-        ----------
-        targets : (k,) array
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return labels as the user writes them; numbers of no class stay as they are."""
         if self.classes is None or self.shifted:
             return targets
         return np.asarray(self.classes[(targets == self.positive).astype(np.intp)])
@@ -36,23 +27,10 @@ class LabelCode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """Training labels as a model reads them.
+    """Training labels as a model reads them."""
 
-    Attributes
-    ----------
-    targets : (n,) array
-        Labels as numbers, which scores are linear in.
-    to_fit : (n,) array
-        What the wrapped estimator is trained on.
-    code : LabelCode
-    flip_between : pair of float, optional
-        The numbers that stand for two classes.
-    decision : Threshold, optional
-        Which class a score stands for, where labels are classes.
-    """
-
-    targets: FloatArray
-    to_fit: NDArray[Any]
+    targets: FloatArray  # Labels as numbers, which scores are linear in
+    to_fit: NDArray[Any]  # What the wrapped estimator is trained on
     code: LabelCode
-    flip_between: tuple[float, float] | None = None
-    decision: Threshold | None = None
+    flip_between: tuple[float, float] | None = None  # The numbers that stand for two classes
+    decision: Threshold | None = None  # Which class a score stands for, where labels are classes

@@ -16,12 +16,7 @@ Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
 
 
 def check_method(method: Method) -> None:
-    """Raise unless `method` is the name of a method, or has the fingerprint that bounds carry.
-
-    Parameters
-    ----------
-    method : str, ParameterBox, Sandwich or Certifier
-    """
+    """Raise unless `method` is the name of a method, or has the fingerprint that bounds carry."""
     known = isinstance(method, str) and method in METHODS
     if not known and (isinstance(method, type | str) or not hasattr(method, "fingerprint")):
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -30,22 +25,7 @@ def check_method(method: Method) -> None:
 def certifier_of(
     fitted: Fitted, asked: Trained, decision: Decision, budget: Budget, method: Method
 ) -> Certifier:
-    """Return the certifier that a method means.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    asked : Trained
-        Whose scores are certified: of the model, or of the model less the mean of the labels.
-    decision : Decision
-        Where predictions are in doubt: anchors are chosen there.
-    budget : Budget
-    method : str, ParameterBox, Sandwich or Certifier
-
-    Returns
-    -------
-    Certifier
-    """
+    """Return the certifier that a method means."""
     boxed = (
         method in ("box", "sandwich")
         if isinstance(method, str)
@@ -83,17 +63,7 @@ def _check_origin(
 
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
-    """Build the box of all parameters a budget can lead to.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    budget : Budget
-
-    Returns
-    -------
-    ParameterBox
-    """
+    """Build the box of all parameters a budget can lead to."""
     learner, names = fitted.linear_learner, fitted.names
     names += ("mean prediction",) * (learner.n_parameters - len(names))
     values = fitted.parameters(learner.n_parameters)
@@ -101,20 +71,7 @@ def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
 
 
 def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: int) -> Sandwich:
-    """Build anchors and boxes that bound the range of every row from both sides.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    decision : Decision
-        Where predictions are in doubt: anchors are chosen there.
-    budget : Budget
-    max_anchors : int
-
-    Returns
-    -------
-    Sandwich
-    """
+    """Build anchors and boxes that bound the range of every row from both sides."""
     if "anchors" not in fitted.linear_learner.capabilities:
         raise InputError(
             "there are fewer training rows than features, so that exact certificates are "

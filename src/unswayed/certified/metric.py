@@ -45,17 +45,7 @@ _MEANS = ("mean_prediction", "mean_prediction_difference")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricQuestion:
-    """A metric of rows that are put to a model.
-
-    Attributes
-    ----------
-    question : Asked
-    budget : Budget
-    groups : (n,) array-like or None
-    y_true : (n,) array-like or None
-    time_limit : float
-    progress : callable or None
-    """
+    """A metric of rows that are put to a model."""
 
     question: Asked
     budget: Budget
@@ -95,16 +85,7 @@ class MetricQuestion:
     # --- classes --------------------------------------------------------------------------
 
     def of_classes(self, metric: Any) -> MetricRange:
-        """Return the range of a metric of predicted classes.
-
-        Parameters
-        ----------
-        metric : str, RowSum, RowQuotient or callable
-
-        Returns
-        -------
-        MetricRange
-        """
+        """Return the range of a metric of predicted classes."""
         seconds = as_seconds(self.time_limit)
         classes = self.question.code.classes
         assert classes is not None  # noqa: S101  (a classifier has classes)
@@ -212,16 +193,7 @@ class MetricQuestion:
     # --- numbers --------------------------------------------------------------------------
 
     def of_numbers(self, metric: Any) -> MetricRange:
-        """Return the range of a mean of predicted numbers, or of the gap between groups' means.
-
-        Parameters
-        ----------
-        metric : str
-
-        Returns
-        -------
-        MetricRange
-        """
+        """Return the range of a mean of predicted numbers, or of the gap between groups' means."""
         if not isinstance(metric, str) or metric not in _MEANS:
             raise InputError(
                 f"metrics of predicted numbers are {' and '.join(_MEANS)}, got {metric!r}; others "

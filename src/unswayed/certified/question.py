@@ -40,19 +40,11 @@ _FEW = 2**20  # numbers: 8 MB, kept as long as the certificates are
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stated:
-    """What a certificate file states of each row, beside its verdict.
+    """What a certificate file states of each row, beside its verdict."""
 
-    Attributes
-    ----------
-    low, high : (n,) arrays
-        No score beyond these is reached.
-    least : MinimumBudgets
-        NaN where nothing is said.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    least: MinimumBudgets
+    low: FloatArray  # No score beyond these is reached
+    high: FloatArray  # No score beyond these is reached
+    least: MinimumBudgets  # NaN where nothing is said
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,70 +107,25 @@ class Question:
     # --- answers --------------------------------------------------------------------------
 
     def with_effort(self, effort: int) -> "Question":
-        """Return the same question, to be answered with more or less effort.
-
-        Parameters
-        ----------
-        effort : int
-
-        Returns
-        -------
-        Question
-
-        Raises
-        ------
-        InputError
-            If its answers are exact anyway.
-        """
+        """Return the same question, to be answered with more or less effort."""
         raise InputError(
             f"effort={effort!r} is for models that are not linear in their labels, such as "
             "LogisticRegression: these certificates are exact; leave it out"
         )
 
     def exact(self, budget: Budget) -> Answer:
-        """Return the answer by selection alone.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        Answer
-            One entry per distinct row.
-        """
+        """Return the answer by selection alone."""
         found = Answer.of(self.engine.reach(self.weights, budget), self.margins)
         return self._whatever_the_batch(found, self.engine, budget)
 
     def judged(self, certifier: Certifier, budget: Budget) -> Answer:
-        """Return the answer that follows from the bounds of a certifier.
-
-        Parameters
-        ----------
-        certifier : Certifier
-        budget : Budget
-
-        Returns
-        -------
-        Answer
-            One entry per distinct row.
-        """
+        """Return the answer that follows from the bounds of a certifier."""
         assert isinstance(self.weights, FeatureRows)  # noqa: S101  (coefficients have no other)
         found = Answer.of(certifier.bounds(self.weights, budget, self.margins), self.margins)
         return self._whatever_the_batch(found, certifier, budget)
 
     def by_least(self, budget: Budget) -> Answer:
-        """Return the verdicts that follow from minimum budgets, and ranges that say nothing.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        Answer
-            One entry per distinct row. Close calls have a range too, which decides.
-        """
+        """Return the verdicts that follow from minimum budgets, and ranges that say nothing."""
         least, amount = self._least, budget.amount
         # Ranges decide where a little less or more would be another verdict: they say the same
         # in every batch. Amounts that are no counts have no next one: all rows are asked about.
@@ -236,22 +183,7 @@ class Question:
         budget: Budget,
         names: tuple[str, ...] | None = None,
     ) -> CertificateSet:
-        """Return an answer as certificates, after settling it in rational arithmetic if `resolve`.
-
-        Parameters
-        ----------
-        answer : Answer
-            One entry per distinct row; what is settled is overwritten.
-        budget : Budget
-            The one that the answer is about.
-        names : tuple of str, optional
-            Of the coefficients, where these were asked about.
-
-        Returns
-        -------
-        CertificateSet
-            One entry per row.
-        """
+        """Return an answer as certificates, settled in rational arithmetic if `resolve`."""
         if self.resolve:
             answer = self._sharpened(answer, budget)
         score, error, bounds = self.scores.value.copy(), self.scores.error, answer.bounds
@@ -305,12 +237,7 @@ class Question:
 
     @ordinary_arithmetic()
     def minimum_budgets(self) -> MinimumBudgets:
-        """Return the least number of wrong labels that overturns each row.
-
-        Returns
-        -------
-        MinimumBudgets
-        """
+        """Return the least number of wrong labels that overturns each row."""
         return self._least[self.group]
 
     @cached_property
@@ -324,16 +251,7 @@ class Question:
         return found
 
     def claim(self, row: int) -> int | None:
-        """Return the prediction of a row as a certificate file states it.
-
-        Parameters
-        ----------
-        row : int
-
-        Returns
-        -------
-        int, or None if it states none
-        """
+        """Return the prediction of a row as a certificate file states it."""
         at = int(self.group[row])
         # A double may round an exact score onto the threshold.
         exact = self._settled.get(at)
@@ -374,21 +292,6 @@ class Question:
 
         Where rounding hides whether fewer labels would do, it has as many as are proven to be
         enough; with `resolve` it is always the smallest.
-
-        Parameters
-        ----------
-        row : int
-        budget : Budget
-            It must be enough to overturn the row.
-
-        Returns
-        -------
-        rows : (k,) array of int
-            Training rows, ascending.
-        added : (k,) array
-            What is added to their labels.
-        score : float
-            Of the model trained on the changed labels.
         """
         at = int(self.group[row])
         found = None
@@ -404,88 +307,29 @@ class Question:
         return rows, added, float(self.scores.value[at] + shift)
 
     def witness(self, row: int, amount: float) -> Witness:
-        """Return the smallest set of label changes, `amount` at most, that overturns a row.
-
-        Parameters
-        ----------
-        row : int
-        amount : float
-            In the unit of the bias's budget; it must be enough to overturn the row.
-
-        Returns
-        -------
-        Witness
-        """
+        """Return the smallest set of label changes, `amount` at most, that overturns a row."""
         rows, added, score = self.changes(row, self.engine.bias.budget.sized(amount))
         return Witness(rows, self.code.decode(self.targets[rows] + added), score)
 
     def standard_errors(self) -> StandardErrors:
-        """Return by how much chance in the sample moves the numbers that are asked about.
-
-        Returns
-        -------
-        StandardErrors
-        """
+        """Return by how much chance in the sample moves the numbers that are asked about."""
         found = linear_errors(self.engine.learner, self.targets, self.weights)
         return replace(found, values=found.values[self.group])
 
     def stated(self, certificates: CertificateSet) -> "Stated":
-        """Return the numbers that a certificate file states.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            Answers to this question.
-
-        Returns
-        -------
-        Stated
-        """
+        """Return the numbers that a certificate file states."""
         return Stated(certificates.low, certificates.high, certificates.minimum_budgets)
 
     def stated_changes(self, row: int, budget: Budget) -> tuple[IntArray, FloatArray]:
-        """Return the label changes that a certificate file states for a row that is overturned.
-
-        Parameters
-        ----------
-        row : int
-        budget : Budget
-            It must be enough to overturn the row.
-
-        Returns
-        -------
-        rows : (k,) array of int
-            Training rows, ascending.
-        added : (k,) array
-            What is added to their labels.
-        """
+        """Return the label changes that a certificate file states for a row that is overturned."""
         return self.changes(row, budget)[:2]
 
     def proof(self, budget: Budget) -> dict[str, Any]:
-        """Return what a certificate file needs beside the question, so that claims can be proven.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        dict
-            Fields of the file; none for models that are linear in their labels.
-        """
+        """Return what a certificate file needs beside the question to prove its claims."""
         return {}
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
-        """Write a certificate file, and beside it, if wanted, the data that it is about.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            Answers to this question.
-        path : Path
-        data : Path or None
-            Where to write the data; None for nowhere.
-        """
+        """Write a certificate file, and beside it, if wanted, the data that it is about."""
         # The writer asks for all that is here, so that it is above this file.
         from unswayed.certified.certificate_file import (  # noqa: PLC0415
             write_certificates,
@@ -504,25 +348,7 @@ class Question:
         groups: Sequence[str],
         y_true: Any,
     ) -> None:
-        """Write a page about certificates.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-            Answers to this question.
-        path : Path
-        table : frame or None
-            The certified rows as people know them.
-        groups : sequence of str
-            Columns of the table.
-        y_true : array-like or None
-            Labels of the certified rows.
-
-        Raises
-        ------
-        ImportError
-            If a library of pages is not installed; the message names the extra.
-        """
+        """Write a page about certificates."""
         # The charts' libraries take a second: only those who want a page pay for them.
         try:
             from unswayed.certified.report import write_report  # noqa: PLC0415
@@ -534,14 +360,5 @@ class Question:
         write_report(self, certificates, path, table, groups, y_true)
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in.
-
-        Parameters
-        ----------
-        columns : dict of str to array-like
-
-        Returns
-        -------
-        frame
-        """
+        """Return columns as a frame of the library the rows came in."""
         return frame_like(self.origin, columns)

@@ -26,18 +26,7 @@ _DIGITS = 2.0**20  # of the numbers of a region, rounded up: the file is half as
 
 
 def region_document(engine: SecantEngine, labels: int) -> dict[str, Any]:
-    """Return the region of so many labels, as a certificate file states it.
-
-    Parameters
-    ----------
-    engine : SecantEngine
-    labels : int
-
-    Returns
-    -------
-    dict
-        Without the region itself, if none was found.
-    """
+    """Return the region of so many labels, as a certificate file states it."""
     problem = engine.problem
     parameters = engine.centre.parameters * problem.scale
     made: dict[str, Any] = {"parameters": pack_doubles(parameters)}
@@ -79,18 +68,7 @@ def _rounded_up(values: FloatArray) -> FloatArray:
 
 
 def wider_ends(certificates: CertificateSet, margins: Margins) -> tuple[FloatArray, FloatArray]:
-    """Return ranges of scores that are wider by a thousandth, but as safe as they were.
-
-    Parameters
-    ----------
-    certificates : CertificateSet
-    margins : Margins
-        One for each of these.
-
-    Returns
-    -------
-    low, high : (n,) arrays
-    """
+    """Return ranges of scores that are wider by a thousandth, but as safe as they were."""
     robust = certificates.verdict == Verdict.ROBUST
     ends = []
     for end, sign, margin in (
@@ -109,20 +87,7 @@ def wider_ends(certificates: CertificateSet, margins: Margins) -> tuple[FloatArr
 def safe_labels(
     engine: SecantEngine, directions: Directions, margins: Margins, labels: int, effort: int
 ) -> IntArray:
-    """Return how many labels, below a number, the region of that number proves to be harmless.
-
-    Parameters
-    ----------
-    engine : SecantEngine
-    directions : Directions
-    margins : Margins
-    labels : int
-    effort : {0, 1, 2}
-
-    Returns
-    -------
-    (k,) array of int
-    """
+    """Return how many labels, below a number, the region of that number proves to be harmless."""
     low = np.zeros(len(directions), dtype=np.intp)
     high = np.full(len(directions), labels)
     if engine.region(labels, effort) is None:

@@ -35,36 +35,14 @@ _NO_COEFFICIENTS = (
 
 
 class FrameRows:
-    """Rows of a frame of any library as people see them, numbered from 0 as in Python.
-
-    Parameters
-    ----------
-    frame : narwhals frame or None
-        None: there are no cells to show.
-    n_rows : int
-    """
+    """Rows of a frame of any library as people see them, numbered from 0 as in Python."""
 
     def __init__(self, frame: Any, n_rows: int) -> None:
         self.numbers = np.arange(n_rows)
         self._frame = frame
 
     def cells(self, at: IntArray, names: list[str], length: int = 60) -> list[list[str]]:
-        """Return cells of some rows as texts.
-
-        Parameters
-        ----------
-        at : (k,) array of int
-            Numbers of the rows.
-        names : list of str
-            Columns.
-        length : int
-            Most characters of a cell that holds a text.
-
-        Returns
-        -------
-        list of list of str
-            One list per row, empty where there is no frame.
-        """
+        """Return cells of some rows as texts."""
         if self._frame is None:
             return [[] for _ in at]
         columns = [self._frame[name].to_list() for name in names]
@@ -79,21 +57,7 @@ def write_report(
     groups: Sequence[str],
     y_true: Any,
 ) -> None:
-    """Write a page about certificates.
-
-    Parameters
-    ----------
-    question : Question
-    certificates : CertificateSet
-        Answers to the question.
-    path : Path
-    table : frame or None
-        The certified rows as people know them.
-    groups : sequence of str
-        Columns of the table.
-    y_true : array-like or None
-        Labels of the certified rows.
-    """
+    """Write a page about certificates."""
     _check_path(path)
     _write(findings_of(question, certificates, table, groups, y_true), path)
 
@@ -117,21 +81,7 @@ def write_folds_report(
     groups: Sequence[str],
     y_true: Any,
 ) -> None:
-    """Write a page about certificates of every row, each by a model that did not see it.
-
-    Parameters
-    ----------
-    folds : Folds
-        The models behind the certificates.
-    certificates : CertificateSet
-    path : Path
-    table : frame or None
-        The certified rows as people know them.
-    groups : sequence of str
-        Columns of the table.
-    y_true : array-like or None
-        Labels of the rows; by default those that the folds were trained on.
-    """
+    """Write a page about certificates of every row, each by a model that did not see it."""
     _check_path(path)
     one: Any = folds.folds[0].certificates.source
     shown = folds.origin if eager_frame(folds.origin) is not None and table is None else table
@@ -173,17 +123,7 @@ def findings_of(
     groups: Sequence[str],
     y_true: Any,
 ) -> Findings:
-    """Return certificates in the words and numbers of those who asked.
-
-    Parameters
-    ----------
-    question, certificates, table, groups, y_true
-        As for `write_report`.
-
-    Returns
-    -------
-    Findings
-    """
+    """Return certificates in the words and numbers of those who asked."""
     frame = _frame(question, table, len(certificates))
     decision, budget, bias = question.decision, certificates.budget, question.engine.bias
     classes = decision.classes.tolist() if isinstance(decision, Threshold) else []

@@ -170,22 +170,7 @@ def plan_review(
     like: Any,
     progress: Progress | None,
 ) -> ReviewPlan:
-    """Return the labels whose verification makes most of the rows robust.
-
-    Parameters
-    ----------
-    question : Question
-    budget : Budget
-    labels, costs, cost_limit, exclude, per_reviewer
-        As for `Reviewable.review_plan`.
-    like : frame or None
-        An empty frame of the training rows' library.
-    progress : callable or None
-
-    Returns
-    -------
-    ReviewPlan
-    """
+    """Return the labels whose verification makes most of the rows robust."""
     n_labels = len(question.targets)
     many = _count(labels, "labels", 0, "how many labels can be checked")
     batch = many if per_reviewer is None else per_reviewer
@@ -244,18 +229,7 @@ def _as_given(question: Question, rows: IntArray) -> NDArray[Any]:
 
 
 def as_rows(rows: Any, n_labels: int) -> IntArray:
-    """Return numbers of training rows, given as such or as a mask.
-
-    Parameters
-    ----------
-    rows : array-like of int or bool, or None
-    n_labels : int
-        Number of training rows.
-
-    Returns
-    -------
-    array of int
-    """
+    """Return numbers of training rows, given as such or as a mask."""
     if rows is None:
         return np.zeros(0, dtype=np.intp)
     refuse_masked(rows, "exclude")

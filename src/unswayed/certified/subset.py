@@ -14,21 +14,7 @@ from unswayed.frames import take_rows
 
 
 def bias_of_rows(bias: LabelBias, rows: IntArray, n_rows: int) -> LabelBias:
-    """Return the same bias for some of the training rows.
-
-    Parameters
-    ----------
-    bias : LabelBias
-    rows : (k,) array of int
-        Positions of the rows that stay.
-    n_rows : int
-        Number of training rows that the bias was written for.
-
-    Returns
-    -------
-    LabelBias
-        Arrays with one entry per row are cut. A budget that is a share is one of fewer rows.
-    """
+    """Return the same bias for some of the training rows."""
     ends: dict[str, Any] = {
         name: end if end is None or end.size == 1 else _entries(end, rows, n_rows, name)
         for name, end in (("lower", bias.lower), ("upper", bias.upper))

@@ -72,37 +72,17 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Collective:
-    """Rows put to a model together.
-
-    Attributes
-    ----------
-    question : Asked
-    budget : Budget
-    fragile : Fragile
-        Of the distinct rows.
-    """
+    """Rows put to a model together."""
 
     question: Asked
     budget: Budget
-    fragile: Fragile
+    fragile: Fragile  # Of the distinct rows
 
     @classmethod
     def of(
         cls, question: Question, budget: Budget, ways: tuple[float, ...] = (1, -1)
     ) -> "Collective":
-        """Find the rows that can be overturned.
-
-        Parameters
-        ----------
-        question : Question
-        budget : Budget
-        ways : tuple of float
-            Directions in which a score may leave its margins: 1 upwards, -1 downwards.
-
-        Returns
-        -------
-        Collective
-        """
+        """Find the rows that can be overturned."""
         bounds, margins = question.exact(budget).bounds, question.margins
         found: list[tuple[IntArray, float, FloatArray]] = []
         unknown = ~np.isfinite(margins.slack)
@@ -140,36 +120,14 @@ class Collective:
         return cls(question, budget, fragile)
 
     def witness(self, changes: Changes, among: BoolArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms.
-
-        Parameters
-        ----------
-        changes : Changes
-        among : (n,) array of bool, optional
-            The only rows that are named.
-
-        Returns
-        -------
-        CollectiveWitness
-        """
+        """Return label changes in the user's terms."""
         overturned, _ = self.fragile.outcome(changes)
         hit = np.isin(self.question.group, self.fragile.row[overturned])
         hit &= True if among is None else among
         return self.labels(changes, np.flatnonzero(hit))
 
     def labels(self, changes: Changes, overturned: IntArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms.
-
-        Parameters
-        ----------
-        changes : Changes
-        overturned : array of int, optional
-            Rows that they overturn; by default none, where no prediction is a class.
-
-        Returns
-        -------
-        CollectiveWitness
-        """
+        """Return label changes in the user's terms."""
         question = self.question
         lower, upper = question.offsets
         offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
@@ -209,21 +167,7 @@ def together(
     progress: Progress | None,
     source: Source | None = None,
 ) -> TogetherCertificate:
-    """Return how many of the rows one admissible set of labels can overturn.
-
-    Parameters
-    ----------
-    asked : Collective
-        In the ways of `direction`.
-    time_limit, direction, where, weights, progress
-        As for `Certified.certify_together`.
-    source : CollectiveSource, optional
-        What writes files; by default the question, which is put to one model.
-
-    Returns
-    -------
-    TogetherCertificate
-    """
+    """Return how many of the rows one admissible set of labels can overturn."""
     seconds = as_seconds(time_limit)
     question, budget = asked.question, asked.budget
     among = _mask(where, len(question.group))
@@ -272,16 +216,7 @@ def together(
 
 
 def as_seconds(time_limit: Any) -> float:
-    """Return a time limit; raise unless it is a number of seconds, 0 or more.
-
-    Parameters
-    ----------
-    time_limit : anything
-
-    Returns
-    -------
-    float
-    """
+    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
     given = as_doubles(time_limit, "time_limit")
     if given.ndim or not given >= 0:
         raise InputError(

@@ -55,14 +55,7 @@ def _bound_seconds(n_parameters: int) -> float:
 
 
 class Cascade:
-    """The certifier "auto": the verdicts of `ExactEngine`, by bounds where these suffice.
-
-    Parameters
-    ----------
-    exact : ExactEngine
-    eager : bool
-        Use bounds whatever they cost; by default only where they save time.
-    """
+    """The certifier "auto": the verdicts of `ExactEngine`, by bounds where these suffice."""
 
     def __init__(self, exact: ExactEngine, *, eager: bool = False) -> None:
         self._exact = exact
@@ -83,18 +76,7 @@ class Cascade:
         return able and self._exact.precision.proven
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the ranges of boxes, and which rows are decided; without boxes, exact ranges.
-
-        Parameters
-        ----------
-        rows, budget, margins
-            As for `Certifier.bounds`.
-
-        Returns
-        -------
-        Bounds
-            Cut off at the margins of rows that are proven robust.
-        """
+        """Return the ranges of boxes, and which rows are decided; without boxes, exact ranges."""
         if not self.is_able:
             return self._exact.bounds(rows, budget, margins)
         sandwich = self._built.get(budget) or self._build(budget)

@@ -37,22 +37,14 @@ class _Rounded(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Influence rows over the entries, and how far what is computed of them may be wrong.
-
-    Attributes
-    ----------
-    influence : (rows, entries) array
-    error : (rows,) array
-        However labels move within the budget: of the sum of their effects on a row's score, if it
-        is rounded once. 0 where nothing rounds, infinite where nothing is proven.
-    up, down : (rows,) arrays
-        How far scores can rise and fall, rounded up.
-    """
+    """Influence rows over the entries, and how far what is computed of them may be wrong."""
 
     influence: FloatArray
+    # However labels move within the budget: of the sum of their effects on a row's score, if it is
+    # rounded once
     error: FloatArray
-    up: FloatArray
-    down: FloatArray
+    up: FloatArray  # How far scores can rise and fall, rounded up
+    down: FloatArray  # How far scores can rise and fall, rounded up
 
 
 class ExactEngine:
@@ -115,33 +107,11 @@ class ExactEngine:
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the reach of each row, whatever the margins, as the certifier "exact".
-
-        Parameters
-        ----------
-        rows, budget, margins
-            As for `Certifier.bounds`.
-
-        Returns
-        -------
-        Bounds
-            Tight up to rounding.
-        """
+        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
         return self.reach(rows, budget)
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return how far a budget can raise and lower the score of each row.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        Bounds
-            Tight up to rounding.
-        """
+        """Return how far a budget can raise and lower the score of each row."""
         up, down = np.empty((2, len(weights)))
 
         def work(z: FloatArray, here: slice) -> None:
@@ -152,17 +122,7 @@ class ExactEngine:
         return Bounds.around(up, down, errors)
 
     def effects(self, weights: WeightRows, budget: Budget) -> "Effects":
-        """Return influence rows, for questions about many of them at once.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        Effects
-        """
+        """Return influence rows, for questions about many of them at once."""
         n_rows = len(weights)
         z = np.empty((n_rows, len(self.influence.entries)))
         up, down = np.empty((2, n_rows))
@@ -179,20 +139,7 @@ class ExactEngine:
     def extremes(
         self, weights: WeightRows, budget: Budget
     ) -> tuple[Bounds, FloatArray, FloatArray]:
-        """Return the reach of each row, and what the labels that attain it do to any score.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        reach : Bounds
-        moved_up, moved_down : (rows, m) arrays
-            A vector per row: its product with another row's weights is how far the same label
-            changes move that row's score.
-        """
+        """Return the reach of each row, and what the labels that attain it do to any score."""
         up, down = np.empty((2, len(weights)))
         moved_up = np.empty((len(weights), self.influence.width))
         moved_down = np.empty_like(moved_up)
@@ -208,28 +155,11 @@ class ExactEngine:
         return Bounds.around(up, down, errors), moved_up, moved_down
 
     def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return the same as `reach`: where all rows are at hand, nothing is gained by less.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return the same as `reach`: where all rows are at hand, nothing is gained by less."""
         return self.reach(weights, budget)
 
     def offset_gram(self) -> tuple[FloatArray, int]:
-        """Return the Gram matrix of the design, each label's row times the square of its offset.
-
-        Returns
-        -------
-        gram : (m, m) array
-        terms : int
-            Roundings that follow one another in its sums.
-        """
+        """Return the Gram matrix of the design, each label's row times the square of its offset."""
         entries = self.influence.entries
         up, down = entries.n_upper * entries.upper**2, entries.n_lower * entries.lower**2
         # In one direction an entry moves on one side only: the larger bounds both.
@@ -259,17 +189,7 @@ class ExactEngine:
     # --- minimum budgets ------------------------------------------------------------------
 
     def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
-        """Return the least budget of the bias's kind that overturns each row; inf if none does.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        margins : Margins
-
-        Returns
-        -------
-        MinimumBudgets
-        """
+        """Return the least budget of the bias's kind that overturns each row; inf if none does."""
         entries, budget = self.influence.entries, self.bias.budget
         crossings = selection.Crossings.blank(len(weights))
 
@@ -329,23 +249,6 @@ class ExactEngine:
         """Return the smallest set of label changes within a budget proven to overturn a row.
 
         Of equally strong labels those with the lowest row numbers are taken.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        row : int
-            The row of `weights` that is asked about.
-        margins : Margins
-            Of all rows of `weights`.
-        budget : Budget
-        smallest : bool
-            Return None if rounding hides whether fewer labels would do; otherwise as many are taken
-            as are proven to be enough.
-
-        Returns
-        -------
-        (rows, added, shift), or None if no such set is proven
-            Training rows, ascending; what is added to their labels; how far that moves the score.
         """
         one, margins = weights.block(row, row + 1), margins[row : row + 1]
         least = self.minimum_budget(MadeRows(one), margins)

@@ -148,13 +148,7 @@ def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 class ByBox:
-    """The certifier "box": interval arithmetic with a parameter box.
-
-    Parameters
-    ----------
-    box : ParameterBox
-    learner : LinearLearner
-    """
+    """The certifier "box": interval arithmetic with a parameter box."""
 
     def __init__(self, box: ParameterBox, learner: LinearLearner) -> None:
         self._box = box
@@ -162,17 +156,7 @@ class ByBox:
         self.fingerprint = box.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return outer bounds of all rows, whatever the margins.
-
-        Parameters
-        ----------
-        rows, budget, margins
-            As for `Certifier.bounds`.
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return outer bounds of all rows, whatever the margins."""
         check_budget(self._box, budget)
         directions = rows.directions(slice(None))
         return self._box.bounds(directions, self._learner.direction_sizes(directions))

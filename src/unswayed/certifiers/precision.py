@@ -21,23 +21,12 @@ class OffsetSums:
 
     With o the larger end of a label's interval, `weight` and `entry` as in `ErrorScale`, and all
     in units of `unit`:
-
-    Attributes
-    ----------
-    n_movable : int
-        Labels with o > 0.
-    largest : float
-        Largest o itself.
-    squares : pair of float
-        Largest o² weight, and the sum of them.
-    terms : pair of float
-        Largest o entry, and the sum of them.
     """
 
-    n_movable: int = 0
-    largest: float = 0.0
-    squares: tuple[float, float] = (0.0, 0.0)
-    terms: tuple[float, float] = (0.0, 0.0)
+    n_movable: int = 0  # Labels with o > 0
+    largest: float = 0.0  # Largest o itself
+    squares: tuple[float, float] = (0.0, 0.0)  # Largest o² weight, and the sum of them
+    terms: tuple[float, float] = (0.0, 0.0)  # Largest o entry, and the sum of them
 
     @classmethod
     def of(
@@ -47,21 +36,7 @@ class OffsetSums:
         entry: FloatArray,
         count: FloatArray | float = 1.0,
     ) -> "OffsetSums":
-        """Sum over labels.
-
-        Parameters
-        ----------
-        offset : (n,) array
-            Of each label, the larger end of its interval.
-        weight, entry : (n,) arrays
-            As in `ErrorScale`.
-        count : (n,) array or float
-            How many labels each stands for.
-
-        Returns
-        -------
-        OffsetSums
-        """
+        """Sum over labels."""
         counted = np.broadcast_to(count, offset.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             squares, terms = offset * offset * weight, offset * entry
@@ -93,16 +68,6 @@ class Precision:
     end of label i's interval and an influence error e + f as in `Weights`, Cauchy-Schwarz gives
     Σ o_i|e_i| <= error·√(Σ o_i² weight_i) and Σ o_i|f_i| <= size·Σ o_i entry_i, both over any k
     labels: at most k times the largest term, and at most the sum of all.
-
-    Parameters
-    ----------
-    scale : ErrorScale
-        Of the learner.
-    offsets : OffsetSums
-        In units of `unit`.
-    unit : float
-    given : bool
-        Whether influence is given, and has no error at all.
     """
 
     def __init__(
@@ -114,17 +79,7 @@ class Precision:
 
     @classmethod
     def of(cls, learner: Learner, bias: ResolvedBias) -> "Precision":
-        """Return the precision of reaches of labels that are all known.
-
-        Parameters
-        ----------
-        learner : Learner
-        bias : ResolvedBias
-
-        Returns
-        -------
-        Precision
-        """
+        """Return the precision of reaches of labels that are all known."""
         scale = learner.error_scale
         offset = np.maximum(-bias.lower, bias.upper)
         unit = float(offset.max(initial=0.0)) or 1.0
@@ -142,18 +97,6 @@ class Precision:
         """Return bounds on the errors of reaches, those that depend on rows and number of labels.
 
         Every reach has a relative error of `RELATIVE` beside these.
-
-        Parameters
-        ----------
-        error, size : arrays
-            Of the rows' weights: see `Weights`.
-        labels : array or float
-            Number of labels that move.
-
-        Returns
-        -------
-        array
-            Infinite where nothing is proven.
         """
         k = np.minimum(labels, self.n_movable)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -166,16 +109,7 @@ class Precision:
         return np.where(nothing, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def most(self, labels: float) -> float:
-        """Return a bound on errors of reaches of so many labels, per unit of a direction's size.
-
-        Parameters
-        ----------
-        labels : float
-
-        Returns
-        -------
-        float
-        """
+        """Return a bound on errors of reaches of so many labels, per unit of a direction's size."""
         error, size = self._scale.most_error, self._scale.most_size
         return float(self.errors(np.array([error]), np.array([size]), labels)[0])
 
@@ -186,18 +120,7 @@ class Precision:
         return SAFETY * self._unit * (error * math.sqrt(self._squares[0]) + size * self._terms[1])
 
     def exact_rows(self, z: FloatArray, entries: Entries) -> BoolArray:
-        """Return rows whose reaches have no error: influence is given, no product or sum rounds.
-
-        Parameters
-        ----------
-        z : (rows, entries) array
-            Influence of one label of each entry.
-        entries : Entries
-
-        Returns
-        -------
-        (rows,) array of bool
-        """
+        """Return rows whose reaches have no error: influence is given, no product or sum rounds."""
         if not self._given:
             return np.zeros(len(z), dtype=bool)
         return exact_dots(z, entries.lower, entries.n_lower) & exact_dots(

@@ -25,36 +25,15 @@ class Certifier(Protocol):
         ...
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return what is known of how far the score of each row can rise and fall.
-
-        Parameters
-        ----------
-        rows : FeatureRows
-        budget : Budget
-            What may be wrong at once.
-        margins : Margins
-            How far the scores may move. Bounds need be no sharper than it takes to tell whether
-            they can move further.
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return what is known of how far the score of each row can rise and fall."""
         ...
 
 
 class Engine(Protocol):
-    """Evaluates how far a budget can move scores, for one learner under one bias.
-
-    Attributes
-    ----------
-    precision : Precision
-    rounds : int
-        Anchors of a sandwich are evaluated in so many lots.
-    """
+    """Evaluates how far a budget can move scores, for one learner under one bias."""
 
     precision: Precision
-    rounds: int
+    rounds: int  # Anchors of a sandwich are evaluated in so many lots
 
     @property
     def learner(self) -> Learner:
@@ -67,46 +46,15 @@ class Engine(Protocol):
         ...
 
     def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return bounds on how far a budget can raise and lower the score of each row.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        Bounds
-            As tight as they are cheap.
-        """
+        """Return bounds on how far a budget can raise and lower the score of each row."""
         ...
 
     def extremes(
         self, weights: WeightRows, budget: Budget
     ) -> tuple[Bounds, FloatArray, FloatArray]:
-        """Return bounds of each row, and what label changes within the budget do to any score.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        reach : Bounds
-        moved_up, moved_down : (rows, m) arrays
-            A vector per row: its product with another row's weights is how far label changes that
-            attain the bounds, or nearly so, move that row's score.
-        """
+        """Return bounds of each row, and what label changes within the budget do to any score."""
         ...
 
     def offset_gram(self) -> tuple[FloatArray, int]:
-        """Return the Gram matrix of the design, each label's row times the square of its offset.
-
-        Returns
-        -------
-        gram : (m, m) array
-        terms : int
-            Roundings that follow one another in its sums.
-        """
+        """Return the Gram matrix of the design, each label's row times the square of its offset."""
         ...

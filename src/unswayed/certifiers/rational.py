@@ -24,14 +24,6 @@ from unswayed.models.specification import InfluenceRow, Specification
 class RationalEngine:
     """Ranges, minimum budgets and smallest label changes of one model, exactly.
 
-    Parameters
-    ----------
-    specification : Specification
-        The model in full.
-    bias : ResolvedBias
-    targets : (n,) array
-        Training labels as numbers.
-
     Examples
     --------
     The paper's example: z = (-1, 2), y = (3, 4), either label off by at most 1, one at a time.
@@ -81,55 +73,20 @@ class RationalEngine:
         self.entry_group = self.influence.group[self.entries.rows].tolist()
 
     def rows(self, represented: Matrix) -> Iterator["ExactRow"]:
-        """Return the exact scores of rows, and what label changes can do to them.
-
-        Parameters
-        ----------
-        represented : (rows, m) matrix
-            As the learner's `represent` gives them: features, kernel rows or influence rows.
-
-        Returns
-        -------
-        iterator of ExactRow
-        """
+        """Return the exact scores of rows, and what label changes can do to them."""
         return (ExactRow(self, each) for each in self.influence.rows(represented))
 
     def coefficients(self, which: IntArray | None = None) -> Iterator["ExactRow"]:
-        """Return the exact coefficients of the model, and what label changes can do to them.
-
-        Parameters
-        ----------
-        which : (k,) array of int, optional
-            Numbers of the coefficients; by default all.
-
-        Returns
-        -------
-        iterator of ExactRow
-        """
+        """Return the exact coefficients of the model, and what label changes can do to them."""
         return (ExactRow(self, each) for each in self.influence.coefficients(which))
 
     def combinations(self, weights: Matrix) -> Iterator["ExactRow"]:
-        """Return exact linear combinations of coefficients, and what label changes can do to them.
-
-        Parameters
-        ----------
-        weights : (m, n_features) matrix
-            How often each coefficient counts, one combination per row.
-
-        Returns
-        -------
-        iterator of ExactRow
-        """
+        """Return exact combinations of coefficients and how far label changes move them."""
         return (ExactRow(self, each) for each in self.influence.combinations(weights))
 
 
 class ExactRow:
-    """One score, and what label changes can do to it.
-
-    Attributes
-    ----------
-    score : Fraction
-    """
+    """One score, and what label changes can do to it."""
 
     def __init__(self, engine: RationalEngine, influence: InfluenceRow) -> None:
         self._engine = engine
@@ -157,16 +114,7 @@ class ExactRow:
         return {sign: self._strengths(sign) for sign in (+1, -1)}
 
     def reach(self, budget: Budget) -> tuple[Fraction, Fraction]:
-        """Return how far a budget can raise and lower the score.
-
-        Parameters
-        ----------
-        budget : Budget
-
-        Returns
-        -------
-        up, down : Fraction
-        """
+        """Return how far a budget can raise and lower the score."""
         return self._reach(+1, budget), self._reach(-1, budget)
 
     def _reach(self, sign: int, budget: Budget) -> Fraction:
@@ -180,58 +128,17 @@ class ExactRow:
         )
 
     def minimum_budget(self, limits: ExactLimits) -> float:
-        """Return the least budget of the bias's kind that overturns the row; inf if none does.
-
-        Parameters
-        ----------
-        limits : ExactLimits
-            How far the score may move.
-
-        Returns
-        -------
-        float
-        """
+        """Return the least budget of the bias's kind that overturns the row; inf if none does."""
         return min((needed for needed, _ in self._directions(limits)), default=math.inf)
 
     def overturned(self, limits: ExactLimits, budget: Budget) -> bool:
-        """Return whether a budget overturns the prediction.
-
-        Parameters
-        ----------
-        limits : ExactLimits
-            How far the score may move.
-        budget : Budget
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a budget overturns the prediction."""
         return self.minimum_budget(limits) <= budget.amount
 
     def changes(self, limits: ExactLimits, budget: Budget) -> tuple[IntArray, FloatArray, Fraction]:
         """Return the smallest set of label changes within a budget that overturns the prediction.
 
         Of equally strong labels those with the lowest row numbers are taken.
-
-        Parameters
-        ----------
-        limits : ExactLimits
-            How far the score may move.
-        budget : Budget
-
-        Returns
-        -------
-        rows : (k,) array of int
-            Training rows, ascending.
-        added : (k,) array
-            What is added to their labels.
-        shift : Fraction
-            How far that moves the score.
-
-        Raises
-        ------
-        InputError
-            If the budget is not enough.
         """
         needed, against = min(self._directions(limits), default=(math.inf, -1))
         if needed > budget.amount:

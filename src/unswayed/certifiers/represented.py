@@ -46,16 +46,7 @@ class RepresentedRows:
             return self._made[number]
 
     def take(self, which: IntArray) -> Matrix:
-        """Return some of the rows as the learner represents them.
-
-        Parameters
-        ----------
-        which : (k,) array of int
-
-        Returns
-        -------
-        (k, m) matrix
-        """
+        """Return some of the rows as the learner represents them."""
         if self._given or not len(which):
             return self.rows[which] if self._given else np.empty((0, self._learner.n_rows))
         block = which // self._step
@@ -66,12 +57,7 @@ class RepresentedRows:
         return out
 
     def blocks(self) -> Iterator[Matrix]:
-        """Yield all rows as the learner represents them, block by block, in order.
-
-        Yields
-        ------
-        (rows, m) matrix
-        """
+        """Yield all rows as the learner represents them, block by block, in order."""
         if self._given:
             yield self.rows
             return

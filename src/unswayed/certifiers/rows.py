@@ -24,76 +24,27 @@ class FeatureRows:
 
     @classmethod
     def of(cls, learner: Learner, rows: Matrix) -> "FeatureRows":
-        """Return all of the rows.
-
-        Parameters
-        ----------
-        learner : Learner
-        rows : (n, d) matrix
-
-        Returns
-        -------
-        FeatureRows
-        """
+        """Return all of the rows."""
         return cls(learner, RepresentedRows(learner, rows), np.arange(rows.shape[0]))
 
     def __len__(self) -> int:
         return len(self.which)
 
     def block(self, start: int, stop: int) -> Weights:
-        """Return weights of rows start to stop.
-
-        Parameters
-        ----------
-        start, stop : int
-
-        Returns
-        -------
-        Weights
-        """
+        """Return weights of rows start to stop."""
         return self.learner.weights(self.represented.take(self.which[start:stop]))
 
     def take(self, which: IntArray) -> "FeatureRows":
-        """Return some of the rows.
-
-        Parameters
-        ----------
-        which : (k,) array of int
-            Positions among these rows.
-
-        Returns
-        -------
-        FeatureRows
-        """
+        """Return some of the rows."""
         return FeatureRows(self.learner, self.represented, self.which[which])
 
     def directions(self, here: slice) -> FloatArray:
-        """Return some of the rows as directions in parameter space.
-
-        Parameters
-        ----------
-        here : slice
-            Positions among these rows.
-
-        Returns
-        -------
-        (k, q) array
-        """
+        """Return some of the rows as directions in parameter space."""
         assert isinstance(self.learner, LinearLearner)  # noqa: S101  (asked before)
         return self.learner.directions(self.represented.take(self.which[here]))
 
     def scores(self, solution: Solution) -> Scores:
-        """Return scores of the rows.
-
-        Parameters
-        ----------
-        solution : Solution
-            What training left.
-
-        Returns
-        -------
-        Scores
-        """
+        """Return scores of the rows."""
         with one_blas_thread:  # products of small matrices, as a rule
             if len(self) < len(self.represented):
                 return self.learner.scores(self.represented.take(self.which), solution)
@@ -112,16 +63,7 @@ class DirectionRows:
         return len(self.directions)
 
     def block(self, start: int, stop: int) -> Weights:
-        """Return weights of directions start to stop.
-
-        Parameters
-        ----------
-        start, stop : int
-
-        Returns
-        -------
-        Weights
-        """
+        """Return weights of directions start to stop."""
         return self.learner.direction_weights(self.directions[start:stop])
 
 
@@ -136,44 +78,16 @@ class _ParameterRows(ABC):
 
     @abstractmethod
     def directions(self, start: int, stop: int) -> FloatArray:
-        """Return parameters start to stop as directions in parameter space.
-
-        Parameters
-        ----------
-        start, stop : int
-
-        Returns
-        -------
-        (k, q) array
-        """
+        """Return parameters start to stop as directions in parameter space."""
 
     def scores(self, solution: Solution) -> Scores:
-        """Return the values of the parameters, in the user's units.
-
-        Parameters
-        ----------
-        solution : Solution
-            What training left.
-
-        Returns
-        -------
-        Scores
-        """
+        """Return the values of the parameters, in the user's units."""
         blocks = [self.directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
         parts = [self.learner.direction_scores(block, solution) for block in blocks]
         return Scores.concatenate(parts)
 
     def block(self, start: int, stop: int) -> Weights:
-        """Return weights of parameters start to stop.
-
-        Parameters
-        ----------
-        start, stop : int
-
-        Returns
-        -------
-        Weights
-        """
+        """Return weights of parameters start to stop."""
         return self.learner.direction_weights(self.directions(start, stop))
 
 
@@ -196,18 +110,7 @@ class UnitRows(_ParameterRows):
         return units
 
     def combinations(self, which: IntArray) -> Matrix:
-        """Return some of the parameters as combinations of coefficients.
-
-        Parameters
-        ----------
-        which : (k,) array of int
-            Numbers of coefficients.
-
-        Returns
-        -------
-        (k, n_features) CSR array
-            One row per parameter, with a single 1.
-        """
+        """Return some of the parameters as combinations of coefficients."""
         return sparse.eye_array(self.learner.n_features, format="csr")[which]
 
 
@@ -236,27 +139,9 @@ class CombinationRows(_ParameterRows):
         return found
 
     def combinations(self, which: IntArray) -> Matrix:
-        """Return some of the combinations.
-
-        Parameters
-        ----------
-        which : (k,) array of int
-
-        Returns
-        -------
-        (k, n_features) CSR array
-        """
+        """Return some of the combinations."""
         return self.weights[which]
 
     def take(self, which: IntArray) -> "CombinationRows":
-        """Return some of the combinations.
-
-        Parameters
-        ----------
-        which : (k,) array of int
-
-        Returns
-        -------
-        CombinationRows
-        """
+        """Return some of the combinations."""
         return CombinationRows(self.learner, self.weights[which])

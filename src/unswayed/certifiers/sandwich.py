@@ -276,14 +276,7 @@ class Sandwich:
 
 
 def check_budget(bounds: Any, budget: Budget) -> None:
-    """Raise if a box or a sandwich was built for another budget.
-
-    Parameters
-    ----------
-    bounds : ParameterBox or Sandwich
-    budget : Budget
-        What is asked about.
-    """
+    """Raise if a box or a sandwich was built for another budget."""
     if bounds.budget != budget:
         raise InputError(
             f"this {type(bounds).__name__} was built for a budget of {bounds.budget.amount} labels "
@@ -293,28 +286,13 @@ def check_budget(bounds: Any, budget: Budget) -> None:
 
 
 class BySandwich:
-    """The certifier "sandwich": bounds of a sandwich, as sharp as they get.
-
-    Parameters
-    ----------
-    sandwich : Sandwich
-    """
+    """The certifier "sandwich": bounds of a sandwich, as sharp as they get."""
 
     def __init__(self, sandwich: Sandwich) -> None:
         self._sandwich = sandwich
         self.fingerprint = sandwich.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return bounds of all rows, as sharp as they get, whatever the margins.
-
-        Parameters
-        ----------
-        rows, budget, margins
-            As for `Certifier.bounds`.
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return bounds of all rows, as sharp as they get, whatever the margins."""
         check_budget(self._sandwich, budget)
         return self._sandwich.bounds(rows.directions(slice(None)))

@@ -16,20 +16,7 @@ AUTO, RATIONAL = "auto", "rational"
 
 
 def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
-    """Return which rows are proven robust, and which are proven not to be.
-
-    Parameters
-    ----------
-    bounds : Bounds
-        Of the rows' reach.
-    margins : Margins
-        How far their scores may move.
-
-    Returns
-    -------
-    robust, broken : (rows,) arrays of bool
-        What is neither is undecided.
-    """
+    """Return which rows are proven robust, and which are proven not to be."""
     known = np.isfinite(margins.slack)
 
     def within(outer: FloatArray, margin: FloatArray) -> BoolArray:
@@ -49,15 +36,6 @@ def close_calls(bounds: Bounds, margins: Margins) -> BoolArray:
     The last bits of a product depend on the rows it is computed beside. Elsewhere bounds and
     margins would be within their errors of the true ones too, and so within twice these of the
     ones here: a verdict that holds by four times the errors holds there as well.
-
-    Parameters
-    ----------
-    bounds : Bounds
-    margins : Margins
-
-    Returns
-    -------
-    (rows,) array of bool
     """
     with np.errstate(invalid="ignore"):
         room = 4 * (bounds.error + margins.slack)
@@ -85,17 +63,7 @@ class Answer:
 
     @classmethod
     def of(cls, bounds: Bounds, margins: Margins) -> "Answer":
-        """Return the verdicts that follow from bounds; UNDECIDED where they leave it open.
-
-        Parameters
-        ----------
-        bounds : Bounds
-        margins : Margins
-
-        Returns
-        -------
-        Answer
-        """
+        """Return the verdicts that follow from bounds; UNDECIDED where they leave it open."""
         robust, broken = judge(bounds, margins)
         without_anchors = replace(bounds, outer_up=bounds.base_up, outer_down=bounds.base_down)
         boxed, _ = judge(without_anchors, margins)
@@ -105,14 +73,7 @@ class Answer:
         return cls(bounds, verdicts(broken, ~robust & ~broken), method.astype("<U13"))
 
     def put(self, rows: IntArray, other: "Answer") -> None:
-        """Overwrite some rows with a better answer.
-
-        Parameters
-        ----------
-        rows : (k,) array of int
-        other : Answer
-            Of these rows alone.
-        """
+        """Overwrite some rows with a better answer."""
         self.bounds.put(rows, other.bounds)
         self.verdict[rows] = other.verdict
         self.method[rows] = other.method

@@ -44,16 +44,7 @@ class Digits(nn.Module):
         self.head = nn.Linear(50, 8)
 
     def forward(self, images: Any) -> Any:
-        """Return the scores of the eight digits.
-
-        Parameters
-        ----------
-        images : (n, 1, 28, 28) tensor
-
-        Returns
-        -------
-        (n, 8) tensor
-        """
+        """Return the scores of the eight digits."""
         return self.head(self.body(images))
 
 
@@ -63,17 +54,7 @@ def _pixels(images: NDArray[np.uint8]) -> Any:
 
 
 def embed(network: Digits, images: NDArray[np.uint8]) -> FloatArray:
-    """Return the output of the second dense layer.
-
-    Parameters
-    ----------
-    network : Digits
-    images : (n, 28, 28) array of bytes
-
-    Returns
-    -------
-    (n, 50) array
-    """
+    """Return the output of the second dense layer."""
     network.eval()
     with torch.no_grad():
         return np.asarray(network.body(_pixels(images)).numpy(), dtype=np.float64)
@@ -89,19 +70,7 @@ class Training:
     report: Callable[[int], None]  # told after every epoch
 
     def run(self, images: NDArray[np.uint8], classes: NDArray[np.int64]) -> Digits:
-        """Train a network, from the checkpoint on if there is one.
-
-        Parameters
-        ----------
-        images : (n, 28, 28) array of bytes
-        classes : (n,) array of int
-            0 to 7.
-
-        Returns
-        -------
-        Digits
-            Trained. The same seed gives the same network.
-        """
+        """Train a network, from the checkpoint on if there is one."""
         threads = torch.get_num_threads()
         # One thread sums in one order: the same seed gives the same network.
         torch.set_num_threads(1)

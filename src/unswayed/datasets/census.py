@@ -15,24 +15,7 @@ ROWS = {"GA": 50_915, "LA": 20_667, "MD": 33_042, "OR": 21_919, "WI": 32_690}
 
 
 def income_records(state: str, data_home: str | os.PathLike[str] | None) -> Any:
-    """Return ten features and the income of a state's working adults.
-
-    Parameters
-    ----------
-    state : {"GA", "LA", "MD", "OR", "WI"}
-    data_home : path or None
-        As for `registry.read`.
-
-    Returns
-    -------
-    DataFrame
-        The columns `FEATURES`, and PINCP in dollars a year.
-
-    Raises
-    ------
-    DatasetError
-        If the file is not there, cannot be unpacked, or has another number of working adults.
-    """
+    """Return ten features and the income of a state's working adults."""
     name = f"records_{state.lower()}"
     kept = _working_adults(_unzipped(name, read(name, data_home)))
     if len(kept) != ROWS[state]:

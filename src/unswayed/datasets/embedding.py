@@ -28,25 +28,6 @@ def embedded(
     """Return the embedding of images, from the cache or by training the network.
 
     The network is trained on the eight other digits; then the embedding is kept in the cache.
-
-    Parameters
-    ----------
-    train_images : (m, 28, 28) array of bytes
-        MNIST's training part, all digits.
-    train_labels : (m,) array of bytes
-    images : (n, 28, 28) array of bytes
-        The ones and sevens to embed.
-
-    Returns
-    -------
-    (n, 50) array
-
-    Raises
-    ------
-    ImportError
-        If the network must be trained and PyTorch is not installed.
-    DatasetError
-        If the cached file has changed since it was made.
     """
     kept = _cached(images)
     if kept is not None:

@@ -107,23 +107,7 @@ SOURCES = {
 
 
 def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder that the user named, by argument or by the environment.
-
-    Parameters
-    ----------
-    data_home : path or None
-        None: the environment variable UNSWAYED_DATA.
-
-    Returns
-    -------
-    Path or None
-        None if neither names a folder.
-
-    Raises
-    ------
-    DatasetError
-        If the folder does not exist.
-    """
+    """Return the folder that the user named, by argument or by the environment."""
     named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
     if named is None:
         return None
@@ -137,13 +121,7 @@ def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the folder where downloads and trained embeddings are kept.
-
-    Returns
-    -------
-    Path
-        In the user's cache directory; it may not exist yet.
-    """
+    """Return the folder where downloads and trained embeddings are kept."""
     return Path(_pooch().os_cache("unswayed"))
 
 
@@ -191,44 +169,13 @@ def _unpacked(path: Path) -> bytes:
 
 
 def has_file(name: str, data_home: str | os.PathLike[str] | None) -> bool:
-    """Return whether the folder that the user named holds a file.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SOURCES`.
-    data_home : path or None
-        As for `data_folder`.
-
-    Returns
-    -------
-    bool
-        False too if no folder is named.
-    """
+    """Return whether the folder that the user named holds a file."""
     folder = data_folder(data_home)
     return folder is not None and (folder / SOURCES[name].path).exists()
 
 
 def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
-    """Return the content of a file, from the folder that the user named or the download cache.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SOURCES`.
-    data_home : path, optional
-        As for `data_folder`; without a folder the file is downloaded.
-
-    Returns
-    -------
-    bytes
-        Unpacked, if the file is gzipped.
-
-    Raises
-    ------
-    DatasetError
-        If the file is missing, cannot be fetched, or is not the one whose hash is pinned.
-    """
+    """Return the content of a file, from the folder that the user named or the download cache."""
     source = SOURCES[name]
     folder = data_folder(data_home)
     path = _download(source) if folder is None else folder / source.path
@@ -249,26 +196,7 @@ def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
 
 
 def as_frame(name: str, content: bytes, columns: Iterable[str], **options: Any) -> Any:
-    """Return CSV content as a pandas frame that has exactly the columns it should have.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SOURCES`, for the error.
-    content : bytes
-    columns : iterable of str
-    **options
-        For pandas' ``read_csv``.
-
-    Returns
-    -------
-    DataFrame
-
-    Raises
-    ------
-    DatasetError
-        If a column is missing or unknown.
-    """
+    """Return CSV content as a pandas frame that has exactly the columns it should have."""
     frame = pandas().read_csv(BytesIO(content), **options)
     expected = list(columns)
     missing = [column for column in expected if column not in frame.columns]

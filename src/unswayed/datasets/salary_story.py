@@ -71,20 +71,7 @@ def make_salary_story(n_samples: int = 600, *, random_state: int | None = 0) -> 
 
 
 def salary_columns(n_samples: int, *, random_state: int | None = 0) -> dict[str, NDArray[Any]]:
-    """Make up the employees as plain columns, without pandas.
-
-    Parameters
-    ----------
-    n_samples : int
-        How many employees.
-    random_state : int or None
-        Seed; the same one gives the same people.
-
-    Returns
-    -------
-    dict of str to array
-        gender, education, experience, interview, salary, decision.
-    """
+    """Make up the employees as plain columns, without pandas."""
     if n_samples < 1:
         raise InputError(f"n_samples must be 1 or more, got {n_samples!r}")
     rng = np.random.default_rng(random_state)

@@ -21,13 +21,7 @@ from unswayed.models.specification import ExactInfluence, InfluenceRow, Specific
 
 
 class Balanced(Learner):
-    """A learner whose scores are another's, less the weighted mean of the training labels.
-
-    Parameters
-    ----------
-    inner : Learner
-        It is left as it is.
-    """
+    """A learner whose scores are another's, less the weighted mean of the training labels."""
 
     def __init__(self, inner: Learner) -> None:
         self._inner = inner

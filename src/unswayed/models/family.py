@@ -27,38 +27,21 @@ from unswayed.models.steps import final_estimator, may_write, transformers
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of model: its estimators, and how a fitted one becomes a learner.
+    """A kind of model: its estimators, and how a fitted one becomes a learner."""
 
-    Attributes
-    ----------
-    estimators : tuple of types
-        Exactly these types; a subclass does not count, because it may do anything in `fit`.
-    learner : callable of (fitted estimator, training features, sample weights or None)
-        Returns its `Learner`.
-    check : callable of an estimator
-        Raises for parameters that cannot be certified.
-    keeps_rows : callable of an estimator
-        Whether it keeps the rows it is fitted on; it is then given a copy of them.
-    codes : pair of float
-        Numbers that stand for two classes; the decision is halfway between them.
-    score : str
-        Name of the estimator's method that returns scores.
-    threshold : float, optional
-        Where scores decide, if that is not halfway between the codes.
-    weighs_classes : bool
-        Whether its `class_weight`, as numbers, is accounted for.
-    counts : bool
-        Whether its labels are counts, and its scores their logarithms: a regressor only.
-    """
-
+    # Exactly these types; a subclass does not count, because it may do anything in `fit`
     estimators: tuple[type, ...]
-    learner: Callable[[Any, Matrix, FloatArray | None], Learner]
+    learner: Callable[[Any, Matrix, FloatArray | None], Learner]  # Returns its `Learner`
+    # Raises for parameters that cannot be certified
     check: Callable[[Any], object] = lambda estimator: None
+    # Whether it keeps the rows it is fitted on; it is then given a copy of them
     keeps_rows: Callable[[Any], bool] = lambda estimator: False
+    # Numbers that stand for two classes; the decision is halfway between them
     codes: tuple[float, float] = (0.0, 1.0)
-    score: str = "predict"
-    threshold: float | None = None
-    weighs_classes: bool = False
+    score: str = "predict"  # Name of the estimator's method that returns scores
+    threshold: float | None = None  # Where scores decide, if that is not halfway between the codes
+    weighs_classes: bool = False  # Whether its `class_weight`, as numbers, is accounted for
+    # Whether its labels are counts, and its scores their logarithms: a regressor only
     counts: bool = False
 
 
@@ -66,31 +49,12 @@ _FAMILIES: dict[type, Family] = {}
 
 
 def register(family: Family) -> None:
-    """Register a family, so that its estimators can be certified.
-
-    Parameters
-    ----------
-    family : Family
-    """
+    """Register a family, so that its estimators can be certified."""
     _FAMILIES.update(dict.fromkeys(family.estimators, family))
 
 
 def family_of(estimator: Any) -> Family:
-    """Return the family of an estimator, or of the last step of a pipeline.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-
-    Returns
-    -------
-    Family
-
-    Raises
-    ------
-    NotLinearError
-        If no family is registered for the type of the estimator.
-    """
+    """Return the family of an estimator, or of the last step of a pipeline."""
     final = final_estimator(estimator)
     found = _FAMILIES.get(type(final))
     if found is None:
@@ -99,21 +63,7 @@ def family_of(estimator: Any) -> Family:
 
 
 def check_certifiable(estimator: Any) -> None:
-    """Raise if an estimator cannot be certified, before anything is fitted.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-
-    Raises
-    ------
-    InputError
-        If it is a class, or has a parameter that its family does not take.
-    NotLinearError
-        If it is not linear in its labels.
-    LabelPeekError
-        If a step is known to look at the labels, or the estimator uses them to choose itself.
-    """
+    """Raise if an estimator cannot be certified, before anything is fitted."""
     if isinstance(estimator, type):
         raise InputError(
             f"estimator is the class {estimator.__name__}; pass an instance of it, "
@@ -131,21 +81,7 @@ def check_certifiable(estimator: Any) -> None:
 
 
 def feature_names(estimator: Any, names: Any, n_features: int) -> tuple[str, ...]:
-    """Return the names of the final estimator's features.
-
-    Parameters
-    ----------
-    estimator : fitted estimator or pipeline
-    names : sequence of str, or None
-        Names of its input columns, if they have any.
-    n_features : int
-        How many features the final estimator has.
-
-    Returns
-    -------
-    tuple of str
-        ``x0``, ``x1``, ... where there are no names.
-    """
+    """Return the names of the final estimator's features."""
     while type(estimator) is Pipeline:
         if len(estimator.steps) > 1:
             try:
@@ -159,21 +95,7 @@ def feature_names(estimator: Any, names: Any, n_features: int) -> tuple[str, ...
 
 
 def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None) -> None:
-    """Fit a final estimator; it is given a copy of the features if it may change or keep them.
-
-    Parameters
-    ----------
-    final : estimator
-    features : rows, as the steps before it make them
-    labels : (n,) array
-    weight : (n,) array or None
-        Sample weights.
-
-    Raises
-    ------
-    InputError
-        If there are weights and the estimator does not take any.
-    """
+    """Fit a final estimator; it is given a copy of the features if it may change or keep them."""
     if weight is not None and not has_fit_parameter(final, "sample_weight"):
         raise InputError(
             f"{type(final).__name__} takes no sample_weight: put it into the influence"
@@ -187,21 +109,7 @@ def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None)
 
 
 def one_alpha(final: Any) -> float:
-    """Return the penalty of an estimator; raise unless it is one number, 0 or more.
-
-    Parameters
-    ----------
-    final : estimator with a parameter alpha
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If alpha holds several values, or one that is negative or not finite.
-    """
+    """Return the penalty of an estimator; raise unless it is one number, 0 or more."""
     alpha = as_doubles(final.alpha, "alpha").reshape(-1)
     if alpha.size != 1:
         raise InputError(f"alpha has {alpha.size} values but there is one target; pass one number")

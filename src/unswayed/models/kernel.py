@@ -161,13 +161,6 @@ class KernelLearner(Learner):
     """The learner of a fitted scikit-learn KernelRidge.
 
     Certificates are about the kernel values as computed: they do not depend on labels.
-
-    Parameters
-    ----------
-    model : KernelRidge
-        Fitted, so that it has its kernel and its training rows.
-    alpha : float
-    sample_weight : (n,) array, optional
     """
 
     def __init__(

@@ -33,24 +33,7 @@ _ROUNDING = 1e-6
 
 
 def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> None:
-    """Raise if features depend on labels, or if rows get other features in training than later.
-
-    Parameters
-    ----------
-    estimator : fitted pipeline, or an estimator without steps
-    X : training rows
-    labels : (n,) array
-    training : (n, p) matrix
-        Features that the final estimator was trained on.
-
-    Raises
-    ------
-    LabelPeekError
-        If a step makes other features when it is fitted without labels, or with other labels.
-    NotLinearError
-        If a step makes other features when it is fitted again, or other features of the training
-        rows by `transform` than by `fit_transform`.
-    """
+    """Raise if features depend on labels, or if rows get other features in training than later."""
     steps = transformers(estimator)
     _check_repeatable(estimator, steps, X, labels, training)
     unknown = [(name, step) for name, step in steps if not _is_known(step)]

@@ -45,17 +45,7 @@ def _is_search(estimator: Any) -> bool:
 
 
 def check_final(estimator: Any) -> None:
-    """Raise if a final estimator is known to use the labels for more than fitting its coefficients.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Raises
-    ------
-    LabelPeekError
-        If it chooses parameters, directions or a threshold by the labels, or transforms them.
-    """
+    """Raise if a final estimator uses the labels for more than fitting its coefficients."""
     kind = type(estimator).__name__
     reason = _PEEKING_REASONS.get(kind)
     if reason is None and _is_search(estimator):
@@ -70,17 +60,7 @@ def check_final(estimator: Any) -> None:
 
 
 def refuse_nonlinear(estimator: Any) -> NotLinearError:
-    """Return the error for an estimator that is not known to be linear in its labels.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    NotLinearError
-        To be raised by the caller.
-    """
+    """Return the error for an estimator that is not known to be linear in its labels."""
     kind = type(estimator).__name__
     return NotLinearError(
         f"{kind} is not known to be linear in its labels, so its predictions cannot be certified "
@@ -90,19 +70,7 @@ def refuse_nonlinear(estimator: Any) -> NotLinearError:
 
 
 def check_parameters(estimator: Any, *, weighs_classes: bool = False) -> None:
-    """Raise for parameters with which a linear estimator is no longer linear in its labels.
-
-    Parameters
-    ----------
-    estimator : estimator
-    weighs_classes : bool
-        Whether its family accounts for a class_weight.
-
-    Raises
-    ------
-    NotLinearError
-        If it has positive=True, or a class_weight that is not accounted for.
-    """
+    """Raise for parameters with which a linear estimator is no longer linear in its labels."""
     kind = type(estimator).__name__
     if getattr(estimator, "positive", False):
         raise NotLinearError(
@@ -127,16 +95,6 @@ def check_weights(labels: NDArray[Any], weight: FloatArray, *, classes: bool) ->
     all rows of one class are heavier than all of the other, or if weights are in the order of the
     labels; also if no row of a class has positive weight. Weights computed from labels and from
     something else can pass.
-
-    Parameters
-    ----------
-    labels, weight : (n,) arrays
-    classes : bool
-        Whether labels are classes.
-
-    Raises
-    ------
-    LabelPeekError
     """
     what = "class" if classes else "label"
     counts = weight > 0  # rows without weight are out of it
@@ -203,18 +161,7 @@ def _separates(weight: FloatArray, label: IntArray) -> bool:
 
 
 def check_step(name: str, step: Any) -> None:
-    """Raise if a transformer is known to look at the labels.
-
-    Parameters
-    ----------
-    name : str
-        Name of the step, for the error message.
-    step : transformer
-
-    Raises
-    ------
-    LabelPeekError
-    """
+    """Raise if a transformer is known to look at the labels."""
     kind = type(step).__name__
     needs_labels = (
         kind in _PEEKING_REASONS

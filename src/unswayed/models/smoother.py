@@ -146,13 +146,6 @@ class GivenInfluence(Learner):
 
     Nothing is solved, so only products with labels and their sums round. A family whose influence
     can be computed needs no more than this.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of training rows.
-    influence : callable
-        From feature rows to influence rows.
     """
 
     def __init__(self, n_rows: int, influence: Callable[[Matrix], FloatArray]) -> None:

@@ -34,54 +34,14 @@ class ExactInfluence(ABC):
 
     @abstractmethod
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
-        """Yield the influence on the score of each row.
-
-        Parameters
-        ----------
-        represented : matrix
-            Rows as the learner's `represent` returns them.
-
-        Yields
-        ------
-        InfluenceRow
-        """
+        """Yield the influence on the score of each row."""
 
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
-        """Yield the influence on each of some coefficients.
-
-        Parameters
-        ----------
-        which : array of int, optional
-            Numbers of the coefficients; by default all.
-
-        Yields
-        ------
-        InfluenceRow
-
-        Raises
-        ------
-        InputError
-            If the model has no coefficients.
-        """
+        """Yield the influence on each of some coefficients."""
         raise InputError("this model has no coefficients; ask about rows instead")
 
     def combinations(self, weights: Matrix) -> Iterator[InfluenceRow]:
-        """Yield the influence on linear combinations of coefficients.
-
-        Parameters
-        ----------
-        weights : (m, n_features) matrix
-            How often each coefficient counts, one combination per row.
-
-        Yields
-        ------
-        InfluenceRow
-
-        Raises
-        ------
-        InputError
-            If the model has no coefficients.
-        """
+        """Yield the influence on linear combinations of coefficients."""
         raise InputError("this model has no coefficients; ask about rows instead")
 
 
@@ -107,21 +67,9 @@ def _checksum(matrix: Matrix) -> int:
 
 
 class Specification(ABC):
-    """The kind of a model and the doubles that define it.
+    """The kind of a model and the doubles that define it."""
 
-    Parameters
-    ----------
-    matrix : matrix, optional
-        What the model is trained on: features, or a kernel.
-    sample_weight : (n,) array, optional
-
-    Attributes
-    ----------
-    kind : str
-        Its name in certificate files.
-    """
-
-    kind: str
+    kind: str  # Its name in certificate files
 
     def __init__(
         self, matrix: Matrix | None = None, *, sample_weight: FloatArray | None = None
@@ -142,41 +90,15 @@ class Specification(ABC):
         return self._matrix
 
     def weights(self, n_rows: int) -> FloatArray:
-        """Return the sample weights, 1 where none were given.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of training rows.
-
-        Returns
-        -------
-        (n_rows,) array
-        """
+        """Return the sample weights, 1 where none were given."""
         return np.ones(n_rows) if self.sample_weight is None else self.sample_weight
 
     @abstractmethod
     def exact(self, n_rows: int) -> ExactInfluence:
-        """Return the model in rational arithmetic.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of training labels.
-
-        Returns
-        -------
-        ExactInfluence
-        """
+        """Return the model in rational arithmetic."""
 
     def document(self) -> dict[str, Any]:
-        """Return what a certificate file says of the model, apart from its weights.
-
-        Returns
-        -------
-        dict
-            Values that JSON can hold, by field name.
-        """
+        """Return what a certificate file says of the model, apart from its weights."""
         return {"kind": self.kind}
 
 

@@ -45,14 +45,6 @@ def final_estimator(estimator: Any) -> Any:
     """Return the last step of a pipeline, however nested, or the estimator itself.
 
     A subclass of Pipeline counts as an estimator of its own: it may do anything in `fit`.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-
-    Returns
-    -------
-    estimator
     """
     while type(estimator) is Pipeline:
         estimator = estimator.steps[-1][1]
@@ -60,16 +52,7 @@ def final_estimator(estimator: Any) -> Any:
 
 
 def is_from_sklearn(estimator: Any) -> bool:
-    """Return whether an object's class is scikit-learn's own, and not just one of the same name.
-
-    Parameters
-    ----------
-    estimator : object
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an object's class is scikit-learn's own, and not just one of the same name."""
     kind = type(estimator)
     if kind.__module__.split(".")[0] != "sklearn":
         return False
@@ -77,16 +60,7 @@ def is_from_sklearn(estimator: Any) -> bool:
 
 
 def is_known_blind(step: Any) -> bool:
-    """Return whether a transformer is known never to look at the labels.
-
-    Parameters
-    ----------
-    step : transformer
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a transformer is known never to look at the labels."""
     return is_from_sklearn(step) and type(step).__name__ in _BLIND
 
 
@@ -125,31 +99,12 @@ def _leaves(steps: NamedSteps) -> Iterator[tuple[str, Any]]:
 
 
 def transformers(estimator: Any) -> list[tuple[str, Any]]:
-    """Return every transformer before the final estimator, with its name.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-
-    Returns
-    -------
-    list of (str, transformer)
-        Names as `get_params` writes them; parts of containers instead of the containers.
-    """
+    """Return every transformer before the final estimator, with its name."""
     return list(_leaves(_before_final(estimator)))
 
 
 def listed(steps: NamedSteps) -> str:
-    """Return names and types of steps, for an error message.
-
-    Parameters
-    ----------
-    steps : sequence of (str, transformer)
-
-    Returns
-    -------
-    str
-    """
+    """Return names and types of steps, for an error message."""
     return ", ".join(f"{name!r} ({type(step).__name__})" for name, step in steps)
 
 
@@ -157,21 +112,7 @@ def listed(steps: NamedSteps) -> str:
 
 
 def as_trust(trust: Any) -> tuple[str, ...]:
-    """Return the names in `trust` as a tuple, each of them once.
-
-    Parameters
-    ----------
-    trust : str or sequence of str
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return the names in `trust` as a tuple, each of them once."""
     names = (trust,) if isinstance(trust, str) else trust
     if not isinstance(names, tuple | list | set | frozenset) or not all(
         isinstance(name, str) for name in names
@@ -184,26 +125,7 @@ def as_trust(trust: Any) -> tuple[str, ...]:
 
 
 def check_trust(estimator: Any, trust: tuple[str, ...]) -> tuple[str, ...]:
-    """Raise unless every step that stays fitted when cloned is named in `trust`.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-    trust : tuple of str
-        Names of steps, or "sample_weight".
-
-    Returns
-    -------
-    tuple of str
-        The steps among these names.
-
-    Raises
-    ------
-    InputError
-        If a name is not that of such a step.
-    LabelPeekError
-        If such a step is not named.
-    """
+    """Raise unless every step that stays fitted when cloned is named in `trust`."""
     frozen = dict(_fitted_elsewhere(estimator))
     for name in trust:
         if name not in frozen and name != "sample_weight":
@@ -257,21 +179,7 @@ def _stays_fitted(value: Any) -> bool:
 
 
 def as_matrix(X: Any) -> Matrix:
-    """Return rows as float64, dense in C order or canonical CSR: equal rows then have equal bits.
-
-    Parameters
-    ----------
-    X : (n, p) array, data frame or sparse matrix
-
-    Returns
-    -------
-    (n, p) matrix
-
-    Raises
-    ------
-    InputError
-        If a number is too large for a double.
-    """
+    """Return rows as float64, dense in C order or canonical CSR, so equal rows have equal bits."""
     try:
         found = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
     except OverflowError:
@@ -284,16 +192,7 @@ def as_matrix(X: Any) -> Matrix:
 
 
 def may_write(estimator: Any) -> bool:
-    """Return whether an estimator, or a part of it, may overwrite its input (``copy=False``).
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether an estimator, or a part of it, may overwrite its input (``copy=False``)."""
     return any(
         isinstance(value, bool | np.bool_ | int | float)
         and not value
@@ -303,17 +202,7 @@ def may_write(estimator: Any) -> bool:
 
 
 def copy_if_written(estimator: Any, X: Any) -> Any:
-    """Return rows, or a copy of them if a step may write into them: they belong to the caller.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-    X : rows
-
-    Returns
-    -------
-    rows
-    """
+    """Return rows, or a copy of them if a step may write into them: they belong to the caller."""
     # Functions and unknown steps may do anything with what they are given.
     unknown = any(
         isinstance(step, FunctionTransformer) or not is_known_blind(step)
@@ -323,17 +212,7 @@ def copy_if_written(estimator: Any, X: Any) -> Any:
 
 
 def check_routing(estimator: Any) -> None:
-    """Raise if a step requests sample weights, which only the final estimator is given.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-        To be fitted with sample weights.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise if a step requests sample weights, which only the final estimator is given."""
     if not get_config()["enable_metadata_routing"]:
         return
     for name, step in transformers(estimator):
@@ -346,20 +225,7 @@ def check_routing(estimator: Any) -> None:
 
 
 def fit_steps(estimator: Any, X: Any, labels: Any) -> Any:
-    """Fit the steps before the final one, as a pipeline fits them.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-        Its steps are fitted in place; its final estimator is left alone.
-    X : rows
-    labels : (n,) array or None
-
-    Returns
-    -------
-    rows
-        Features of X as the final estimator is trained on them.
-    """
+    """Fit the steps before the final one, as a pipeline fits them."""
     X = copy_if_written(estimator, X)
     while type(estimator) is Pipeline:
         if len(estimator.steps) > 1:
@@ -376,17 +242,7 @@ def _sliceable(X: Any) -> Any:
 
 
 def transform_rows(estimator: Any, X: Any) -> Any:
-    """Return the features of rows, as the final step of a fitted pipeline sees them.
-
-    Parameters
-    ----------
-    estimator : fitted estimator or pipeline
-    X : rows
-
-    Returns
-    -------
-    rows
-    """
+    """Return the features of rows, as the final step of a fitted pipeline sees them."""
     X = copy_if_written(estimator, X)
     while type(estimator) is Pipeline:
         X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X

@@ -8,17 +8,7 @@ _PRIMES = (2**61 - 1, 2**62 - 57, 2**63 - 25, 2**64 - 59)
 
 
 def exact_arithmetic() -> Any:
-    """Return the module `flint`.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If python-flint is not installed; the message says how to install it.
-    """
+    """Return the module `flint`."""
     try:
         return importlib.import_module("flint")
     except ModuleNotFoundError as error:
@@ -30,31 +20,12 @@ def exact_arithmetic() -> Any:
 
 
 def column_of(matrix: Any, column: int) -> list[int]:
-    """Return one column of a matrix as Python integers.
-
-    Parameters
-    ----------
-    matrix : fmpz_mat
-    column : int
-
-    Returns
-    -------
-    list of int
-    """
+    """Return one column of a matrix as Python integers."""
     return [int(matrix[row, column]) for row in range(matrix.nrows())]
 
 
 def diagonal(values: Sequence[int]) -> Any:
-    """Return a square matrix with these values on its diagonal.
-
-    Parameters
-    ----------
-    values : sequence of int
-
-    Returns
-    -------
-    fmpz_mat
-    """
+    """Return a square matrix with these values on its diagonal."""
     matrix = exact_arithmetic().fmpz_mat(len(values), len(values))
     for at, value in enumerate(values):
         matrix[at, at] = value
@@ -62,19 +33,7 @@ def diagonal(values: Sequence[int]) -> Any:
 
 
 def scale_rows(matrix: Any, factors: Sequence[int]) -> Any:
-    """Return a matrix with each row multiplied by its factor.
-
-    Parameters
-    ----------
-    matrix : fmpz_mat
-    factors : sequence of int
-        One per row.
-
-    Returns
-    -------
-    fmpz_mat
-        The matrix itself if all factors are 1.
-    """
+    """Return a matrix with each row multiplied by its factor."""
     if all(factor == 1 for factor in factors):
         return matrix
     width = matrix.ncols()
@@ -84,17 +43,7 @@ def scale_rows(matrix: Any, factors: Sequence[int]) -> Any:
 
 
 def take(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
-    """Return some rows and columns of a matrix.
-
-    Parameters
-    ----------
-    matrix : fmpz_mat or fmpq_mat
-    rows, columns : sequences of int
-
-    Returns
-    -------
-    fmpz_mat or fmpq_mat
-    """
+    """Return some rows and columns of a matrix."""
     chosen = [matrix[row, column] for row in rows for column in columns]
     return type(matrix)(len(rows), len(columns), chosen)
 
@@ -115,14 +64,6 @@ def is_surely_regular(matrix: Any) -> bool:
     """Return whether a square matrix is regular modulo a large prime, and therefore regular.
 
     A regular matrix fails this test if the prime divides its determinant, which is rare.
-
-    Parameters
-    ----------
-    matrix : fmpz_mat
-
-    Returns
-    -------
-    bool
     """
     return bool(exact_arithmetic().nmod_mat(matrix, _PRIMES[0]).det() != 0)
 
@@ -144,21 +85,7 @@ def _is_spanned(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> boo
 
 
 def independent_rows(matrix: Any) -> list[int]:
-    """Return the numbers of rows that are a basis of a matrix's row space, over the rationals.
-
-    Parameters
-    ----------
-    matrix : fmpz_mat
-
-    Returns
-    -------
-    list of int
-
-    Raises
-    ------
-    ArithmeticError
-        If none of four large primes leads to a basis.
-    """
+    """Return the numbers of rows that are a basis of a matrix's row space, over the rationals."""
     for prime in _PRIMES:
         rows = _pivots(matrix.transpose(), prime)
         chosen = take(matrix, rows, range(matrix.ncols()))

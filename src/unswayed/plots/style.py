@@ -18,18 +18,7 @@ Series: TypeAlias = Mapping[str, ArrayLike]
 
 
 def pyplot() -> Any:
-    """Import matplotlib.
-
-    Returns
-    -------
-    module
-        ``matplotlib.pyplot``.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message names the extra.
-    """
+    """Import matplotlib."""
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415
     except ImportError:
@@ -38,32 +27,14 @@ def pyplot() -> Any:
 
 
 def plain(axis: Any) -> None:
-    """Give an axis a faint grid and no frame.
-
-    Parameters
-    ----------
-    axis : Axes
-    """
+    """Give an axis a faint grid and no frame."""
     axis.grid(color="0.9", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
 
 
 def axes_of(ax: Any, *, size: tuple[float, float] = (5.6, 3.6)) -> Any:
-    """Return the axes to draw on.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        None for axes of a new figure, in the house style. Those that are given are left as they
-        are.
-    size : (float, float)
-        Of a new figure, in inches.
-
-    Returns
-    -------
-    Axes
-    """
+    """Return the axes to draw on."""
     if ax is not None:
         return ax
     _, made = pyplot().subplots(figsize=size, layout="constrained")
@@ -72,21 +43,7 @@ def axes_of(ax: Any, *, size: tuple[float, float] = (5.6, 3.6)) -> Any:
 
 
 def lines(axis: Any, xs: ArrayLike, series: Series, **options: Any) -> list[Any]:
-    """Draw one line per entry, each of another colour and marker.
-
-    Parameters
-    ----------
-    axis : Axes
-    xs : sequence of float
-    series : dict of str to sequence of float
-        Values by label, as long as `xs`.
-    **options
-        For matplotlib's `Axes.plot`, instead of the house style.
-
-    Returns
-    -------
-    list of Line2D
-    """
+    """Draw one line per entry, each of another colour and marker."""
     drawn = []
     for number, (label, ys) in enumerate(series.items()):
         look = {
@@ -101,19 +58,7 @@ def lines(axis: Any, xs: ArrayLike, series: Series, **options: Any) -> list[Any]
 
 
 def listed(axis: Any, names: Sequence[Any]) -> Any:
-    """Write names along the vertical axis, the first on top.
-
-    Parameters
-    ----------
-    axis : Axes
-    names : sequence
-        What stands at 0, 1, 2, …
-
-    Returns
-    -------
-    range
-        The heights at which they stand.
-    """
+    """Write names along the vertical axis, the first on top."""
     places = range(len(names))
     axis.set_yticks(list(places), [str(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
@@ -122,33 +67,12 @@ def listed(axis: Any, names: Sequence[Any]) -> Any:
 
 
 def height(n_names: int) -> float:
-    """Return the height of a figure with so many names along its vertical axis, in inches.
-
-    Parameters
-    ----------
-    n_names : int
-
-    Returns
-    -------
-    float
-    """
+    """Return the height of a figure with so many names along its vertical axis, in inches."""
     return min(1.3 + 0.28 * n_names, 40.0)
 
 
 def need(estimator: Any, method: str, example: str) -> Any:
-    """Return a method of an estimator.
-
-    Parameters
-    ----------
-    estimator : object
-    method : str
-    example : str
-        What to pass instead of one that does not have it.
-
-    Returns
-    -------
-    callable
-    """
+    """Return a method of an estimator."""
     found = getattr(estimator, method, None)
     if found is None:
         raise InputError(

@@ -8,20 +8,7 @@ from unswayed.words import labels, percent, shorten
 
 
 def result_caveats(findings: Findings, facts: dict[str, Any]) -> list[Caveat]:
-    """Return what could mislead about the results, whoever made them.
-
-    Parameters
-    ----------
-    findings : Findings
-    facts : dict
-        What `class_facts` returned for them.
-
-    Returns
-    -------
-    list of Caveat
-        Of the kinds "empty-budget", "constant-classifier", "no-better-than-majority" and
-        "no-better-than-mean".
-    """
+    """Return what could mislead about the results, whoever made them."""
     option = "budget=" if findings.in_python else "--budget "
     empty = [
         nothing_wrong(f"{option}{each.text}")

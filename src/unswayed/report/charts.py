@@ -28,20 +28,6 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     Groups of few rows are drawn faintly, and so are those that no colour is left for; these have
     no entry in the legend. A rule marks the budget that the reader picks; it is the parameter
     "budget" of the chart.
-
-    Parameters
-    ----------
-    curve : dict
-        One of the "curves" of `summarise`.
-    main : int
-        The main budget, in labels: where the rule stands first.
-    keeps : str
-        What robust rows do.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
     """
     budget, words = alt.param(name="budget", value=main), f"rows that {keeps}"
     x = alt.X(
@@ -146,22 +132,7 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
 def radius_chart(
     points: list[dict[str, Any]], budgets: list[str], relative: bool
 ) -> dict[str, Any]:
-    """Draw the share of rows whose predicted number stays within a radius, over radii.
-
-    Parameters
-    ----------
-    points : list of dict
-        "radius", its "text", and "rates", one per budget.
-    budgets : list of str
-        The budgets as they were written.
-    relative : bool
-        Whether radii are shares.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
-    """
+    """Draw the share of rows whose predicted number stays within a radius, over radii."""
     names = [f"at {drawable(budget)}" for budget in budgets]
     values = [
         {"radius": each["radius"], "within": separated(each["text"]), "rate": rate}
@@ -200,18 +171,7 @@ def radius_chart(
 
 @unchecked
 def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Draw the value and the range of coefficients, coloured by whether the sign is proven.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Some of the "rows" of `details.coefficients`, in the order to draw them.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
-    """
+    """Draw the value and the range of coefficients, coloured by whether the sign is proven."""
     names = short_names([row.get("short", row["name"]) for row in rows])
     shown = [
         {
@@ -273,25 +233,7 @@ def _sign(row: dict[str, Any]) -> str:
 def tradeoff_chart(
     points: list[dict[str, Any]], budgets: list[str], quality: str, option: str = "alpha"
 ) -> dict[str, Any]:
-    """Draw accuracy and robustness over the penalty (the paper's first figure).
-
-    Parameters
-    ----------
-    points : list of dict
-        "penalty", "quality" (or None), "rates" and "undecided", one per budget. The scale is
-        logarithmic, so that no penalty at all is left out.
-    budgets : list of str
-        The budgets as they were written.
-    quality : str
-        "accuracy"; anything else is R².
-    option : {"alpha", "C"}
-        What the penalty is called; the smaller C, the stronger it is.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
-    """
+    """Draw accuracy and robustness over the penalty (the paper's first figure)."""
     name = "accuracy" if quality == "accuracy" else "variance explained (R²)"
     names = [name, *(f"robust at {budget}" for budget in budgets)]
     left = any(share for point in points for share in point["undecided"])
@@ -342,16 +284,7 @@ def _shares(point: dict[str, Any], left: bool) -> list[float]:
 
 
 def save(spec: dict[str, Any], path: Path, suffix: str) -> None:
-    """Write a chart to a file of its own.
-
-    Parameters
-    ----------
-    spec : dict
-        A Vega-Lite specification.
-    path : Path
-    suffix : {".html", ".svg", ".png"}
-        The format, whatever `path` is called. Any other suffix means HTML.
-    """
+    """Write a chart to a file of its own."""
     spec = spec | {
         "width": 560,
         "background": "white",

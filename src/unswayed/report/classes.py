@@ -15,21 +15,7 @@ from unswayed.report.findings import Findings
 
 
 def class_facts(findings: Findings) -> dict[str, Any]:
-    """Return class balance, confusion, and robustness per predicted class.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict
-        "balance" of the labels, "majority" (the larger class of the test labels) and
-        "majority_quality" (the accuracy of always saying it), "confusion" (counts, one list per
-        label and in it one number per prediction), "predicted_classes", and "balanced_accuracy",
-        "recall" and "precision" of the positive class, and "auc". None for numbers, and where
-        labels are not known.
-    """
+    """Return class balance, confusion, and robustness per predicted class."""
     if not findings.classes:
         keys = "balance majority majority_quality confusion predicted_classes".split()
         return dict.fromkeys((*keys, *_SKILLS))
@@ -84,35 +70,14 @@ def _auc(score: FloatArray, positive: BoolArray) -> float:
 
 
 def selected(findings: Findings) -> BoolArray | None:
-    """Return which test rows are predicted to be of the positive class.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    (n,) array of bool, or None
-        None for numbers.
-    """
+    """Return which test rows are predicted to be of the positive class."""
     if not findings.classes:
         return None
     return np.asarray(codes(findings, findings.prediction) == len(findings.classes) - 1)
 
 
 def codes(findings: Findings, names: Sequence[str]) -> IntArray:
-    """Return the position of each class among the classes.
-
-    Parameters
-    ----------
-    findings : Findings
-    names : sequence of str
-        Labels or predictions.
-
-    Returns
-    -------
-    (n,) array of int
-    """
+    """Return the position of each class among the classes."""
     position = {name: at for at, name in enumerate(findings.classes)}
     return np.array([position[name] for name in names], dtype=np.intp)
 

@@ -10,18 +10,7 @@ _NAMED = 6  # small groups that are named
 
 
 def render_collective(facts: dict[str, Any]) -> str:
-    """Return the page of an answer about all rows at once.
-
-    Parameters
-    ----------
-    facts : dict
-        The headline of a study, its "provenance", and one of "together", "fairness" and "review".
-
-    Returns
-    -------
-    str
-        HTML that needs no other file and no network.
-    """
+    """Return the page of an answer about all rows at once."""
     charts: dict[str, Any] = {}
     if "together" in facts:
         asked = facts["together"]

@@ -24,20 +24,7 @@ _RANGE = ("low", "high", "inner_low", "inner_high")
 
 @unchecked
 def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
-    """Draw how many rows are overturned together beside how many one at a time, by budget.
-
-    Parameters
-    ----------
-    budgets : list of dict
-        Those of `count_together`.
-    rows : int
-        How many there are.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
-    """
+    """Draw how many rows are overturned together beside how many one at a time, by budget."""
     names = [drawable(each["budget"]) for each in budgets]
     values = []
     for name, each in zip(names, budgets, strict=True):
@@ -86,24 +73,7 @@ def range_chart(
     share: bool,
     limits: dict[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Draw ranges of metrics, or of a rate by group, one bar per budget.
-
-    Parameters
-    ----------
-    lines : sequence of (name, dict)
-        Metrics or groups with "value" and "ranges".
-    budgets : sequence of str
-    share : bool
-        Whether values are rates, or differences or ratios of such.
-    limits : dict of str to float, optional
-        By name of a line, which is that of a metric then; by default lines are groups.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification: pale what is proven, dark what is reached, a tick at the value
-        as it is.
-    """
+    """Draw ranges of metrics, or of a rate by group, one bar per budget."""
     whole = [name for name, _ in lines]
     names = short_names(whole) if limits is None else [_in_lines(name) for name in whole]
     at = [drawable(each) for each in budgets]
@@ -177,18 +147,7 @@ _ENDS = (
 
 @unchecked
 def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
-    """Draw how many rows are proven robust after so many checks, in three orders.
-
-    Parameters
-    ----------
-    facts : dict
-        Those of `plan_facts`.
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
-    """
+    """Draw how many rows are proven robust after so many checks, in three orders."""
     orders = {
         "this plan": facts["robust_after"],
         "most used in witnesses": facts["witness"],

@@ -8,16 +8,5 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 
 def render_comparison(facts: dict[str, Any]) -> str:
-    """Return the page of a comparison.
-
-    Parameters
-    ----------
-    facts : dict
-        What `Comparison.facts` returned, the "difference" in words, and the "provenance".
-
-    Returns
-    -------
-    str
-        HTML that needs no other file and no network.
-    """
+    """Return the page of a comparison."""
     return page_environment().get_template("compare.html").render(facts=facts, policy=_POLICY)

@@ -10,18 +10,7 @@ _WITHHELD = "no rows are shown"
 
 
 def without_rows(facts: Any) -> Any:
-    """Return facts without single rows: no numbers of rows, no cells, no examples of cells.
-
-    Parameters
-    ----------
-    facts : dict
-        Plain values.
-
-    Returns
-    -------
-    dict
-        The same, with an empty list wherever there were rows.
-    """
+    """Return facts without single rows: no numbers of rows, no cells, no examples of cells."""
     if isinstance(facts, dict):
         made = {
             key: [] if key in _NUMBERS and isinstance(value, list) else without_rows(value)
@@ -41,17 +30,6 @@ def _is_row(value: Any) -> bool:
 
 def contents(facts: dict[str, Any], sources: Sequence[str]) -> str:
     """Say whose rows a page holds.
-
-    Parameters
-    ----------
-    facts : dict
-        All that the page shows.
-    sources : sequence of str
-        Names of the files of training rows and of test rows; none for data without files.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

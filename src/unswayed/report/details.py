@@ -38,16 +38,6 @@ def witnesses_of(findings: Findings) -> dict[int, Witness]:
 
     A witness sorts every training label, so at most 20 to 300 rows are tried, fewer the more
     training rows there are.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict of int to Witness
-        By position of the test row. Rows that cannot be overturned, or for which nothing is
-        proven, have none.
     """
     if findings.witnesses is None:
         return {}
@@ -67,19 +57,7 @@ def _test_columns(findings: Findings) -> list[str]:
 
 
 def least_robust(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
-    """Return the least robust test rows, and the labels that overturn them.
-
-    Parameters
-    ----------
-    findings : Findings
-    witnesses : dict of int to Witness
-        As `witnesses_of` returns them.
-
-    Returns
-    -------
-    dict
-        "columns" that are shown, "total" number of test rows, and "rows", at most 500.
-    """
+    """Return the least robust test rows, and the labels that overturn them."""
     least = findings.proven_budget
 
     def particulars(row: int) -> dict[str, Any]:
@@ -130,18 +108,7 @@ def _table(
 
 
 def furthest(findings: Findings) -> dict[str, Any]:
-    """Return the test rows whose predicted number can move furthest at the main budget.
-
-    Parameters
-    ----------
-    findings : Findings
-        With `low`, `high` and `moved`.
-
-    Returns
-    -------
-    dict
-        "columns" that are shown, "total" number of test rows, and "rows", at most 500.
-    """
+    """Return the test rows whose predicted number can move furthest at the main budget."""
     assert findings.moved is not None  # noqa: S101  (numbers without a radius have it)
     at = np.argsort(-findings.moved, kind="stable")[:_ROWS]
     return _table(findings, at, lambda row: _range(findings, row))
@@ -164,23 +131,7 @@ def _range(findings: Findings, row: int) -> dict[str, Any]:
 
 
 def chosen_rows(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
-    """Return chosen rows and the least robust ones in full, with the labels that overturn them.
-
-    Parameters
-    ----------
-    findings : Findings
-    witnesses : dict of int to Witness
-        As `witnesses_of` returns them.
-
-    Returns
-    -------
-    dict
-        "columns" that are shown, how many are "left_out", whether training rows have cells at all
-        ("compared"), and "rows": those chosen, then others up to 20 in all. Each has its cells, the
-        number of labels that overturn it ("least", None if none do) and its "changes", at most 15:
-        training rows with their label, the new one, and the cells that differ. Where there are no
-        verdicts, only rows that were chosen, each with its range.
-    """
+    """Return chosen rows and the least robust ones in full, with the labels that overturn them."""
     asked = [*dict.fromkeys(findings.chosen)]
     if not findings.decided:
         return _chosen_ranges(findings, asked)
@@ -286,20 +237,7 @@ def _listed(findings: Findings, witness: Witness | None) -> list[list[Any]] | No
 
 
 def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any]:
-    """Return the training labels that appear in the most witnesses.
-
-    Parameters
-    ----------
-    findings : Findings
-    witnesses : dict of int to Witness
-        As `witnesses_of` returns them.
-
-    Returns
-    -------
-    dict
-        "columns" that are shown, number of "witnesses", and "rows", at most 20. "becomes" holds
-        the new labels, each with the number of witnesses that have it, the most frequent first.
-    """
+    """Return the training labels that appear in the most witnesses."""
     names = [name for name in _test_columns(findings) if name in findings.columns][:_CELLS]
     count: Counter[int] = Counter()
     becomes: defaultdict[int, Counter[str]] = defaultdict(Counter)
@@ -327,21 +265,7 @@ def suspects(findings: Findings, witnesses: dict[int, Witness]) -> dict[str, Any
 
 
 def coefficients(findings: Findings) -> dict[str, Any]:
-    """Return the largest coefficients, and how many there are.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict
-        "total" number of distinct questions, number "kept" (sign proven to stay), names that are
-        "not_identified", and "rows" of the others, at most 40, whose "value", "low" and "high" are
-        standardised, so that they compare, and in the column's units under "original"; the
-        "intercept", base levels ("bases"), what coefficients are changes of ("meaning"), of which
-        model they are ("scope"), how many "labels" may be wrong, and "caveats".
-    """
+    """Return the largest coefficients, and how many there are."""
     found = findings.coefficients() or Effects(rows=[])
     known = [each for each in found.rows if each["verdict"] != NOT_IDENTIFIED]
     return {

@@ -14,32 +14,13 @@ unchecked = debug_mode(False)
 
 
 def spec_of(chart: Any) -> dict[str, Any]:
-    """Return the specification of a chart.
-
-    Parameters
-    ----------
-    chart : altair.Chart
-
-    Returns
-    -------
-    dict
-        In Vega-Lite.
-    """
+    """Return the specification of a chart."""
     spec: dict[str, Any] = chart.to_dict(validate=False)  # ours: tests draw every one
     return spec
 
 
 def drawable(text: str) -> str:
-    """Return a text with unprintable signs, which Vega's expressions cannot hold, as U+ codes.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Return a text with unprintable signs, which Vega's expressions cannot hold, as U+ codes."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
 
 
@@ -62,16 +43,7 @@ class _Records:
 
 
 def points_of(values: list[dict[str, Any]]) -> Any:
-    """Return points as altair takes them.
-
-    Parameters
-    ----------
-    values : list of dict
-
-    Returns
-    -------
-    altair.Data
-    """
+    """Return points as altair takes them."""
     return alt.Data(values=_Records(values))  # type: ignore[no-untyped-call]
 
 
@@ -79,14 +51,6 @@ def short_names(names: Sequence[str]) -> list[str]:
     """Return names as a chart shows them: short and drawable, and different.
 
     Words that long names have in common at their beginning are left out.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    Returns
-    -------
-    list of str
     """
     drawn = [drawable(name) for name in names]
     words = [name.split(" ") for name in drawn]
@@ -100,19 +64,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def told_apart(field: str, names: list[str]) -> dict[str, Any]:
-    """Return colour and dashes of lines, in one legend.
-
-    Parameters
-    ----------
-    field : str
-    names : list of str
-        What the field holds, in order.
-
-    Returns
-    -------
-    dict
-        Encodings.
-    """
+    """Return colour and dashes of lines, in one legend."""
     legend = alt.Legend(title=None, symbolType="stroke", symbolSize=420)
     dashes = alt.Scale(domain=names, range=_DASHES)
     return {

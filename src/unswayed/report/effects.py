@@ -19,65 +19,28 @@ NOT_IDENTIFIED = "not identified"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Effects:
-    """Coefficients or contrasts that were asked about, each question once.
-
-    Attributes
-    ----------
-    rows : list of dict
-        Each has a "name", "value", "low", "high", "verdict", whether it "keeps_sign" and
-        which ("sign"), its "minimum_budget" and how many labels are known to be "enough"; effects
-        of columns also "column", "level", "base", "per" and "standard" (value and ends per
-        standard deviation). "standard_error", "confidence_low" and "confidence_high" are NaN where
-        they are not computed. "budgets" has low, high and verdict at every budget, where several
-        were asked about, the one above first.
-    intercept : dict, optional
-        The same of the intercept, and what it means; it does not count among the rows.
-    bases : dict
-        Base level of each category, by column.
-    meaning : str
-        What a coefficient is a change of, in words.
-    caveats : list of dict
-        What could mislead, as `caveat_dicts` gives it.
-    certificates : tuple of CertificateSet
-        Of the rows that are identified, and of the intercept.
-    scope : str
-        Of which model they are, where that is not the one that was certified.
-    labels : int, optional
-        How many labels may be wrong, where that is another number than for predictions.
-    budgets : list of dict
-        Each "budget" as it was written, its "labels", also "labels_in_words", and how many rows
-        are "kept" and "undecided".
-    sampling : str
-        What standard errors and intervals are, and are not.
-    """
+    """Coefficients or contrasts that were asked about, each question once."""
 
     rows: list[dict[str, Any]]
+    # The same of the intercept, and what it means; it does not count among the rows
     intercept: dict[str, Any] | None = None
-    bases: dict[str, str] = field(default_factory=dict)
-    meaning: str = ""
+    bases: dict[str, str] = field(default_factory=dict)  # Base level of each category, by column
+    meaning: str = ""  # What a coefficient is a change of, in words
+    # What could mislead, as `caveat_dicts` gives it
     caveats: list[dict[str, Any]] = field(default_factory=list)
+    # Of the rows that are identified, and of the intercept
     certificates: tuple[CertificateSet, ...] = ()
-    scope: str = ""
+    scope: str = ""  # Of which model they are, where that is not the one that was certified
+    # How many labels may be wrong, where that is another number than for predictions
     labels: int | None = None
+    # Each "budget" as it was written, its "labels", also "labels_in_words", and how many rows are
+    # "kept" and "undecided"
     budgets: list[dict[str, Any]] = field(default_factory=list)
-    sampling: str = ""
+    sampling: str = ""  # What standard errors and intervals are, and are not
 
     @classmethod
     def of(cls, certificates: CertificateSet, names: Sequence[str], sampling: str) -> "Effects":
-        """Return the coefficients of a model as they are, largest first.
-
-        Parameters
-        ----------
-        certificates : CertificateSet
-        names : sequence of str
-            In the same order.
-        sampling : str
-            What standard errors and intervals are, and are not.
-
-        Returns
-        -------
-        Effects
-        """
+        """Return the coefficients of a model as they are, largest first."""
         rows = [{"name": names[at]} | facts(certificates, at) for at in range(len(names))]
         rows.sort(key=lambda row: -abs(row["value"]))
         return cls(rows=rows, certificates=(certificates,), sampling=sampling)
@@ -99,21 +62,7 @@ class Effects:
 
 
 def facts(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, Any]:
-    """Return value, range and verdict of a coefficient.
-
-    Parameters
-    ----------
-    certificates : CertificateSet
-    at : int
-        Its number among the certificates.
-    scale : float
-        Positive; what to divide the value and both ends of the range by. The ends are rounded
-        outwards, and no sign changes.
-
-    Returns
-    -------
-    dict
-    """
+    """Return value, range and verdict of a coefficient."""
     return {
         **measured(certificates, at, scale),
         **judged(certificates, at),
@@ -172,15 +121,6 @@ def _sign(verdict: Verdict, value: float) -> str:
 def in_units(value: float, low: float, high: float, scale: float) -> dict[str, float]:
     """Return a value and its range divided by a positive number, the range rounded outwards.
 
-    Parameters
-    ----------
-    value, low, high, scale : float
-
-    Returns
-    -------
-    dict
-        "value", "low" and "high".
-
     Examples
     --------
     >>> found = in_units(1.0, 0.5, 1.5, 3.0)
@@ -198,16 +138,6 @@ def in_units(value: float, low: float, high: float, scale: float) -> dict[str, f
 
 def odds_ratios(found: dict[str, Any]) -> dict[str, float]:
     """Return a coefficient of log-odds as an odds ratio, the range rounded outwards.
-
-    Parameters
-    ----------
-    found : dict
-        "value", "low" and "high".
-
-    Returns
-    -------
-    dict
-        "odds_ratio", "odds_ratio_low" and "odds_ratio_high".
 
     Examples
     --------
@@ -228,12 +158,7 @@ def _exponential(power: float) -> float:
 
 
 def not_identified() -> dict[str, Any]:
-    """Return the facts of a coefficient that the data do not identify: nothing is certified.
-
-    Returns
-    -------
-    dict
-    """
+    """Return the facts of a coefficient that the data do not identify: nothing is certified."""
     return {
         **dict.fromkeys(("value", "low", "high", *_CHANCE), math.nan),
         "verdict": NOT_IDENTIFIED,

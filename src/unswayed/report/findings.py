@@ -31,72 +31,30 @@ class ShownRows(Protocol):
         ...
 
     def cells(self, at: IntArray, names: list[str], length: int) -> list[list[str]]:
-        """Return cells of some rows as texts.
-
-        Parameters
-        ----------
-        at : int array
-            Positions of the rows.
-        names : list of str
-            Columns, in the order to return them.
-        length : int
-            Longer texts are cut to so many characters.
-
-        Returns
-        -------
-        list of list of str
-            One list per row.
-        """
+        """Return cells of some rows as texts."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """Something that could mislead whoever reads the numbers, and what settles it.
+    """Something that could mislead whoever reads the numbers, and what settles it."""
 
-    Attributes
-    ----------
-    kind : str
-        A short name that programs can look for, such as "constant-classifier" or "code-column".
-    text : str
-        What it is and why it matters, in one sentence.
-    option : str, optional
-        What to pass to settle it.
-    """
-
+    # A short name that programs can look for, such as "constant-classifier" or "code-column"
     kind: str
-    text: str
-    option: str | None = None
+    text: str  # What it is and why it matters, in one sentence
+    option: str | None = None  # What to pass to settle it
 
     def __str__(self) -> str:
         return self.text if self.option is None else f"{self.text}; {self.option}"
 
 
 def caveat_dicts(caveats: Iterable[Caveat]) -> list[dict[str, Any]]:
-    """Return caveats as plain values.
-
-    Parameters
-    ----------
-    caveats : iterable of Caveat
-
-    Returns
-    -------
-    list of dict
-        "kind", "text", "option", and both texts as a "sentence".
-    """
+    """Return caveats as plain values."""
     return [asdict(each) | {"sentence": str(each)} for each in caveats]
 
 
 def probability(log_odds: float) -> float:
     """Return the probability of the second class.
-
-    Parameters
-    ----------
-    log_odds : float
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -107,19 +65,7 @@ def probability(log_odds: float) -> float:
 
 
 def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> list[Caveat]:
-    """Return a caveat for every column that has groups of few rows.
-
-    Parameters
-    ----------
-    groups : mapping of str to sequence of str
-        Group of every test row, by column.
-    option : str or None
-        What to pass to have more rows.
-
-    Returns
-    -------
-    list of Caveat
-    """
+    """Return a caveat for every column that has groups of few rows."""
     made = []
     for column, values in groups.items():
         counts = sorted(
@@ -139,20 +85,7 @@ def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> lis
 
 
 def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float:
-    """Return the accuracy of predicted classes, or R² of predicted numbers.
-
-    Parameters
-    ----------
-    predicted, truth : (n,) arrays
-        Predictions and labels; 0 and 1 for classes.
-    classes : bool
-        Whether they are classes.
-
-    Returns
-    -------
-    float
-        NaN for a regression whose labels are all equal.
-    """
+    """Return the accuracy of predicted classes, or R² of predicted numbers."""
     if classes:
         return float((predicted == truth).mean())
     spread = float(((truth - truth.mean()) ** 2).sum())
@@ -177,18 +110,7 @@ class BudgetRate:
 
     @classmethod
     def of(cls, text: str, labels: int, verdicts: NDArray[np.object_]) -> "BudgetRate":
-        """Sort verdicts.
-
-        Parameters
-        ----------
-        text : str
-        labels : int
-        verdicts : (n,) array of Verdict
-
-        Returns
-        -------
-        BudgetRate
-        """
+        """Sort verdicts."""
         robust, undecided = (
             np.asarray(verdicts == each, dtype=bool) for each in (Verdict.ROBUST, Verdict.UNDECIDED)
         )
@@ -208,191 +130,115 @@ class BudgetRate:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Findings:
-    """Certificates of test rows in the words and numbers of those who asked.
-
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-    label : str
-        What is predicted.
-    classes : tuple of str
-        Both classes, the positive one last; none for numbers.
-    versus : tuple of str
-        The classes that the first of `classes` stands for, where it is all but the positive one.
-    sources : tuple of str
-        Names of the files of training and of test rows; none where there are no files.
-    no_rows : bool
-        Whether no single row may be shown.
-    bias, keeps : str
-        Which labels may be wrong, and what a robust row keeps.
-    model, rows_in_words, numbering : str
-        In words: the model, which rows were certified, and how rows are numbered.
-    n_train : int
-        Number of training rows.
-    n_movable : int
-        Number of training labels that may be wrong.
-    budgets : sequence of BudgetRate
-        The first is the main one.
-    score, minimum_budget, enough : arrays
-        Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
-        where nothing is proven), and `enough` are known to.
-    prediction : sequence of str
-        Of the test rows.
-    truth : sequence of str, optional
-        Labels of the test rows, where they are known.
-    quality : float, optional
-        Accuracy, or the share of variance explained.
-    test, train : ShownRows
-    columns : list of str
-        Columns to show beside rows.
-    column_facts : sequence of dict
-        How the columns of the training file were read, as `ColumnFacts.to_dict` has it.
-    data : dict, optional
-        How many rows, columns, features and missing cells there are, and a "sentence" about it.
-    groups : dict
-        Group of every test row, by column.
-    train_label, new_label : callable
-        From a training row to its label as a text; from another label to its text.
-    witnesses : callable or None
-        From positions of test rows to their witnesses; None where the page names no training row.
-    coefficients : callable
-        Returns the coefficients, or None if there are none.
-    radius, alpha, C : float, optional
-    kind : {"ridge", "logistic", "poisson"}
-        Of the model. Verdicts of the last two leave rows undecided, and their scores are log-odds,
-        or logarithms of expected counts.
-    probability : (value, low, high), arrays, optional
-        Of the second class, for every test row at the main budget, where scores are log-odds.
-    decided : bool
-        Whether there are verdicts: False where nobody said how far a number may move.
-    log : bool
-        Whether logarithms are predicted: the radius and movements are then shares.
-    movement : dict, optional
-        How far predicted numbers can move: "median", "p90" and "largest", at the main budget and in
-        "budgets" at each; "groups", by column; "relative", whether they are shares.
-    radius_grid : sequence of dict
-        "radius", its "text", and how many rows are "robust" and "undecided" at it; "rate" is the
-        robust share at the main budget, "rates" at each that was asked about without a radius.
-    low, high, moved : arrays, optional
-        Of the test rows at the main budget: the ends of a predicted number, in the label's unit,
-        and how far it can move, in the terms of a radius.
-    method : str
-    alpha_choice : str, optional
-        Which rows chose alpha.
-    n_validation : int
-    held_out : bool
-        Whether test rows are of the same file as the training rows.
-    folds : int, optional
-        Number of models, where every row is certified by the one that did not see it; `n_train`
-        rows trained each of them at least.
-    notes : sequence of str
-    caveats : sequence of Caveat
-        What could mislead; shown beside the numbers, in every output.
-    command : str, optional
-        What makes the page again.
-    files : sequence of (name, sha256)
-    seed : int, optional
-    tradeoff : sequence of dict, optional
-        "alpha", "quality" and "rates" (one per budget) of every penalty that was tried.
-    train_counts : sequence of int
-        Number of training labels of each class; empty where that is not known.
-    class_sizes : mapping of str to Size
-        Of each class among the training rows; empty where that is not known.
-    group_sizes : mapping of str to mapping of str to Size
-        The same of groups, by column.
-    chosen : sequence of int
-        Positions of test rows to show in full, before the least robust ones.
-    chosen_threshold : bool
-        Whether someone chose where one class ends: a number, or the mean of the labels.
-    can_balance : bool
-        Whether the model could decide at the mean of its labels, and does not.
-    assumptions : sequence of (str, str)
-        What else was assumed, such as how missing cells were filled: a title and sentences.
-    three : callable, optional
-        From how many rows are robust one at a time, at ascending numbers of labels, to what these
-        do to all rows together, and at random.
-    in_python : bool
-        Whether options are called what they are in Python, not what the command line calls them.
-    """
+    """Certificates of test rows in the words and numbers of those who asked."""
 
     task: str
-    label: str
-    classes: tuple[str, ...]
-    bias: str
-    keeps: str
-    model: str
-    rows_in_words: str
-    numbering: str
-    n_train: int
-    n_movable: int
-    budgets: Sequence[BudgetRate]
+    label: str  # What is predicted
+    classes: tuple[str, ...]  # Both classes, the positive one last; none for numbers
+    bias: str  # Which labels may be wrong, and what a robust row keeps
+    keeps: str  # Which labels may be wrong, and what a robust row keeps
+    model: str  # In words: the model, which rows were certified, and how rows are numbered
+    rows_in_words: str  # In words: the model, which rows were certified, and how rows are numbered
+    numbering: str  # In words: the model, which rows were certified, and how rows are numbered
+    n_train: int  # Number of training rows
+    n_movable: int  # Number of training labels that may be wrong
+    budgets: Sequence[BudgetRate]  # The first is the main one
+    # Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
+    # where nothing is proven), and `enough` are known to
     score: FloatArray
+    # Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
+    # where nothing is proven), and `enough` are known to
     minimum_budget: FloatArray
+    # Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
+    # where nothing is proven), and `enough` are known to
     enough: FloatArray
-    prediction: Sequence[str]
-    truth: Sequence[str] | None
-    quality: float | None
+    prediction: Sequence[str]  # Of the test rows
+    truth: Sequence[str] | None  # Labels of the test rows, where they are known
+    quality: float | None  # Accuracy, or the share of variance explained
     test: ShownRows
     train: ShownRows
-    columns: list[str]
-    groups: dict[str, list[str]]
+    columns: list[str]  # Columns to show beside rows
+    groups: dict[str, list[str]]  # Group of every test row, by column
+    # From a training row to its label as a text; from another label to its text
     train_label: Callable[[int], str]
+    # From a training row to its label as a text; from another label to its text
     new_label: Callable[[Any], str]
+    # From positions of test rows to their witnesses; None where the page names no training row
     witnesses: Callable[[IntArray], list[Witness | None]] | None
+    # Returns the coefficients, or None if there are none
     coefficients: Callable[[], Effects | None]
     radius: float | None = None
-    log: bool = False
+    log: bool = False  # Whether logarithms are predicted: the radius and movements are then shares
+    # Whether there are verdicts: False where nobody said how far a number may move
     decided: bool = True
+    # How far predicted numbers can move: "median", "p90" and "largest", at the main budget and in
+    # "budgets" at each; "groups", by column; "relative", whether they are shares
     movement: dict[str, Any] | None = None
+    # "radius", its "text", and how many rows are "robust" and "undecided" at it; "rate" is the
+    # robust share at the main budget, "rates" at each that was asked about without a radius
     radius_grid: Sequence[dict[str, Any]] = ()
+    # Of the test rows at the main budget: the ends of a predicted number, in the label's unit, and
+    # how far it can move, in the terms of a radius
     low: FloatArray | None = None
+    # Of the test rows at the main budget: the ends of a predicted number, in the label's unit, and
+    # how far it can move, in the terms of a radius
     high: FloatArray | None = None
+    # Of the test rows at the main budget: the ends of a predicted number, in the label's unit, and
+    # how far it can move, in the terms of a radius
     moved: FloatArray | None = None
+    # Of the model. Verdicts of the last two leave rows undecided, and their scores are log-odds, or
+    # logarithms of expected counts
     kind: str = "ridge"
     alpha: float | None = None
     C: float | None = None
+    # Of the second class, for every test row at the main budget, where scores are log-odds
     probability: tuple[FloatArray, FloatArray, FloatArray] | None = None
     method: str = "exact"
-    alpha_choice: str | None = None
+    alpha_choice: str | None = None  # Which rows chose alpha
     n_validation: int = 0
-    held_out: bool = False
+    held_out: bool = False  # Whether test rows are of the same file as the training rows
+    # Number of models, where every row is certified by the one that did not see it; `n_train` rows
+    # trained each of them at least
     folds: int | None = None
     fold_by: str | None = None
     notes: Sequence[str] = ()
-    caveats: Sequence[Caveat] = ()
+    caveats: Sequence[Caveat] = ()  # What could mislead; shown beside the numbers, in every output
+    # How the columns of the training file were read, as `ColumnFacts.to_dict` has it
     column_facts: Sequence[dict[str, Any]] = ()
+    # How many rows, columns, features and missing cells there are, and a "sentence" about it
     data: dict[str, Any] | None = None
-    command: str | None = None
+    command: str | None = None  # What makes the page again
     files: Sequence[tuple[str, str]] = ()
     seed: int | None = None
+    # "alpha", "quality" and "rates" (one per budget) of every penalty that was tried
     tradeoff: Sequence[dict[str, Any]] | None = field(default=None)
+    # Number of training labels of each class; empty where that is not known
     train_counts: Sequence[int] = ()
+    # Of each class among the training rows; empty where that is not known
     class_sizes: Mapping[str, Size] = field(default_factory=dict)
+    # The same of groups, by column
     group_sizes: Mapping[str, Mapping[str, Size]] = field(default_factory=dict)
+    # Positions of test rows to show in full, before the least robust ones
     chosen: Sequence[int] = ()
+    # Whether someone chose where one class ends: a number, or the mean of the labels
     chosen_threshold: bool = False
+    # Whether the model could decide at the mean of its labels, and does not
     can_balance: bool = False
+    # What else was assumed, such as how missing cells were filled: a title and sentences
     assumptions: Sequence[tuple[str, str]] = ()
+    # Whether options are called what they are in Python, not what the command line calls them
     in_python: bool = False
+    # From how many rows are robust one at a time, at ascending numbers of labels, to what these do
+    # to all rows together, and at random
     three: Callable[[Sequence[Alone]], list[Summary]] | None = None
+    # The classes that the first of `classes` stands for, where it is all but the positive one
     versus: tuple[str, ...] = ()
+    # Names of the files of training and of test rows; none where there are no files
     sources: tuple[str, ...] = ()
-    no_rows: bool = False
+    no_rows: bool = False  # Whether no single row may be shown
 
     def within_budget(self, size: Size | None) -> dict[str, Any]:
-        """Return how much of a class or group each budget can change.
-
-        Parameters
-        ----------
-        size : Size or None
-            Among the training rows; None where it is not known.
-
-        Returns
-        -------
-        dict
-            Its "train_rows", how many of their labels are "movable", and per budget the share of
-            them that "can_be_wrong" and whether they are "fewer_than_budget".
-        """
+        """Return how much of a class or group each budget can change."""
         if size is None:
             return dict.fromkeys(("train_rows", "movable", "can_be_wrong", "fewer_than_budget"))
         allowed = [each.labels for each in self.budgets]

@@ -31,12 +31,7 @@ _CHARTED = 24  # coefficients drawn; more become a wall
 
 
 def page_environment() -> jinja2.Environment:
-    """Return the templates, which escape whatever they are given.
-
-    Returns
-    -------
-    jinja2.Environment
-    """
+    """Return the templates, which escape whatever they are given."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("unswayed.report"),
         autoescape=True,
@@ -61,37 +56,12 @@ def page_environment() -> jinja2.Environment:
 
 
 def render(facts: dict[str, Any]) -> str:
-    """Return the page of a summary.
-
-    Parameters
-    ----------
-    facts : dict
-        What `summarise` returned.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file and no network.
-    """
+    """Return the page of a summary."""
     return charted_page("report.html", "report.js", facts, _for_script(facts))
 
 
 def charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
-    """Return a page whose script draws charts.
-
-    Parameters
-    ----------
-    template, script : str
-        Names of the files.
-    facts : dict
-        For the template.
-    data : dict
-        For the script, with "charts" among it: specifications by the element to draw them in.
-
-    Returns
-    -------
-    str
-    """
+    """Return a page whose script draws charts."""
     environment = page_environment()
     library = _inert(chart_library())
     code = "\n".join(_source(environment, name) for name in ("charts.js", script))

@@ -39,17 +39,7 @@ _MARGIN = 1.1  # the main budget is not at the very edge of a chart
 
 
 def headline(findings: Findings, *, slider: bool = False, three: bool = True) -> dict[str, Any]:
-    """Return what was asked and the rates at every budget.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict
-        Plain values: the terminal prints them, and `summarise` includes them.
-    """
+    """Return what was asked and the rates at every budget."""
     classes = class_facts(findings)
     end = slider_end(findings) if slider else None
     summaries = three_numbers.of(findings, end) if three else {}
@@ -174,20 +164,7 @@ def _spread(rates: list[float]) -> float | None:
 
 
 def summarise(findings: Findings, facts: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return everything the page shows.
-
-    Parameters
-    ----------
-    findings : Findings
-    facts : dict, optional
-        Their headline, where it was made already.
-
-    Returns
-    -------
-    dict
-        Plain values: those of `headline`, and rows, coefficients and provenance; where there are
-        verdicts, also curves over the number of wrong labels, and the labels that matter most.
-    """
+    """Return everything the page shows."""
     facts = headline(findings, slider=True) if facts is None else facts
     named = findings.witnesses is not None
     witnesses = witnesses_of(findings) if findings.decided else {}
@@ -328,19 +305,7 @@ def _tradeoff(findings: Findings) -> dict[str, Any]:
 def provenance(
     command: str | None, files: Iterable[tuple[str, str]], seed: int | None
 ) -> dict[str, Any]:
-    """Return what someone needs to make the same page again.
-
-    Parameters
-    ----------
-    command : str or None
-    files : iterable of (name, sha256)
-    seed : int or None
-
-    Returns
-    -------
-    dict
-        Command, hashes of the files, seed, versions, and the date (SOURCE_DATE_EPOCH's if set).
-    """
+    """Return what someone needs to make the same page again."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = (
         datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)

@@ -47,23 +47,6 @@ class DaskPasses(Passes):
     most); one that joins late gets its share. What goes wrong in a piece is raised here as it
     was raised there, and ends the pass. If the pass is stored (`StoredPasses`), about 16 sums
     come back instead of one, and a resumed pass begins after the last of those.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-        Of files (that workers can read, too), or from `pieces_of`.
-    client : distributed.Client or str, optional
-        Or the address of a scheduler, such as "tcp://host:8786". By default the current client;
-        if there is none, threads of this process.
-    timeout : float, default 60
-        Seconds to wait for a scheduler that does not answer, or for the first worker.
-    progress : callable, optional
-        As for `Passes`.
-
-    Attributes
-    ----------
-    client : distributed.Client or None
-    timeout : float
     """
 
     def __init__(
@@ -268,15 +251,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _explained(error: Exception, name: str | None) -> Exception:
-    """Return an error as users of this package know it.
-
-    Parameters
-    ----------
-    error : Exception
-        Raised on a worker, or about one.
-    name : str, optional
-        What could not be computed, if that is none of this package's work.
-    """
+    """Return an error as users of this package know it."""
     if isinstance(error, UnswayedError):
         return error
     kind = type(error).__name__

@@ -21,17 +21,7 @@ Codes = NDArray[np.int32]
 
 
 def kind_of(kind: Any) -> str | None:
-    """Return what a column of an Arrow type holds, in words.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-
-    Returns
-    -------
-    str or None
-        "numbers", "texts", "truth values", "nothing", or None if it is nothing that can be used.
-    """
+    """Return what a column of an Arrow type holds, in words."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_null(kind):
         return "nothing"
@@ -44,32 +34,14 @@ def kind_of(kind: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Categories:
-    """Cells of a column of categories.
+    """Cells of a column of categories."""
 
-    Attributes
-    ----------
-    codes : (n,) array of int32
-        Positions among the values.
-    values : pyarrow.Array
-        Some of which no row may have.
-    """
-
-    codes: Codes
-    values: pa.Array
+    codes: Codes  # Positions among the values
+    values: pa.Array  # Some of which no row may have
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> "Categories":
-        """Make it of a column that misses no value.
-
-        Parameters
-        ----------
-        column : pyarrow.ChunkedArray
-            Of a dictionary, or of texts, numbers or truth values.
-
-        Returns
-        -------
-        Categories
-        """
+        """Make it of a column that misses no value."""
         if not pa.types.is_dictionary(column.type) or column.type.value_type == pa.float64():
             column = _plain_values(column).dictionary_encode()
         if column.num_chunks > 1:
@@ -82,35 +54,19 @@ class Categories:
         return cls(codes.astype(np.int32, copy=False), values)
 
     def different(self) -> "Categories":
-        """Return the cells with values that are all different.
-
-        Returns
-        -------
-        Categories
-        """
+        """Return the cells with values that are all different."""
         encoded = self.values.dictionary_encode()
         if len(encoded.dictionary) == len(self.values):  # but Arrow allows others
             return self
         return Categories(np.asarray(encoded.indices)[self.codes], encoded.dictionary)
 
     def used(self) -> list[Any]:
-        """Return the values that some row has.
-
-        Returns
-        -------
-        list
-            As Python objects.
-        """
+        """Return the values that some row has."""
         found = np.bincount(self.codes, minlength=len(self.values)) > 0
         return list(self.values.filter(pa.array(found)).to_pylist())
 
     def array(self) -> pa.DictionaryArray:
-        """Return the cells as Arrow has them.
-
-        Returns
-        -------
-        pyarrow.DictionaryArray
-        """
+        """Return the cells as Arrow has them."""
         return pa.DictionaryArray.from_arrays(pa.array(self.codes), self.values, safe=False)
 
 
@@ -127,18 +83,7 @@ def _plain_values(values: Any) -> Any:
 
 
 def as_numbers(column: pa.ChunkedArray) -> FloatArray:
-    """Return cells that miss no value as doubles.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Of numbers or truth values.
-
-    Returns
-    -------
-    (n,) array
-        Not to be written to: it may be the column's own memory.
-    """
+    """Return cells that miss no value as doubles."""
     column = plain(column)
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
@@ -146,24 +91,7 @@ def as_numbers(column: pa.ChunkedArray) -> FloatArray:
 
 
 def as_table(rows: Any, name: str = "") -> pa.Table | None:
-    """Return rows of any library as an Arrow table.
-
-    Parameters
-    ----------
-    rows : frame, pyarrow.Table or array
-    name : str
-        What messages call the piece that they are of.
-
-    Returns
-    -------
-    pyarrow.Table or None
-        None for an array.
-
-    Raises
-    ------
-    InputError
-        If a column mixes kinds of values, or two columns have the same name.
-    """
+    """Return rows of any library as an Arrow table."""
     if isinstance(rows, pa.Table):
         table = rows
     elif isinstance(rows, pa.RecordBatch):
@@ -196,23 +124,7 @@ def _opening(name: str) -> str:
 
 
 def as_column(values: Any, name: str = "") -> pa.ChunkedArray:
-    """Return labels of any library as an Arrow column.
-
-    Parameters
-    ----------
-    values : series, pyarrow array or array
-    name : str
-        What messages call the piece that they are of.
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-
-    Raises
-    ------
-    InputError
-        If they mix kinds of values.
-    """
+    """Return labels of any library as an Arrow column."""
     if isinstance(values, pa.ChunkedArray):
         return values
     if not isinstance(values, pa.Array):
@@ -230,16 +142,7 @@ def as_column(values: Any, name: str = "") -> pa.ChunkedArray:
 
 
 def first_bad(column: pa.ChunkedArray) -> int | None:
-    """Return the first row that misses a value or is not finite.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    int or None
-    """
+    """Return the first row that misses a value or is not finite."""
     if not column.null_count and not pa.types.is_floating(plain(column).type):
         return None
     column = plain(column)

@@ -31,51 +31,20 @@ _WORDS = {"null": "nothing", "bool": "truth values", "double": "numbers", "int64
 
 @dataclass(frozen=True, slots=True)
 class Csv:
-    """How a CSV file is written: by default commas, a header and decimal points.
+    """How a CSV file is written: by default commas, a header and decimal points."""
 
-    Attributes
-    ----------
-    delimiter : str
-        The sign between two cells.
-    header : bool
-        Whether the first record names the columns; if not, they are column1, column2 and so on.
-    decimal : {".", ","}
-        The sign before the decimals of a number.
-    missing : tuple of str
-        Texts that stand for a missing value.
-    texts : tuple of str
-        Columns that are texts, even if they look like numbers.
-    numerals : tuple of str
-        Columns of numbers that are written as in accounts, such as $1,200.
-    block : int
-        Bytes that are parsed at once.
-    """
-
-    delimiter: str = ","
+    delimiter: str = ","  # The sign between two cells
+    # Whether the first record names the columns; if not, they are column1, column2 and so on
     header: bool = True
-    decimal: Literal[".", ","] = "."
+    decimal: Literal[".", ","] = "."  # The sign before the decimals of a number
     missing: tuple[str, ...] = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
-    texts: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()  # Columns that are texts, even if they look like numbers
+    # Columns of numbers that are written as in accounts, such as $1,200
     numerals: tuple[str, ...] = ()
-    block: int = BLOCK
+    block: int = BLOCK  # Bytes that are parsed at once
 
     def schema(self, file: File) -> pa.Schema | None:
-        """Infer the columns of a file from its first block.
-
-        Parameters
-        ----------
-        file : File
-
-        Returns
-        -------
-        pyarrow.Schema or None
-            None if the file has no record, not even a header; columns without values are null.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read.
-        """
+        """Infer the columns of a file from its first block."""
         names = self._names(file)
         if names is None:
             return None
@@ -92,19 +61,7 @@ class Csv:
             return pa.schema([(name, pa.null()) for name in names])
 
     def first_text(self, file: File, column: str) -> str | None:
-        """Find what makes a column one of texts.
-
-        Parameters
-        ----------
-        file : File
-        column : str
-
-        Returns
-        -------
-        str or None
-            The row and the cell of the first text that is no number, in words; None if there is
-            none in the first block.
-        """
+        """Find what makes a column one of texts."""
         names = self._names(file) or []
         with file.reading(), file.stream() as stream:
             start = stream.read(self.block).decode("utf-8-sig", errors="replace")
@@ -122,23 +79,7 @@ class Csv:
         return None
 
     def blocks(self, file: File, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Read some columns of a file.
-
-        Parameters
-        ----------
-        file : File
-        schema : pyarrow.Schema
-            The columns, with the types to read them as.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-
-        Raises
-        ------
-        InputError
-            If a cell is of another type, or a line has another number of cells.
-        """
+        """Read some columns of a file."""
         names = self._names(file)
         if names is None:
             return

@@ -26,11 +26,6 @@ class Limit:
 
     More in some of the rows are more in all of them: whether a table is given up depends on the
     rows alone, and only how early on who saw what first.
-
-    Parameters
-    ----------
-    most : int
-        Distinct rows, at most.
     """
 
     def __init__(self, most: int) -> None:
@@ -41,28 +36,12 @@ class Limit:
         return Limit, (self.most,)  # where it arrives, nobody has seen anything yet
 
     def rows(self, width: int) -> int:
-        """Return how many rows of a number of columns are worth keeping.
-
-        Parameters
-        ----------
-        width : int
-
-        Returns
-        -------
-        int
-        """
+        """Return how many rows of a number of columns are worth keeping."""
         return min(self.most, _MOST_CELLS // (width + 2))
 
 
 class Tally:
-    """The distinct rows of some batches: grouped only when many have come together, or at the end.
-
-    Parameters
-    ----------
-    parts : tuple of Distinct, or None
-        The same row may be in several; None if the rows are too many.
-    limit : Limit
-    """
+    """The distinct rows of some batches, grouped when many have come together or at the end."""
 
     def __init__(self, parts: "tuple[Distinct, ...] | None", limit: Limit) -> None:
         self._parts = parts
@@ -79,13 +58,7 @@ class Tally:
         return Tally((*self._parts, *other._parts), self._limit)
 
     def table(self) -> "Distinct | None":
-        """Return the distinct rows.
-
-        Returns
-        -------
-        Distinct or None
-            All of them; None if they are too many, or there is not even a column.
-        """
+        """Return the distinct rows."""
         if not self._parts:
             return None
         if len(self._parts) > 1:
@@ -106,20 +79,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distinct:
-    """Different rows with their labels, in the order in which they first occur.
+    """Different rows with their labels, in the order in which they first occur."""
 
-    Attributes
-    ----------
-    rows : pyarrow.Table
-        Features: numbers as doubles, categories as dictionaries.
-    labels : pyarrow.Array
-    counts : (n,) array of int
-        How often each occurs.
-    """
-
-    rows: pa.Table
+    rows: pa.Table  # Features: numbers as doubles, categories as dictionaries
     labels: pa.Array
-    counts: IntArray
+    counts: IntArray  # How often each occurs
 
     @classmethod
     def of(
@@ -129,22 +93,7 @@ class Distinct:
         labels: Cells,
         counts: IntArray | None = None,
     ) -> "Distinct":
-        """Group equal rows.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Of the feature columns.
-        cells : sequence of Categories or array
-            Feature columns, without NaN.
-        labels : Categories or array
-        counts : (n,) array of int, optional
-            How often each row occurs; once, by default.
-
-        Returns
-        -------
-        Distinct
-        """
+        """Group equal rows."""
         first, groups = group(words([*cells, labels]))
         if counts is None:
             totals = np.bincount(groups, minlength=len(first))
@@ -157,17 +106,7 @@ class Distinct:
 
     @classmethod
     def joined(cls, parts: "Sequence[Distinct]") -> "Distinct":
-        """Group the rows of several tables.
-
-        Parameters
-        ----------
-        parts : sequence of Distinct
-            With the same columns.
-
-        Returns
-        -------
-        Distinct
-        """
+        """Group the rows of several tables."""
         names = parts[0].rows.column_names
         cells = [_joined([part.rows.column(at) for part in parts]) for at in range(len(names))]
         labels = _joined([pa.chunked_array([part.labels]) for part in parts])
@@ -196,17 +135,7 @@ def _joined(columns: Sequence[pa.ChunkedArray]) -> Cells:
 
 
 def words(cells: Sequence[Cells]) -> list[Words]:
-    """Write rows as a few integers each, which are equal exactly if the rows are.
-
-    Parameters
-    ----------
-    cells : sequence of Categories or array
-
-    Returns
-    -------
-    list of (n,) uint64 arrays
-        As many categories as fit are in one; each column of doubles is one.
-    """
+    """Write rows as a few integers each, which are equal exactly if the rows are."""
     found: list[Words] = []
     packed: Any = None
     size = 1
@@ -228,17 +157,7 @@ def words(cells: Sequence[Cells]) -> list[Words]:
 
 
 def mixed(rows: Sequence[Words]) -> Words:
-    """Return a hash of every row.
-
-    Parameters
-    ----------
-    rows : sequence of (n,) uint64 arrays
-
-    Returns
-    -------
-    (n,) uint64 array
-        Equal for equal rows, and nearly always different for different ones.
-    """
+    """Return a hash of every row."""
     key = rows[0].copy()
     for word in rows[1:]:
         key ^= key >> _HALF
@@ -250,23 +169,7 @@ def mixed(rows: Sequence[Words]) -> Words:
 def group(
     rows: Sequence[Words], mix: Callable[[Sequence[Words]], Words] = mixed
 ) -> tuple[IntArray, IntArray]:
-    """Find equal rows.
-
-    Parameters
-    ----------
-    rows : sequence of (n,) uint64 arrays
-        One row is the words at one position.
-    mix : callable
-        Makes one word of several; groups are right whatever it returns, if it returns the same
-        for equal rows.
-
-    Returns
-    -------
-    first : (m,) array of int
-        Where each different row is first, ascending.
-    groups : (n,) array of int
-        Which of them each row equals.
-    """
+    """Find equal rows."""
     if len(rows) == 1:
         return _ranked(rows[0])
     first, groups = _ranked(mix(rows))

@@ -24,28 +24,15 @@ _Where = Callable[[int], Place]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedColumn:
-    """A column and the features that it becomes.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"numbers", "texts", "truth values"}
-    start : int
-        Its first feature.
-    is_category : bool
-    categories : pyarrow.Array
-        Sorted, one feature for each; empty for a number.
-    mean, scale : float
-        A number x becomes (x - mean) / scale.
-    """
+    """A column and the features that it becomes."""
 
     name: str
     kind: str
-    start: int
+    start: int  # Its first feature
     is_category: bool
-    categories: pa.Array
-    mean: float = 0.0
-    scale: float = 1.0
+    categories: pa.Array  # Sorted, one feature for each; empty for a number
+    mean: float = 0.0  # A number x becomes (x - mean) / scale
+    scale: float = 1.0  # A number x becomes (x - mean) / scale
 
     @property
     def width(self) -> int:
@@ -60,29 +47,11 @@ class EncodedColumn:
         return [f"{self.name} = {as_text(value)}" for value in self.categories.to_pylist()]
 
     def numbers(self, values: pa.ChunkedArray) -> FloatArray:
-        """Return cells of a column of numbers as its feature.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return cells of a column of numbers as its feature."""
         return self.scaled(as_numbers(values))
 
     def scaled(self, numbers: FloatArray) -> FloatArray:
-        """Return numbers as scikit-learn's StandardScaler would, or as they are.
-
-        Parameters
-        ----------
-        numbers : (n,) array
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return numbers as scikit-learn's StandardScaler would, or as they are."""
         if self.mean == 0.0 and self.scale == 1.0:
             return numbers
         found = numbers - self.mean
@@ -90,17 +59,7 @@ class EncodedColumn:
         return found
 
     def positions(self, values: pa.ChunkedArray) -> IntArray:
-        """Return which feature is 1, for cells of a column of categories.
-
-        Parameters
-        ----------
-        values : pyarrow.ChunkedArray
-
-        Returns
-        -------
-        (n,) array of int
-            -1 for a category that no training row has.
-        """
+        """Return which feature is 1, for cells of a column of categories."""
         cells, known = Categories.of(values), self.categories
         present = cells.values
         if pa.types.is_null(present.type):  # a piece without rows has no type of its own
@@ -115,52 +74,20 @@ class EncodedColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
-    """How rows become features. It is small, and travels to whoever reads rows.
+    """How rows become features. It is small, and travels to whoever reads rows."""
 
-    Attributes
-    ----------
-    columns : tuple of EncodedColumn
-        In the order of their features.
-    names : tuple of str
-        Of the features.
-    centre : (p,) array
-        Mean of each feature that is a number; 0 for the others.
-    peak : (p,) array
-        Largest distance of a training row's feature from it, or a little more.
-    blocks : tuple of slice
-        Features of each column of categories: every training row has one 1 in each.
-    """
-
-    columns: tuple[EncodedColumn, ...]
-    names: tuple[str, ...]
-    centre: FloatArray
-    peak: FloatArray
+    columns: tuple[EncodedColumn, ...]  # In the order of their features
+    names: tuple[str, ...]  # Of the features
+    centre: FloatArray  # Mean of each feature that is a number; 0 for the others
+    peak: FloatArray  # Largest distance of a training row's feature from it, or a little more
+    # Features of each column of categories: every training row has one 1 in each
     blocks: tuple[slice, ...]
 
     @classmethod
     def of(
         cls, survey: Survey, *, standardise: bool = False, categories_first: bool = False
     ) -> "Encoding":
-        """Make it of what a survey found.
-
-        Parameters
-        ----------
-        survey : Survey
-            Of all training rows.
-        standardise : bool
-            Scale numbers to mean 0 and variance 1, as scikit-learn's StandardScaler does.
-        categories_first : bool
-            Put the features of categories before those of numbers.
-
-        Returns
-        -------
-        Encoding
-
-        Raises
-        ------
-        InputError
-            If there are no rows, or numbers too large to be scaled.
-        """
+        """Make it of what a survey found."""
         if not survey.n_rows:
             raise InputError("there are no training rows; nothing can be learned from no rows")
         columns: list[EncodedColumn] = []
@@ -202,28 +129,7 @@ class Encoding:
         place: _Where | None = None,
         unseen: Literal["raise", "zeros"] = "raise",
     ) -> Matrix:
-        """Encode rows.
-
-        Parameters
-        ----------
-        rows : frame, pyarrow.Table or array
-            Training or test rows; columns beside those of the training rows are not looked at.
-        place : callable, optional
-            From a row's position to where it is, for messages.
-        unseen : {"raise", "zeros"}
-            What to do with a category that no training row has: all its features may be 0.
-
-        Returns
-        -------
-        (n, p) array or csr_array
-            C order; if sparse, every row stores one value for each column, numbers that are 0
-            among them, in the order of the features.
-
-        Raises
-        ------
-        InputError
-            If a column lacks, is of another kind, misses a value or has an unseen category.
-        """
+        """Encode rows."""
         columns = list(zip(self.columns, self._values(rows), strict=True))
         found = [
             _known(column, cells, place, unseen)

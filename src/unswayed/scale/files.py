@@ -30,35 +30,18 @@ _COMMAS = Csv()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilePiece(Piece):
-    """A file of training rows, or some row groups of it.
-
-    Attributes
-    ----------
-    name : str
-    file : File
-    stamp : Stamp
-        What the file looked like when it was opened.
-    schema : pyarrow.Schema
-        Feature columns and, last, the label: with the types that all files are read as.
-    rows : int or None
-        Before any are left out; None for CSV.
-    first : int
-        Position of its first row in the file.
-    groups : range or None
-        Row groups of a Parquet file; None for CSV.
-    missing : {"refuse", "drop"}
-        With "drop", rows that miss a value are left out; with "refuse" they are read, for the
-        survey to name the first.
-    csv : Csv
-    """
+    """A file of training rows, or some row groups of it."""
 
     name: str
     file: File
-    stamp: Stamp
+    stamp: Stamp  # What the file looked like when it was opened
+    # Feature columns and, last, the label: with the types that all files are read as
     schema: pa.Schema
-    rows: int | None
-    first: int
-    groups: range | None
+    rows: int | None  # Before any are left out; None for CSV
+    first: int  # Position of its first row in the file
+    groups: range | None  # Row groups of a Parquet file; None for CSV
+    # With "drop", rows that miss a value are left out; with "refuse" they are read, for the survey
+    # to name the first
     missing: Literal["refuse", "drop"]
     csv: Csv
 
@@ -69,19 +52,7 @@ class FilePiece(Piece):
         return f"{self.file.path} {self.groups} {read}"
 
     def batches(self) -> Iterator[Batch]:
-        """Read the rows.
-
-        Yields
-        ------
-        Batch
-            Of feature columns as a pyarrow.Table and labels as a pyarrow.ChunkedArray: texts as
-            dictionaries, integers and floats in 64 bits.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, or has changed since it was opened.
-        """
+        """Read the rows."""
         self._check_unchanged()
         blocks = self._csv_blocks() if self.groups is None else self._parquet_blocks(self.groups)
         start, held = 0, None  # held back, for what is left out after it
@@ -156,38 +127,7 @@ def open_files(
     options: Mapping[str, Any] | None = None,
     most_rows: int = MOST_ROWS,
 ) -> list[FilePiece]:
-    """Look at files of training rows: their columns and, for Parquet, their row groups.
-
-    Parameters
-    ----------
-    source : path, str, or list of them
-        Files, folders or patterns, CSV or Parquet; see `find_files`.
-    label : str
-        The column of labels.
-    columns : sequence of str, optional
-        The feature columns, in any order; by default all but the label and those in `ignore`.
-    ignore : iterable of str
-        Columns that are not read.
-    categorical : iterable of str
-        Columns whose numbers are categories: those of a CSV file stay whole where they are.
-    missing : {"refuse", "drop"}
-        What to do with rows that miss a value.
-    csv : Csv
-        How CSV files are written.
-    options : mapping, optional
-        Passed to fsspec, for paths with ``://``.
-    most_rows : int
-        Of a piece, where row groups allow it.
-
-    Returns
-    -------
-    list of FilePiece
-
-    Raises
-    ------
-    InputError
-        If no file is there, one cannot be read, or one has other columns than the first.
-    """
+    """Look at files of training rows: their columns and, for Parquet, their row groups."""
     files = find_files(source, options)
     kept = frozenset((label, *categorical))
     with ThreadPoolExecutor(_OPENED) as pool:
@@ -212,17 +152,7 @@ def open_files(
 
 
 def fingerprint(pieces: Iterable[FilePiece]) -> list[Stamp]:
-    """Return what the files of some pieces looked like when they were opened.
-
-    Parameters
-    ----------
-    pieces : iterable of FilePiece
-
-    Returns
-    -------
-    list of Stamp
-        One for each file, in order.
-    """
+    """Return what the files of some pieces looked like when they were opened."""
     return list(dict.fromkeys(piece.stamp for piece in pieces))
 
 

@@ -28,23 +28,7 @@ NOTE = "unswayed:"
 
 
 class Work(Generic[P]):
-    """What dask computes in a pass, and what has come of it so far.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    task : Task
-    total : OrderedSum
-        Of what was found before; sums of segments are added to it in their order.
-    watch : Watch
-
-    Attributes
-    ----------
-    sent : dask.delayed.Delayed
-        The task.
-    pieces, segments : list of dask.delayed.Delayed
-        Results of pieces, and the sums of many of them.
-    """
+    """What dask computes in a pass, and what has come of it so far."""
 
     def __init__(
         self, pieces: Sequence[Piece], task: Task[P], total: OrderedSum[P], watch: Watch[P]
@@ -73,41 +57,15 @@ class Work(Generic[P]):
         self._added = 0
 
     def name(self, key: object) -> str | None:
-        """Return the name of a partition; a task says itself what is wrong with other pieces.
-
-        Parameters
-        ----------
-        key : object
-            That dask has for something.
-
-        Returns
-        -------
-        str or None
-        """
+        """Return the name of a partition; a task says itself what is wrong with other pieces."""
         return self._names.get(key)
 
     def wants(self, key: object) -> bool:
-        """Return whether a result is to come here.
-
-        Parameters
-        ----------
-        key : object
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a result is to come here."""
         return key in self._places
 
     def done(self, key: object, found: P | None) -> None:
-        """Note that something has been computed.
-
-        Parameters
-        ----------
-        key : object
-        found : Part, optional
-            If it is to come here.
-        """
+        """Note that something has been computed."""
         if key in self._names:
             self._done += 1
             self._watch.done(self._done)
@@ -185,18 +143,7 @@ def _fold(segments: list[P]) -> P:
 
 
 def check_version(package: str, theirs: object, where: str, ours: str | None = None) -> None:
-    """Raise unless a machine has the same version of a package.
-
-    Parameters
-    ----------
-    package : str
-    theirs : object
-        Its version there; anything but a string means that there is none.
-    where : str
-        What to call the machine.
-    ours : str, optional
-        The version it should be; by default, that of this process.
-    """
+    """Raise unless a machine has the same version of a package."""
     ours = ours or VERSIONS[package]
     if theirs != ours:
         what = f"{package} {theirs}" if isinstance(theirs, str) else f"no {package}"

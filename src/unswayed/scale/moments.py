@@ -10,35 +10,17 @@ from unswayed._typing import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Count, range, mean and spread of some columns of numbers.
-
-    Attributes
-    ----------
-    count : int
-    low, high : (d,) arrays
-    mean : (d,) array
-    squares : (d,) array
-        Sum of squared distances from the mean.
-    """
+    """Count, range, mean and spread of some columns of numbers."""
 
     count: int
     low: FloatArray
     high: FloatArray
     mean: FloatArray
-    squares: FloatArray
+    squares: FloatArray  # Sum of squared distances from the mean
 
     @classmethod
     def of(cls, columns: Sequence[FloatArray]) -> "Moments":
-        """Look at columns of finite numbers.
-
-        Parameters
-        ----------
-        columns : sequence of (n,) arrays
-
-        Returns
-        -------
-        Moments
-        """
+        """Look at columns of finite numbers."""
         d, count = len(columns), len(columns[0]) if columns else 0
         found = cls(count, np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d), np.zeros(d))
         distance = np.empty(count)
@@ -51,16 +33,7 @@ class Moments:
         return found
 
     def take(self, at: IntArray) -> "Moments":
-        """Return those of some of the columns.
-
-        Parameters
-        ----------
-        at : (k,) array of int
-
-        Returns
-        -------
-        Moments
-        """
+        """Return those of some of the columns."""
         return Moments(self.count, self.low[at], self.high[at], self.mean[at], self.squares[at])
 
     def __add__(self, other: "Moments") -> "Moments":

@@ -41,21 +41,7 @@ def _is_made(kind: type) -> bool:
 
 
 def storable(kind: C) -> C:
-    """Declare that objects of a class may be packed: a decorator.
-
-    Parameters
-    ----------
-    kind : type
-        A dataclass or a named tuple, or a class whose `__reduce__` returns it with arguments. Its
-        fields, or these arguments, may be None, booleans, numbers, strings, bytes,
-        NumPy arrays and scalars, sparse matrices by row, pyarrow tables and arrays, tuples, lists,
-        frozen sets, dicts with strings, numbers or booleans as keys, and storable objects.
-
-    Returns
-    -------
-    type
-        The same.
-    """
+    """Declare that objects of a class may be packed: a decorator."""
     if not _is_record(kind) and not _is_made(kind):
         if not is_dataclass(kind):
             raise TypeError(f"{kind.__name__} is neither a dataclass nor a named tuple")
@@ -72,22 +58,7 @@ def _items(thing: Any) -> Iterator[tuple[str, Any]]:
 
 
 def pack(value: Any) -> bytes:
-    """Return a value as bytes.
-
-    Parameters
-    ----------
-    value : object
-        Made of what `storable` lists.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    TypeError
-        Something in it is of another type.
-    """
+    """Return a value as bytes."""
     arrays: list[Any] = []
     tree = json.dumps(_packed(value, arrays))
     file = io.BytesIO()
@@ -96,17 +67,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """Return a value that has been packed.
-
-    Parameters
-    ----------
-    data : bytes
-        From a file whose checksum was right: damaged data raise errors of any kind.
-
-    Returns
-    -------
-    object
-    """
+    """Return a value that has been packed."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         tree = json.loads(file["tree"].tobytes())
         return _unpacked(tree, lambda number: file[f"array{number}"])
@@ -222,22 +183,6 @@ def _arrow_value(form: str, data: Any) -> Any:
 
 def digest(value: Any) -> str:
     """Return a hash of a value that is the same in every process.
-
-    Parameters
-    ----------
-    value : object
-        Anything that could travel to another process, by what it is made of. Cached properties
-        of a dataclass do not count.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    TypeError
-        Something in it cannot travel, or is a function inside another one.
 
     Examples
     --------

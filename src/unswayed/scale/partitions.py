@@ -10,28 +10,13 @@ from unswayed.scale.pieces import Batch, HeldPiece, Piece
 
 
 def is_lazy(X: object) -> bool:
-    """Return whether something is a dask collection.
-
-    Parameters
-    ----------
-    X : object
-
-    Returns
-    -------
-    bool
-        Dask is not imported for that: without it there are no collections.
-    """
+    """Return whether something is a dask collection."""
     dask = sys.modules.get("dask")
     return dask is not None and bool(dask.is_dask_collection(X))
 
 
 def import_dask() -> Any:
-    """Return the module dask, or say which extra brings it.
-
-    Returns
-    -------
-    module
-    """
+    """Return the module dask, or say which extra brings it."""
     try:
         import dask  # noqa: PLC0415
     except ImportError:
@@ -44,18 +29,10 @@ def import_dask() -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition(Piece):
-    """A partition of a dask collection: it is computed where, and whenever, a task needs it.
+    """A partition of a dask collection: it is computed where, and whenever, a task needs it."""
 
-    Attributes
-    ----------
-    name : str
-        "partition 3", counted from 0 as dask does.
-    pair : dask.delayed.Delayed
-        It computes to rows and labels: a frame and a series, or arrays.
-    """
-
-    name: str
-    pair: Any
+    name: str  # "partition 3", counted from 0 as dask does
+    pair: Any  # It computes to rows and labels: a frame and a series, or arrays
 
     @property
     def identity(self) -> str:
@@ -74,17 +51,6 @@ def pieces_of(X: Any, y: Any) -> list[Partition]:
     """Return the pieces of rows that dask computes: one per partition, or per chunk of rows.
 
     They are computed from their source in every pass, unless the user has persisted them.
-
-    Parameters
-    ----------
-    X : dask dataframe or array
-        Features.
-    y : dask series or array
-        Labels, in as many partitions. Lengths are compared where partitions are computed.
-
-    Returns
-    -------
-    list of Partition
 
     Examples
     --------

@@ -17,54 +17,20 @@ from unswayed.scale.pieces import Batch, Piece
 
 
 class Task(ABC, Generic[P]):
-    """What is done with the rows of a batch. It is pickled to travel to workers.
+    """What is done with the rows of a batch. It is pickled to travel to workers."""
 
-    Attributes
-    ----------
-    title : str
-        What a progress line calls it.
-    """
-
-    title: ClassVar[str]
+    title: ClassVar[str]  # What a progress line calls it
 
     @abstractmethod
     def nothing(self) -> P:
-        """Return what is found in no rows.
-
-        Returns
-        -------
-        Part
-        """
+        """Return what is found in no rows."""
 
     @abstractmethod
     def batch(self, number: int, piece: Piece, batch: Batch) -> P:
-        """Return what is found in a batch.
-
-        Parameters
-        ----------
-        number : int
-            Of the piece, from 0.
-        piece : Piece
-            For messages: it knows where its rows are.
-        batch : Batch
-
-        Returns
-        -------
-        Part
-        """
+        """Return what is found in a batch."""
 
     def piece(self, number: int, piece: Piece) -> P:
-        """Return what is found in a whole piece, one batch after the other.
-
-        Parameters
-        ----------
-        number : int
-        piece : Piece
-
-        Returns
-        -------
-        Part
-        """
+        """Return what is found in a whole piece, one batch after the other."""
         total: OrderedSum[P] = OrderedSum(self.nothing())
         with one_blas_thread:
             for batch in piece.batches():
@@ -72,17 +38,7 @@ class Task(ABC, Generic[P]):
         return total.value()
 
     def checked(self, number: int, piece: Piece, batch: Batch) -> P:
-        """Return what is found in a batch, in a thread that rounds as proofs assume.
-
-        Parameters
-        ----------
-        number, piece, batch
-            As for `batch`.
-
-        Returns
-        -------
-        Part
-        """
+        """Return what is found in a batch, in a thread that rounds as proofs assume."""
         found = self.batch(number, piece, batch)
         check_arithmetic()  # of this thread, after what others may have done in it
         return found
@@ -94,18 +50,6 @@ class OrderedSum(Generic[P]):
     Which parts are added to which depends on their number alone: sums of 2, 4, 8, … parts each,
     from the first part on. So a sum of sums of 8 parts each (whose last one may be of fewer) has
     the same bits, and so has one that goes on from the `runs` of another.
-
-    Parameters
-    ----------
-    nothing : Part
-        The empty sum.
-    runs : sequence of (int, Part), optional
-        Go on from there.
-
-    Attributes
-    ----------
-    runs : list of (int, Part)
-        Sums of 2^level parts each, with their level, the largest first.
     """
 
     def __init__(self, nothing: P, runs: Sequence[tuple[int, P]] = ()) -> None:
@@ -116,26 +60,14 @@ class OrderedSum(Generic[P]):
         return sum(2**level for level, _ in self.runs)
 
     def add(self, part: P, level: int = 0) -> None:
-        """Add the next part.
-
-        Parameters
-        ----------
-        part : Part
-        level : int, default 0
-            It is a sum of 2^level parts, and the number of parts so far is a multiple of that.
-        """
+        """Add the next part."""
         while self.runs and self.runs[-1][0] == level:
             part = self.runs.pop()[1] + part
             level += 1
         self.runs.append((level, part))
 
     def value(self) -> P:
-        """Return the sum of all parts.
-
-        Returns
-        -------
-        Part
-        """
+        """Return the sum of all parts."""
         if not self.runs:
             return self._nothing
         total = self.runs[-1][1]
@@ -149,50 +81,19 @@ Progress: TypeAlias = Callable[[str, int, int], object]
 
 
 class Watch(Generic[P]):
-    """Told how far a pass is. By default it does not care.
-
-    Attributes
-    ----------
-    saves : bool
-        Whether `save` wants sums; if not, nobody need bring them about.
-    """
+    """Told how far a pass is. By default it does not care."""
 
     saves = False
 
     def done(self, pieces: int) -> None:
-        """Note that so many pieces are done, in whatever order.
-
-        Parameters
-        ----------
-        pieces : int
-        """
+        """Note that so many pieces are done, in whatever order."""
 
     def save(self, total: OrderedSum[P]) -> None:
-        """Note the sum of the first pieces.
-
-        Parameters
-        ----------
-        total : OrderedSum
-            It has one part for each of the pieces 0, 1, …, ``len(total) - 1``.
-        """
+        """Note the sum of the first pieces."""
 
 
 class Passes(ABC):
-    """Whoever does tasks with all pieces of the training rows.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    progress : callable, optional
-        Called with ("pass 3: counting", 17, 70) when 17 of 70 pieces are done.
-
-    Attributes
-    ----------
-    pieces : sequence of Piece
-    progress : callable or None
-    made : int
-        Passes made so far.
-    """
+    """Whoever does tasks with all pieces of the training rows."""
 
     def __init__(self, pieces: Sequence[Piece], progress: Progress | None = None) -> None:
         self.pieces = pieces
@@ -206,34 +107,10 @@ class Passes(ABC):
 
     @abstractmethod
     def finish(self, task: Task[P], total: OrderedSum[P], watch: Watch[P]) -> P:
-        """Do a task with the pieces that are not yet in a sum.
-
-        Parameters
-        ----------
-        task : Task
-        total : OrderedSum
-            What was found in pieces 0, 1, …, ``len(total) - 1``, one part for each.
-        watch : Watch
-            Is told how far the pass is.
-
-        Returns
-        -------
-        Part
-            The sum of what was found in all pieces.
-        """
+        """Do a task with the pieces that are not yet in a sum."""
 
     def run(self, task: Task[P]) -> P:
-        """Do a task with every piece.
-
-        Parameters
-        ----------
-        task : Task
-
-        Returns
-        -------
-        Part
-            The sum of what it found.
-        """
+        """Do a task with every piece."""
         title = f"pass {self.made + 1}: {task.title}"
         watch: Watch[P] = _Reporter(title, len(self.pieces), self.progress)
         watch.done(0)
@@ -254,16 +131,7 @@ class _Reporter(Watch[P]):
 
 
 class LocalPasses(Passes):
-    """Passes in this process: one thread reads, the others do the tasks.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    threads : int, optional
-        By default as many as there are processors.
-    progress : callable, optional
-        As for `Passes`.
-    """
+    """Passes in this process: one thread reads, the others do the tasks."""
 
     def __init__(
         self,

@@ -19,41 +19,22 @@ _PATTERN = "*?["
 
 
 class Stamp(NamedTuple):
-    """What a file looks like from outside: if it differs, the file has changed.
-
-    Attributes
-    ----------
-    file : str
-    size : int
-        In bytes.
-    version : str
-        When it was written, or what its storage calls its version.
-    rows : int or None
-        None where only reading the file would tell.
-    """
+    """What a file looks like from outside: if it differs, the file has changed."""
 
     file: str
-    size: int
-    version: str
-    rows: int | None
+    size: int  # In bytes
+    version: str  # When it was written, or what its storage calls its version
+    rows: int | None  # None where only reading the file would tell
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file. It may travel to another process or machine, and is opened there.
+    """One file. It may travel to another process or machine, and is opened there."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it: as the user wrote it, without secrets.
-    path : str
-        Absolute, or a URL that fsspec knows; like the options it may hold secrets.
-    options : mapping
-        What fsspec needs to get there; it may hold secrets, so it is never shown.
-    """
-
-    name: str
+    name: str  # What messages call it: as the user wrote it, without secrets
+    # Absolute, or a URL that fsspec knows; like the options it may hold secrets
     path: str = field(repr=False)
+    # What fsspec needs to get there; it may hold secrets, so it is never shown
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -67,22 +48,7 @@ class File:
             return bool(file.read(4) == b"PAR1")
 
     def stamp(self, rows: int | None = None) -> Stamp:
-        """Return what the file looks like now.
-
-        Parameters
-        ----------
-        rows : int, optional
-            How many it has, where that is known.
-
-        Returns
-        -------
-        Stamp
-
-        Raises
-        ------
-        InputError
-            If it is not there.
-        """
+        """Return what the file looks like now."""
         with self.reading():
             if is_url(self.path):
                 system, path = _fsspec(self.path, self.options)
@@ -91,22 +57,12 @@ class File:
             return Stamp(self.name, found.st_size, str(found.st_mtime_ns), rows)
 
     def open(self) -> Any:
-        """Open the file to read it anywhere.
-
-        Returns
-        -------
-        pyarrow.NativeFile
-        """
+        """Open the file to read it anywhere."""
         system, path = self._system()
         return system.open_input_file(path)
 
     def stream(self) -> Any:
-        """Open the file to read it from its start, unpacked if its name ends in .gz.
-
-        Returns
-        -------
-        pyarrow.NativeFile
-        """
+        """Open the file to read it from its start, unpacked if its name ends in .gz."""
         system, path = self._system()
         packed = "gzip" if path.lower().endswith(".gz") else None
         return system.open_input_stream(path, compression=packed)
@@ -119,12 +75,7 @@ class File:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn what can go wrong with a file into one line that names it.
-
-        Yields
-        ------
-        None
-        """
+        """Turn what can go wrong with a file into one line that names it."""
         try:
             yield
         except MemoryError:
@@ -151,27 +102,7 @@ class File:
 
 
 def find_files(source: Any, options: Mapping[str, Any] | None = None) -> list[File]:
-    """Find the files that are meant.
-
-    Parameters
-    ----------
-    source : path, str, or list of them
-        Files, folders (all CSV and Parquet files in them and below, but none whose name begins
-        with a dot or an underscore) or patterns such as ``data/*.parquet``; what has ``://`` in it
-        goes through fsspec.
-    options : mapping, optional
-        Passed to fsspec.
-
-    Returns
-    -------
-    list of File
-        In the order of the list; those of a folder or pattern by name. Each file once.
-
-    Raises
-    ------
-    InputError
-        If a folder or pattern has no such file, or a path is none.
-    """
+    """Find the files that are meant."""
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     found: dict[str, File] = {}
     for each in sources:
@@ -185,16 +116,7 @@ def find_files(source: Any, options: Mapping[str, Any] | None = None) -> list[Fi
 
 
 def is_url(path: str) -> bool:
-    """Return whether a path goes through fsspec.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a path goes through fsspec."""
     return "://" in path
 
 

@@ -26,24 +26,13 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Some rows of a piece, in memory.
+    """Some rows of a piece, in memory."""
 
-    Attributes
-    ----------
-    rows : frame, pyarrow.Table or array
-        Features, as the user has them.
-    labels : series, pyarrow array or array
-        As the user has them.
-    numbers : (n,) array of int
-        Positions of the rows in their piece, from 0, ascending.
-    left_out : int
-        Rows of the piece, from the batch before to the next, that are left out because they miss
-        a value.
-    """
-
-    rows: Any
-    labels: Any
-    numbers: IntArray
+    rows: Any  # Features, as the user has them
+    labels: Any  # As the user has them
+    numbers: IntArray  # Positions of the rows in their piece, from 0, ascending
+    # Rows of the piece, from the batch before to the next, that are left out because they miss a
+    # value
     left_out: int = 0
 
     def __len__(self) -> int:
@@ -54,26 +43,13 @@ class Batch:
 
 
 class Piece(ABC):
-    """Part of the training rows. It says where they are, and may travel to another machine.
+    """Part of the training rows. It says where they are, and may travel to another machine."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call it: a file, or a partition.
-    """
-
-    name: str
+    name: str  # What messages call it: a file, or a partition
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
-        """Read the rows.
-
-        Yields
-        ------
-        Batch
-            Of `BATCH` rows at most; none if the piece is empty, and one without rows if all of
-            the piece's are left out.
-        """
+        """Read the rows."""
 
     @property
     def identity(self) -> str:
@@ -84,17 +60,7 @@ class Piece(ABC):
         return self.name
 
     def place(self, number: int) -> Place:
-        """Return where one of its rows is.
-
-        Parameters
-        ----------
-        number : int
-            Position in the piece, from 0.
-
-        Returns
-        -------
-        Place
-        """
+        """Return where one of its rows is."""
         return Place(self.name, number + 1)
 
 
@@ -120,17 +86,7 @@ class HeldPiece(Piece):
 
 
 def cut(rows: Any, here: slice) -> Any:
-    """Return some rows by position.
-
-    Parameters
-    ----------
-    rows : frame, series, pyarrow table or array, or array
-    here : slice
-
-    Returns
-    -------
-    The same kind of thing.
-    """
+    """Return some rows by position."""
     if hasattr(rows, "slice"):  # of pyarrow, whose columns would be cut by [...]
         start, stop, _ = here.indices(len(rows))
         return rows.slice(start, stop - start)

@@ -26,21 +26,5 @@ for _kind in (
 
 
 def open_store(directory: str | os.PathLike[str], stamps: Iterable[Stamp]) -> Store:
-    """Open the folder in which passes over files are kept.
-
-    Parameters
-    ----------
-    directory : path
-    stamps : iterable of Stamp
-        What the files look like now.
-
-    Returns
-    -------
-    Store
-
-    Raises
-    ------
-    InputError
-        If the folder is about other files, or one of them has changed.
-    """
+    """Open the folder in which passes over files are kept."""
     return Store(directory, [Source(*stamp) for stamp in stamps])

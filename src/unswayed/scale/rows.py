@@ -15,23 +15,12 @@ from unswayed.scale.pieces import Batch, Piece, Place
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedRows(Piece):
-    """Some rows of a piece of a file, or all but some.
-
-    Attributes
-    ----------
-    name : str
-    piece : Piece
-        Its batches are of pyarrow.
-    positions : (k,) array of int
-        In the piece, ascending.
-    inside : bool
-        Whether these rows are read, or all others.
-    """
+    """Some rows of a piece of a file, or all but some."""
 
     name: str
-    piece: Piece
-    positions: IntArray
-    inside: bool
+    piece: Piece  # Its batches are of pyarrow
+    positions: IntArray  # In the piece, ascending
+    inside: bool  # Whether these rows are read, or all others
 
     @property
     def identity(self) -> str:
@@ -44,13 +33,7 @@ class SelectedRows(Piece):
         return self.piece.place(number)
 
     def batches(self) -> Iterator[Batch]:
-        """Read the rows.
-
-        Yields
-        ------
-        Batch
-            Without rows only if all of the piece's miss a value.
-        """
+        """Read the rows."""
         held: Batch | None = None  # held back, for what is left out after it
         for batch in self.piece.batches():
             found = self._selected(batch)
@@ -81,15 +64,9 @@ class SelectedRows(Piece):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowCounts:
-    """How many rows pieces have, those that miss a value included.
+    """How many rows pieces have, those that miss a value included."""
 
-    Attributes
-    ----------
-    rows : dict of int to int
-        By the number of the piece; one without rows may lack.
-    """
-
-    rows: dict[int, int]
+    rows: dict[int, int]  # By the number of the piece; one without rows may lack
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
         rows = dict(self.rows)
@@ -115,19 +92,11 @@ class CountRows(Task[RowCounts]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CollectedRows:
-    """Rows that were brought together.
+    """Rows that were brought together."""
 
-    Attributes
-    ----------
-    table : pyarrow.Table or None
-        Features and label; None for no rows.
-    piece, number : (n,) arrays of int
-        Where they are: piece, and position in it.
-    """
-
-    table: Any
-    piece: IntArray
-    number: IntArray
+    table: Any  # Features and label; None for no rows
+    piece: IntArray  # Where they are: piece, and position in it
+    number: IntArray  # Where they are: piece, and position in it
 
     def __add__(self, other: "CollectedRows") -> "CollectedRows":
         if self.table is None or other.table is None:
@@ -141,17 +110,11 @@ class CollectedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CollectRows(Task[CollectedRows]):
-    """Bring rows together: few ones, of pieces that have no others.
-
-    Attributes
-    ----------
-    label : str
-        What the column of labels is called.
-    """
+    """Bring rows together: few ones, of pieces that have no others."""
 
     title: ClassVar[str] = "collecting rows"
 
-    label: str
+    label: str  # What the column of labels is called
 
     def nothing(self) -> CollectedRows:
         """Return no rows."""

@@ -13,22 +13,12 @@ from unswayed.words import shorten, suggest
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """What is known of a file without reading its rows.
-
-    Attributes
-    ----------
-    name : str
-    schema : pyarrow.Schema or None
-        None for a file without a header; columns without a value are null.
-    is_empty : bool
-        Whether it has no rows.
-    first_text : callable, optional
-        Of CSV files, from a column to the first cell that makes it one of texts, in words.
-    """
+    """What is known of a file without reading its rows."""
 
     name: str
-    schema: pa.Schema | None
-    is_empty: bool
+    schema: pa.Schema | None  # None for a file without a header; columns without a value are null
+    is_empty: bool  # Whether it has no rows
+    # Of CSV files, from a column to the first cell that makes it one of texts, in words
     first_text: Callable[[str], str | None] = lambda _: None
 
     @property
@@ -43,28 +33,7 @@ def one_schema(
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
 ) -> pa.Schema:
-    """Find types that hold all that some files have.
-
-    Parameters
-    ----------
-    files : sequence of Contents
-    label : str
-        The column of labels.
-    columns : sequence of str, optional
-        The feature columns, in any order; by default all but the label and those in `ignore`.
-    ignore : sequence of str
-        Columns that are not read.
-
-    Returns
-    -------
-    pyarrow.Schema
-        The feature columns and, last, the label.
-
-    Raises
-    ------
-    InputError
-        If a file has other columns than the first, or a column of another kind.
-    """
+    """Find types that hold all that some files have."""
     with_header = [each for each in files if each.schema is not None]
     if not with_header:
         raise InputError(f"{files[0].name} is empty; it needs a header line and rows")

@@ -30,40 +30,17 @@ _MAGIC = b"unswayed sum 1\n"
 
 
 class Source(NamedTuple):
-    """A file of training rows, and what tells whether it has changed.
-
-    Attributes
-    ----------
-    path : str
-    size : int, optional
-        In bytes.
-    time : float or str, optional
-        When it was written, or any tag that changes with it (of an object store).
-    rows : int, optional
-        Number of its rows, if that is known.
-    """
+    """A file of training rows, and what tells whether it has changed."""
 
     path: str
-    size: int | None = None
+    size: int | None = None  # In bytes
+    # When it was written, or any tag that changes with it (of an object store)
     time: float | str | None = None
-    rows: int | None = None
+    rows: int | None = None  # Number of its rows, if that is known
 
 
 class Store:
-    """A folder with results of passes over some files.
-
-    Parameters
-    ----------
-    directory : path
-        Made if it is not there. It must be empty, or a store of the same files.
-    sources : sequence of Source
-        All files, in their order.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, or a file has changed since.
-    """
+    """A folder with results of passes over some files."""
 
     def __init__(self, directory: str | os.PathLike[str], sources: Sequence[Source]) -> None:
         self.directory = Path(directory)
@@ -118,39 +95,12 @@ class Store:
             )
 
     def key(self, task: Task[Any], pieces: Sequence[str]) -> str:
-        """Return the name under which the result of a task is kept.
-
-        Parameters
-        ----------
-        task : Task
-        pieces : sequence of str
-            Identities of the pieces.
-
-        Returns
-        -------
-        str
-            Of everything that the result depends on.
-        """
+        """Return the name under which the result of a task is kept."""
         files = [source[:3] for source in self._sources]
         return digest((__version__, files, list(pieces), task))[:32]
 
     def load(self, name: str) -> Any:
-        """Return what was saved under a name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        object
-            None if nothing was.
-
-        Raises
-        ------
-        InputError
-            The file is not as it was written.
-        """
+        """Return what was saved under a name."""
         path = self.directory / name
         try:
             data = path.read_bytes()
@@ -168,24 +118,12 @@ class Store:
             raise self._damaged(path) from None
 
     def save(self, name: str, value: Any) -> None:
-        """Keep something under a name; it is there whole or not at all.
-
-        Parameters
-        ----------
-        name : str
-        value : object
-            As for `pack`.
-        """
+        """Keep something under a name; it is there whole or not at all."""
         body = pack(value)
         self._write(name, _MAGIC + hashlib.sha256(name.encode() + body).digest() + body)
 
     def remove(self, name: str) -> None:
-        """Forget what was saved under a name, if anything was.
-
-        Parameters
-        ----------
-        name : str
-        """
+        """Forget what was saved under a name, if anything was."""
         (self.directory / name).unlink(missing_ok=True)
 
     def _write(self, name: str, data: bytes) -> None:
@@ -211,22 +149,7 @@ def _changes(then: Source, now: Source) -> list[str]:
 
 
 class StoredPasses(Passes):
-    """Passes that are made once: what a store has of them is not done again.
-
-    Parameters
-    ----------
-    passes : Passes
-        Make those that are not in the store; `LocalPasses` after every 16th part of its pieces,
-        `DaskPasses` after about as many, saves the sum so far.
-    store : Store
-
-    Attributes
-    ----------
-    made : int
-        Passes asked for: as many as in a run that was never interrupted.
-    restored : int
-        Those of them that were in the store.
-    """
+    """Passes that are made once: what a store has of them is not done again."""
 
     def __init__(self, passes: Passes, store: Store) -> None:
         super().__init__(passes.pieces, passes.progress)

@@ -29,23 +29,12 @@ _MOST_ARRAY = 64  # columns of an array in which equal rows are looked for
 
 @dataclass(frozen=True, slots=True)
 class SurveyedColumn:
-    """A feature column.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"numbers", "texts", "truth values"}
-        What its cells are.
-    is_category : bool
-        Whether it becomes one feature for each different value.
-    seen_in : str
-        The piece that told.
-    """
+    """A feature column."""
 
     name: str
-    kind: str
-    is_category: bool
-    seen_in: str
+    kind: str  # What its cells are
+    is_category: bool  # Whether it becomes one feature for each different value
+    seen_in: str  # The piece that told
 
     def __add__(self, other: "SurveyedColumn") -> "SurveyedColumn":
         if (self.kind, self.is_category) == (other.kind, other.is_category):
@@ -61,39 +50,17 @@ class SurveyedColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """What the labels are.
-
-    Attributes
-    ----------
-    kind : {"numbers", "texts", "truth values"}
-    counts : dict or None
-        How often each value occurs; None if there are more than `MOST_CLASSES`.
-    moments : Moments
-        Of one column; its count is 0 for texts.
-    seen_in : str
-        The first piece that has labels.
-    """
+    """What the labels are."""
 
     kind: str
+    # How often each value occurs; None if there are more than `MOST_CLASSES`
     counts: dict[Any, int] | None
-    moments: Moments
-    seen_in: str
+    moments: Moments  # Of one column; its count is 0 for texts
+    seen_in: str  # The first piece that has labels
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, cells: Cells, seen_in: str) -> "Labels":
-        """Look at labels.
-
-        Parameters
-        ----------
-        column : pyarrow.ChunkedArray
-        cells : Categories or array
-            The same, in the form in which they are computed with.
-        seen_in : str
-
-        Returns
-        -------
-        Labels
-        """
+        """Look at labels."""
         kind = str(kind_of(column.type))
         if isinstance(cells, Categories):
             times = np.bincount(cells.codes, minlength=len(cells.values)).tolist()
@@ -131,35 +98,17 @@ def _few(counts: dict[Any, int]) -> dict[Any, int] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """What was found in some of the rows.
+    """What was found in some of the rows."""
 
-    Attributes
-    ----------
-    rows : dict of int to int
-        Rows by the number of their piece; a piece without rows may lack.
-    ends : dict of int to int
-        Position after the last of these, likewise: more than `rows` where some are left out.
-    left_out : int
-        Rows that miss a value and are left out.
-    columns : tuple of SurveyedColumn
-        Feature columns, in order; none before any row is seen.
-    moments : Moments
-        Of the columns that are no categories, in order.
-    categories : tuple of frozenset
-        Values of the columns that are, in order.
-    labels : Labels
-    tally : Tally
-        The different rows, or that they are too many.
-    """
-
-    rows: dict[int, int]
+    rows: dict[int, int]  # Rows by the number of their piece; a piece without rows may lack
+    # Position after the last of these, likewise: more than `rows` where some are left out
     ends: dict[int, int]
-    left_out: int
-    columns: tuple[SurveyedColumn, ...]
-    moments: Moments
-    categories: tuple[frozenset[Any], ...]
+    left_out: int  # Rows that miss a value and are left out
+    columns: tuple[SurveyedColumn, ...]  # Feature columns, in order; none before any row is seen
+    moments: Moments  # Of the columns that are no categories, in order
+    categories: tuple[frozenset[Any], ...]  # Values of the columns that are, in order
     labels: Labels
-    tally: Tally
+    tally: Tally  # The different rows, or that they are too many
 
     @property
     def distinct(self) -> Distinct | None:
@@ -223,15 +172,7 @@ def _refuse_identifier(name: str, count: int) -> None:
 
 
 class SurveyTask(Task[Survey]):
-    """The first pass over the training rows.
-
-    Parameters
-    ----------
-    categorical : iterable of str
-        Columns whose numbers are categories.
-    most_distinct : int
-        Different rows that are kept, at most.
-    """
+    """The first pass over the training rows."""
 
     title = "looking at the rows"
 

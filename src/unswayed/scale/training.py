@@ -27,51 +27,23 @@ class Encoder(Protocol):
     """From rows as the user has them to features."""
 
     def features(self, rows: Any) -> Matrix:
-        """Return the features of rows.
-
-        Parameters
-        ----------
-        rows : frame, table or array
-
-        Returns
-        -------
-        (n, p) matrix
-        """
+        """Return the features of rows."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """Reads batches: their rows of the design, their labels, and how far these may move.
-
-    Attributes
-    ----------
-    encoder : Encoder
-    design : Design
-    bias : LabelBias
-    classes : (2,) array or None
-        The negative and the positive label; None where labels are numbers.
-    codes : pair of float
-        Numbers that stand for them.
-    """
+    """Reads batches: their rows of the design, their labels, and how far these may move."""
 
     encoder: Encoder
     design: Design
     bias: LabelBias
+    # The negative and the positive label; None where labels are numbers
     classes: NDArray[Any] | None = None
-    codes: tuple[float, float] = (0.0, 1.0)
+    codes: tuple[float, float] = (0.0, 1.0)  # Numbers that stand for them
 
     def targets(self, labels: Any) -> FloatArray:
-        """Return labels as numbers.
-
-        Parameters
-        ----------
-        labels : series, pyarrow array or array
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return labels as numbers."""
         given = as_array(labels)
         if self.classes is None:
             return np.asarray(given, dtype=np.float64)
@@ -81,20 +53,7 @@ class Reader:
     def offsets(
         self, rows: Any, labels: Any, targets: FloatArray, *, check: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how far labels may fall and rise.
-
-        Parameters
-        ----------
-        rows, labels
-            As the user has them: what a callable `where` is given.
-        targets : (n,) array
-        check : bool
-            Whether to make sure that such a callable looks at each row by itself.
-
-        Returns
-        -------
-        lower, upper : (n,) arrays
-        """
+        """Return how far labels may fall and rise."""
         between = None if self.classes is None else self.codes
         bias = replace(self.bias, budget=0)  # a budget is of all rows, and these are some
         found = bias.resolve(targets, X=rows, labels=labels, flip_between=between)
@@ -113,18 +72,7 @@ class Reader:
         return found.lower, found.upper
 
     def read(self, number: int, batch: Batch) -> LabelBatch:
-        """Return a batch as engines work with it.
-
-        Parameters
-        ----------
-        number : int
-            Of its piece.
-        batch : Batch
-
-        Returns
-        -------
-        LabelBatch
-        """
+        """Return a batch as engines work with it."""
         targets = self.targets(batch.labels)
         first = len(batch) > 0 and batch.numbers[0] == 0
         lower, upper = self.offsets(batch.rows, batch.labels, targets, check=first)
@@ -133,16 +81,7 @@ class Reader:
 
 
 def as_array(labels: Any) -> NDArray[Any]:
-    """Return labels as an array.
-
-    Parameters
-    ----------
-    labels : series, pyarrow array or array
-
-    Returns
-    -------
-    (n,) array
-    """
+    """Return labels as an array."""
     if hasattr(labels, "combine_chunks"):  # of pyarrow, which knows no kind "category"
         labels = labels.combine_chunks()
     if hasattr(labels, "dictionary_decode"):
@@ -164,16 +103,7 @@ class Print:
 
     @classmethod
     def of(cls, batch: LabelBatch) -> "Print":
-        """Take the fingerprint of a batch.
-
-        Parameters
-        ----------
-        batch : LabelBatch
-
-        Returns
-        -------
-        Print
-        """
+        """Take the fingerprint of a batch."""
         mixed = mix_rows(batch.design)
         for at, column in enumerate((batch.targets, batch.lower, batch.upper), 1):
             mixed = mix(mixed + np.uint64(at)) ^ (column + 0.0).view(np.uint64)
@@ -201,17 +131,7 @@ class Sums:
         )
 
     def sampled(self, width: int) -> LabelBatch:
-        """Return the sample as one batch.
-
-        Parameters
-        ----------
-        width : int
-            Of the design.
-
-        Returns
-        -------
-        LabelBatch
-        """
+        """Return the sample as one batch."""
         parts = self.sample
         if not parts:
             none = np.empty(0)
@@ -240,18 +160,7 @@ class SumUp(Task[Sums]):
 
     @classmethod
     def of(cls, reader: Reader, counts: IntArray) -> "SumUp":
-        """Return the task for pieces of known sizes.
-
-        Parameters
-        ----------
-        reader : Reader
-        counts : (pieces,) array of int
-            Positions in each piece: its rows, with those that are left out.
-
-        Returns
-        -------
-        SumUp
-        """
+        """Return the task for pieces of known sizes."""
         most = max(1, _SAMPLED // reader.design.width)
         step = max(1, -(-int(counts.sum()) // most))
         return cls(reader, np.cumsum(counts) - counts, step)
@@ -307,18 +216,11 @@ class WorkTask(Task[Found[P]], Generic[P]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassesScan:
-    """Has an engine's work done by passes over pieces.
-
-    Attributes
-    ----------
-    passes : Passes
-    reader : Reader
-    expected : Print, optional
-        Of the rows that the model was trained on: every pass must find the same.
-    """
+    """Has an engine's work done by passes over pieces."""
 
     passes: Passes
     reader: Reader
+    # Of the rows that the model was trained on: every pass must find the same
     expected: Print | None = None
 
     @property
@@ -328,21 +230,7 @@ class PassesScan:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def run(self, work: Work[P]) -> P:
-        """Return the sum of what is found in all batches.
-
-        Parameters
-        ----------
-        work : Work
-
-        Returns
-        -------
-        Part
-
-        Raises
-        ------
-        InputError
-            If the rows are not those that the model was trained on.
-        """
+        """Return the sum of what is found in all batches."""
         found = self.passes.run(WorkTask(self.reader, work))
         if self.expected is not None and found.print != self.expected:
             raise InputError(

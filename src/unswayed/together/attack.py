@@ -28,25 +28,13 @@ _AT_ONCE = 2**24  # numbers that local search looks at in one step
 
 @dataclass(eq=False)
 class Attack:
-    """The best label set found so far for one goal.
-
-    Attributes
-    ----------
-    fragile : Fragile
-    goal : Goal
-    spent : callable
-        Whether the time is up.
-    changes : Changes
-        The best label set.
-    value : Fraction
-        What it is proven to reach.
-    """
+    """The best label set found so far for one goal."""
 
     fragile: Fragile
     goal: Goal
-    spent: Callable[[], bool]
-    changes: Changes = field(init=False)
-    value: Fraction = field(init=False)
+    spent: Callable[[], bool]  # Whether the time is up
+    changes: Changes = field(init=False)  # The best label set
+    value: Fraction = field(init=False)  # What it is proven to reach
 
     def __post_init__(self) -> None:
         none = np.zeros(0, dtype=np.intp)
@@ -54,17 +42,7 @@ class Attack:
         self.value = self.goal.value(*self.fragile.outcome(self.changes))
 
     def offer(self, changes: Changes | None) -> bool:
-        """Take a label set if it is proven to reach more than the best one.
-
-        Parameters
-        ----------
-        changes : Changes or None
-
-        Returns
-        -------
-        bool
-            Whether it was taken.
-        """
+        """Take a label set if it is proven to reach more than the best one."""
         if changes is None:
             return False
         moved = self.fragile.effects @ changes.amount
@@ -143,14 +121,7 @@ class Attack:
     # --- fractional solutions -------------------------------------------------------------
 
     def round(self, amount: FloatArray, target: BoolArray) -> None:
-        """Try whole numbers of labels near a fractional solution, and improve them.
-
-        Parameters
-        ----------
-        amount : (c,) array
-        target : (t,) array of bool
-            Rows that the fractional solution overturns.
-        """
+        """Try whole numbers of labels near a fractional solution, and improve them."""
         labels = np.floor(amount + 1e-6)
         left = int(min(self.fragile.budget.most_labels, np.ceil(amount.sum() - 1e-6)))
         left -= int(labels.sum())
@@ -165,15 +136,6 @@ class Attack:
 
         What is missing of each row counts with a weight that grows as long as the row is not
         overturned, so that no minimum of their sum holds the search for ever.
-
-        Parameters
-        ----------
-        labels : (c,) array
-            How many labels of each column move, to begin with.
-        target : (t,) array of bool
-            The rows.
-        steps : int
-            Exchanges at most.
         """
         fragile = self.fragile
         goal = float(self.goal.values(target[:, None].astype(np.float64))[0])
@@ -221,15 +183,7 @@ class Attack:
             self.offer(fragile.from_columns(labels.astype(np.intp), labels))
 
     def improve(self, labels: FloatArray, sweeps: int = 20) -> None:
-        """Add labels and exchange one for another as long as that brings rows nearer.
-
-        Parameters
-        ----------
-        labels : (c,) array
-            How many labels of each column move, to begin with.
-        sweeps : int
-            Over all labels that move.
-        """
+        """Add labels and exchange one for another as long as that brings rows nearer."""
         fragile = self.fragile
         labels = labels.copy()
         moved = fragile.effects @ labels
@@ -280,19 +234,7 @@ class Attack:
 
 
 def strongest(fragile: Fragile, combined: FloatArray) -> Changes:
-    """Return the labels that move a sum of influence rows furthest.
-
-    Parameters
-    ----------
-    fragile : Fragile
-        Rows whose entries and budget count.
-    combined : (entries,) array
-        The sum.
-
-    Returns
-    -------
-    Changes
-    """
+    """Return the labels that move a sum of influence rows furthest."""
     columns = fragile.columns
     gain = np.append(combined[columns.entry] * columns.offset, 0.0)  # the last one for "none"
     up, down = fragile.columns_of_labels

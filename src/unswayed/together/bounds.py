@@ -24,23 +24,12 @@ from unswayed.together.goal import Goal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipliers:
-    """What a bound was computed from, so that others can compute it again.
-
-    Attributes
-    ----------
-    events : Events
-    cliques : list of list of int
-        Sets of events that exclude one another.
-    links : (e,) array
-        One multiplier per event.
-    cuts : (cliques,) array
-        One per clique.
-    """
+    """What a bound was computed from, so that others can compute it again."""
 
     events: Events
-    cliques: list[list[int]]
-    links: FloatArray
-    cuts: FloatArray
+    cliques: list[list[int]]  # Sets of events that exclude one another
+    links: FloatArray  # One multiplier per event
+    cuts: FloatArray  # One per clique
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,22 +45,7 @@ def lagrangian(
     goal: Goal,
     multipliers: Multipliers,
 ) -> float:
-    """Return a bound on what labels can reach, for any multipliers.
-
-    Parameters
-    ----------
-    fragile : Fragile
-    goal : Goal
-        Of one function.
-    multipliers : Multipliers
-        Nonnegative; of the events that a row is overturned which adds to the goal, or kept which
-        would take from it.
-
-    Returns
-    -------
-    float
-        Rounded up.
-    """
+    """Return a bound on what labels can reach, for any multipliers."""
     events, links, cuts = multipliers.events, multipliers.links, multipliers.cuts
     gain = goal.slopes[0]
     worth = _worth(gain, events)

@@ -25,44 +25,17 @@ _MOST_CLIQUES = 4  # per event
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Events:
-    """Half-spaces U·f >= level, with U the influence of a fragile row times a sign.
+    """Half-spaces U·f >= level, with U the influence of a fragile row times a sign."""
 
-    Attributes
-    ----------
-    at : (e,) array of int
-        Numbers of fragile rows.
-    over : (e,) array of bool
-        True: the row is overturned; False: it keeps its prediction.
-    sign : (e,) array
-        1 or -1, likewise.
-    level : (e,) array
-        Rounded down.
-    back : (e,) array
-        How far labels can move away from the level, rounded up.
-    """
-
-    at: IntArray
-    over: BoolArray
-    sign: FloatArray
-    level: FloatArray
-    back: FloatArray
+    at: IntArray  # Numbers of fragile rows
+    over: BoolArray  # True: the row is overturned; False: it keeps its prediction
+    sign: FloatArray  # 1 or -1, likewise
+    level: FloatArray  # Rounded down
+    back: FloatArray  # How far labels can move away from the level, rounded up
 
     @classmethod
     def of(cls, fragile: Fragile, over: BoolArray, kept: BoolArray) -> "Events":
-        """Return the events of some rows, of those about which anything is known.
-
-        Parameters
-        ----------
-        fragile : Fragile
-        over : (t,) array of bool
-            Rows whose being overturned is an event.
-        kept : (t,) array of bool
-            Rows whose being kept is an event.
-
-        Returns
-        -------
-        Events
-        """
+        """Return the events of some rows, of those about which anything is known."""
         first, second = np.flatnonzero(over & fragile.known), np.flatnonzero(kept & fragile.known)
         return cls(
             at=np.concatenate((first, second)),
@@ -139,16 +112,7 @@ class Conflicts:
         return found
 
     def between(self, events: Events) -> BoolArray:
-        """Return which of some events exclude each other.
-
-        Parameters
-        ----------
-        events : Events
-
-        Returns
-        -------
-        (e, e) array of bool
-        """
+        """Return which of some events exclude each other."""
         at, over = events.at, events.over
         found = np.zeros((len(events), len(events)), dtype=bool)
         both = np.ix_(over, over)
@@ -163,15 +127,6 @@ class Conflicts:
 
 def cliques(conflict: BoolArray) -> list[list[int]]:
     """Return sets of events that exclude one another, which together hold every conflict.
-
-    Parameters
-    ----------
-    conflict : (e, e) array of bool
-
-    Returns
-    -------
-    list of list of int
-        At most a few per event: what would be more is left out.
 
     Examples
     --------

@@ -14,36 +14,16 @@ from unswayed.budgets import Budget, Count
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Label changes, equal ones once: all labels of an entry that may move the same way.
-
-    Attributes
-    ----------
-    entry : (c,) array of int
-    sign : (c,) array
-        +1 for labels that rise, -1 for labels that fall.
-    offset : (c,) array
-        What a change adds to a label, times the label's weight in training.
-    count : (c,) array
-        How many labels there are.
-    """
+    """Label changes, equal ones once: all labels of an entry that may move the same way."""
 
     entry: IntArray
-    sign: FloatArray
-    offset: FloatArray
-    count: FloatArray
+    sign: FloatArray  # +1 for labels that rise, -1 for labels that fall
+    offset: FloatArray  # What a change adds to a label, times the label's weight in training
+    count: FloatArray  # How many labels there are
 
     @classmethod
     def of(cls, entries: Entries) -> "Columns":
-        """Return the label changes that entries stand for.
-
-        Parameters
-        ----------
-        entries : Entries
-
-        Returns
-        -------
-        Columns
-        """
+        """Return the label changes that entries stand for."""
         up, down = np.flatnonzero(entries.n_upper), np.flatnonzero(entries.n_lower)
         return cls(
             entry=np.concatenate((up, down)),
@@ -58,24 +38,12 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """An admissible set of label changes.
+    """An admissible set of label changes."""
 
-    Attributes
-    ----------
-    rows : (k,) array of int
-        Training rows, ascending.
-    share : (k,) array
-        How much of its offset each label is moved by, above 0 and at most 1.
-    sign : (k,) array
-        +1 for labels that rise, -1 for labels that fall.
-    amount : (c,) array
-        Sum of the shares of each of the columns.
-    """
-
-    rows: IntArray
-    share: FloatArray
-    sign: FloatArray
-    amount: FloatArray
+    rows: IntArray  # Training rows, ascending
+    share: FloatArray  # How much of its offset each label is moved by, above 0 and at most 1
+    sign: FloatArray  # +1 for labels that rise, -1 for labels that fall
+    amount: FloatArray  # Sum of the shares of each of the columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,44 +52,24 @@ class Fragile:
 
     A row that can be overturned both ways is here twice. The influence of a row is multiplied by
     its direction, so that what overturns it is positive.
-
-    Attributes
-    ----------
-    row : (t,) array of int
-        Which of the distinct rows in question.
-    way : (t,) array
-        1 where a row is overturned by rising, -1 where by falling.
-    influence : (t, entries) array
-    margin : (t,) array
-        More movement than this overturns.
-    error : (t,) array
-        Of a movement and of the margin together. Infinite where nothing is known.
-    ahead, back : (t,) arrays
-        How far labels can move the row towards being overturned and away from it, rounded up.
-    weights : (t, m) array
-        Weight vectors: influence is their product with the design rows of the entries.
-    design : (entries, m) matrix or None
-    entries : Entries
-    n_labels : int
-        Number of training labels.
-    budget : Budget
-    whole : bool
-        Labels move by all of their offset or not at all, as flips do.
     """
 
-    row: IntArray
-    way: FloatArray
+    row: IntArray  # Which of the distinct rows in question
+    way: FloatArray  # 1 where a row is overturned by rising, -1 where by falling
     influence: FloatArray
-    margin: FloatArray
-    error: FloatArray
+    margin: FloatArray  # More movement than this overturns
+    error: FloatArray  # Of a movement and of the margin together. Infinite where nothing is known
+    # How far labels can move the row towards being overturned and away from it, rounded up
     ahead: FloatArray
+    # How far labels can move the row towards being overturned and away from it, rounded up
     back: FloatArray
+    # Weight vectors: influence is their product with the design rows of the entries
     weights: FloatArray
     design: Matrix | None
     entries: Entries
-    n_labels: int
+    n_labels: int  # Number of training labels
     budget: Budget
-    whole: bool
+    whole: bool  # Labels move by all of their offset or not at all, as flips do
 
     def __len__(self) -> int:
         return len(self.row)
@@ -160,20 +108,7 @@ class Fragile:
         return wider(self.margin, self.error)
 
     def reach(self, combined: FloatArray, error: FloatArray) -> FloatArray:
-        """Return how far labels can move sums of rows at most.
-
-        Parameters
-        ----------
-        combined : (q, entries) array
-            Sums of influence rows, as computed.
-        error : (q,) array
-            Of these sums, by rounding.
-
-        Returns
-        -------
-        (q,) array
-            Rounded up.
-        """
+        """Return how far labels can move sums of rows at most."""
         up, _ = self.budget.reach(np.ascontiguousarray(combined), self.entries)
         return wider(up * SAFETY_OF_SUMS, error)
 
@@ -188,17 +123,7 @@ class Fragile:
     # --- sets of labels -------------------------------------------------------------------
 
     def outcome(self, changes: Changes) -> tuple[BoolArray, BoolArray]:
-        """Return which rows a set of labels is proven to overturn, and which to leave as they are.
-
-        Parameters
-        ----------
-        changes : Changes
-
-        Returns
-        -------
-        overturned, kept : (t,) arrays of bool
-            What is neither is unknown.
-        """
+        """Return the rows that the changes are proven to overturn, and those proven to stay."""
         used = np.flatnonzero(changes.amount)
         effects = self.effects[:, used]
         shares = [changes.share[self.column_of(changes) == at] for at in used]
@@ -215,16 +140,7 @@ class Fragile:
         return overturned & self.known, kept & self.known
 
     def column_of(self, changes: Changes) -> IntArray:
-        """Return the column of each label of a set.
-
-        Parameters
-        ----------
-        changes : Changes
-
-        Returns
-        -------
-        (k,) array of int
-        """
+        """Return the column of each label of a set."""
         up, down = self.columns_of_labels
         return np.where(changes.sign > 0, up[changes.rows], down[changes.rows])
 
@@ -243,20 +159,7 @@ class Fragile:
         return up, down
 
     def from_labels(self, rows: IntArray, share: FloatArray, sign: FloatArray) -> Changes:
-        """Return label changes given label by label.
-
-        Parameters
-        ----------
-        rows : (k,) array of int
-            Training rows, ascending.
-        share : (k,) array
-        sign : (k,) array
-            +1 to rise, -1 to fall.
-
-        Returns
-        -------
-        Changes
-        """
+        """Return label changes given label by label."""
         up, down = self.columns_of_labels
         column = np.where(sign > 0, up[rows], down[rows])
         amount = np.bincount(column, weights=share, minlength=len(self.columns)).astype(float)
@@ -266,18 +169,6 @@ class Fragile:
         """Return label changes given by how many labels of each column move.
 
         Of equal labels those with the lowest row numbers are taken.
-
-        Parameters
-        ----------
-        labels : (c,) array of int
-            How many labels of each column move.
-        amount : (c,) array
-            Sum of their shares.
-
-        Returns
-        -------
-        Changes or None
-            None if a label would have to move both ways, or there are more than the budget has.
         """
         if labels.sum() > self.budget.most_labels:
             return None

@@ -21,16 +21,6 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 class Goal:
     """The least of some functions of which rows are overturned, to be made as large as possible.
 
-    Attributes
-    ----------
-    start : tuple of Fraction
-        Value of each function if no row is overturned.
-    gains : (q, t) array of int
-        What each row adds to each function if it is overturned, in the function's unit.
-    unit : tuple of Fraction
-    row : (t,) array of int
-        Rows of the same number are one row, overturned in two ways that exclude each other.
-
     Examples
     --------
     Two rows that count 1 and one that counts 3, of which two are overturned:
@@ -41,9 +31,11 @@ class Goal:
     (Fraction(4, 1), Fraction(5, 1), Fraction(3, 1))
     """
 
-    start: tuple[Fraction, ...]
+    start: tuple[Fraction, ...]  # Value of each function if no row is overturned
+    # What each row adds to each function if it is overturned, in the function's unit
     gains: NDArray[np.int64]
     unit: tuple[Fraction, ...]
+    # Rows of the same number are one row, overturned in two ways that exclude each other
     row: IntArray
 
     @property
@@ -52,12 +44,7 @@ class Goal:
         return len(self.start) == 1
 
     def apart(self) -> list["Goal"]:
-        """Return goals of one function each.
-
-        Returns
-        -------
-        list of Goal
-        """
+        """Return goals of one function each."""
         parts = zip(self.start, self.gains, self.unit, strict=True)
         return [Goal((start,), gains[None], (unit,), self.row) for start, gains, unit in parts]
 
@@ -88,19 +75,7 @@ class Goal:
         return np.asarray((self.gains < 0).any(axis=0))
 
     def value(self, overturned: BoolArray, kept: BoolArray | None = None) -> Fraction:
-        """Return what is reached for certain.
-
-        Parameters
-        ----------
-        overturned : (t,) array of bool
-            Rows that are overturned.
-        kept : (t,) array of bool, optional
-            Rows that are not; by default all others. The rest is unknown, and counts against it.
-
-        Returns
-        -------
-        Fraction
-        """
+        """Return what is reached for certain."""
         doubtful = ~overturned if kept is None else ~kept
         counted = np.where(self.gains > 0, overturned, doubtful if kept is not None else overturned)
         sums = (self.gains * counted).sum(axis=1).tolist()
@@ -110,17 +85,7 @@ class Goal:
         )
 
     def values(self, overturned: FloatArray) -> FloatArray:
-        """Return values in doubles, of many sets of rows at once.
-
-        Parameters
-        ----------
-        overturned : (t, s) array
-            One set per column: 1 for rows that are overturned, or how nearly they are.
-
-        Returns
-        -------
-        (s,) array
-        """
+        """Return values in doubles, of many sets of rows at once."""
         return np.asarray((self.slopes @ overturned + self.offsets[:, None]).min(axis=0))
 
     @cached_property
@@ -152,16 +117,7 @@ class Goal:
         return int(best.sum())
 
     def snap(self, bound: float) -> Fraction:
-        """Return the largest value that exists and is not above a bound.
-
-        Parameters
-        ----------
-        bound : float
-
-        Returns
-        -------
-        Fraction
-        """
+        """Return the largest value that exists and is not above a bound."""
         if not math.isfinite(bound):
             return self.ceiling
         exact = Fraction(bound)
@@ -172,16 +128,7 @@ class Goal:
         return min(self.ceiling, max(found))
 
     def next_above(self, value: Fraction) -> float:
-        """Return a double at most as large as every value above a given one that exists.
-
-        Parameters
-        ----------
-        value : Fraction
-
-        Returns
-        -------
-        float
-        """
+        """Return a double at most as large as every value above a given one that exists."""
         found = []
         for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True):
             step = unit * math.gcd(*gains.tolist())
@@ -193,21 +140,7 @@ class Goal:
 
 
 def count_goal(weight: NDArray[np.int64], unit: Fraction, row: IntArray) -> Goal:
-    """Return the goal of overturning as many rows as possible.
-
-    Parameters
-    ----------
-    weight : (t,) array of int
-        How often each row counts.
-    unit : Fraction
-        Of the weights.
-    row : (t,) array of int
-        As for `Goal`.
-
-    Returns
-    -------
-    Goal
-    """
+    """Return the goal of overturning as many rows as possible."""
     return Goal((Fraction(0),), weight[None, :], (unit,), row)
 
 
@@ -222,18 +155,6 @@ def whole_numbers(values: FloatArray) -> tuple[NDArray[np.int64], Fraction, Frac
     have no common unit of reasonable size, such as 1/3 and π, are rounded to multiples of a small
     one.
 
-    Parameters
-    ----------
-    values : (n,) array
-        Finite.
-
-    Returns
-    -------
-    steps : (n,) array of int
-    unit : Fraction
-    blur : Fraction
-        How far any sum of some of the numbers is from the sum of the steps, at most.
-
     Examples
     --------
     >>> steps, unit, blur = whole_numbers(np.array([0.5, 0.1, 2.0]))
@@ -246,18 +167,7 @@ def whole_numbers(values: FloatArray) -> tuple[NDArray[np.int64], Fraction, Frac
 
 
 def multiples(steps: list[int], unit: Fraction) -> tuple[NDArray[np.int64], Fraction, Fraction]:
-    """Return multiples of a unit; of a larger one, rounded, where there are too many steps.
-
-    Parameters
-    ----------
-    steps : list of int
-    unit : Fraction
-
-    Returns
-    -------
-    steps, unit, blur
-        As of `whole_numbers`.
-    """
+    """Return multiples of a unit; of a larger one, rounded, where there are too many steps."""
     total, blur = sum(map(abs, steps)), Fraction(0)
     if total > _MOST_STEPS:
         per_step = -(-total // _MOST_STEPS)

@@ -22,29 +22,16 @@ _ALIKE = 1e-6  # of two ends, relative to what labels do: digits that people are
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mean:
-    """The range of a weighted sum of scores.
-
-    Attributes
-    ----------
-    value : float
-    low, high : float
-        Rounded outwards.
-    inner_low, inner_high : float
-        Reached, rounded inwards.
-    changes_low, changes_high : Changes
-        The labels that lead there.
-    size : float
-        What rounding is measured by: the value, and how far labels move it.
-    """
+    """The range of a weighted sum of scores."""
 
     value: float
-    low: float
-    high: float
-    inner_low: float
-    inner_high: float
-    changes_low: Changes
-    changes_high: Changes
-    size: float
+    low: float  # Rounded outwards
+    high: float  # Rounded outwards
+    inner_low: float  # Reached, rounded inwards
+    inner_high: float  # Reached, rounded inwards
+    changes_low: Changes  # The labels that lead there
+    changes_high: Changes  # The labels that lead there
+    size: float  # What rounding is measured by: the value, and how far labels move it
 
     @property
     def proven_low(self) -> bool:
@@ -58,37 +45,17 @@ class Mean:
 
 
 def alike(outer: float, inner: float, size: float) -> bool:
-    """Return whether two ends are one number but for ordinary rounding.
-
-    Parameters
-    ----------
-    outer, inner : float
-    size : float
-        What rounding is measured by.
-
-    Returns
-    -------
-    bool
-        False for models so near to singular that rounding is most of the range.
-    """
+    """Return whether two ends are one number but for ordinary rounding."""
     return math.isfinite(outer) and abs(outer - inner) <= _ALIKE * size
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Weighted sums of scores under one budget.
+    """Weighted sums of scores under one budget."""
 
-    Attributes
-    ----------
-    fragile : Fragile
-        The sums as rows: their influence, and the error of what labels do to them.
-    value, error : arrays
-        Scores as trained, and bounds on their errors.
-    """
-
-    fragile: Fragile
-    value: FloatArray
-    error: FloatArray
+    fragile: Fragile  # The sums as rows: their influence, and the error of what labels do to them
+    value: FloatArray  # Scores as trained, and bounds on their errors
+    error: FloatArray  # Scores as trained, and bounds on their errors
 
     @classmethod
     def of(
@@ -99,22 +66,7 @@ class Sums:
         budget: Budget,
         factors: FloatArray,
     ) -> "Sums":
-        """Add up rows.
-
-        Parameters
-        ----------
-        engine : ExactEngine
-        rows : WeightRows
-        scores : Scores
-            Of the rows.
-        budget : Budget
-        factors : (q, rows) array
-            How much each row counts in each sum.
-
-        Returns
-        -------
-        Sums
-        """
+        """Add up rows."""
         assert isinstance(rows, FeatureRows)  # noqa: S101  (no others are asked about)
         n_sums, n_rows = factors.shape
         entries = engine.influence.entries
@@ -151,16 +103,7 @@ class Sums:
         return cls(fragile, factors @ scores.value, SAFETY * spread)
 
     def ends(self, at: int) -> Mean:
-        """Return the range of one of the sums.
-
-        Parameters
-        ----------
-        at : int
-
-        Returns
-        -------
-        Mean
-        """
+        """Return the range of one of the sums."""
         fragile, value = self.fragile, float(self.value[at])
         z = np.ascontiguousarray(fragile.influence[at : at + 1])
         up, down = (float(each[0]) for each in fragile.budget.reach(z, fragile.entries))
@@ -183,16 +126,6 @@ class Sums:
 
         Tried are label sets and parts of them: fewer labels, or, where labels need not move by all
         of their offset, all by less.
-
-        Parameters
-        ----------
-        which : range
-            The sums.
-        tried : list of Changes
-
-        Returns
-        -------
-        Gentle
         """
         part = self.fragile.effects[which.start : which.stop]
         value = self.value[which.start : which.stop]

@@ -28,33 +28,16 @@ _MIXES = 24  # of predictions, on which a callable is asked whether rows stand f
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A sum over rows: start + unit·Σ gains over the rows that are predicted positive.
-
-    Attributes
-    ----------
-    start : Fraction
-    gains : (n,) array of int
-    unit : Fraction
-    blur : Fraction
-        How far the sum is from what was asked for, at most, where numbers had to be rounded.
-    """
+    """A sum over rows: start + unit·Σ gains over the rows that are predicted positive."""
 
     start: Fraction
     gains: NDArray[np.int64]
     unit: Fraction
+    # How far the sum is from what was asked for, at most, where numbers had to be rounded
     blur: Fraction = Fraction(0)
 
     def value(self, positive: BoolArray) -> Fraction:
-        """Return its value for predictions.
-
-        Parameters
-        ----------
-        positive : (n,) array of bool
-
-        Returns
-        -------
-        Fraction
-        """
+        """Return its value for predictions."""
         return self.start + self.unit * int(self.gains[positive].sum())
 
     def __neg__(self) -> "Function":
@@ -64,18 +47,7 @@ class Function:
         return self.less(other, Fraction(1))
 
     def less(self, other: "Function", times: Fraction) -> "Function":
-        """Return this function less some times another one.
-
-        Parameters
-        ----------
-        other : Function
-        times : Fraction
-
-        Returns
-        -------
-        Function
-            With more blur than the two have, where they share no unit of reasonable size.
-        """
+        """Return this function less some times another one."""
         theirs = other.unit * times
         unit = _common(self.unit, theirs)
         mine, their = int(self.unit / unit), int(theirs / unit)
@@ -116,21 +88,12 @@ class Smallest:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """A metric that is the smallest of some quotients.
+    """A metric that is the smallest of some quotients."""
 
-    Attributes
-    ----------
-    pairs : tuple of (Function, Function)
-        Numerators and denominators.
-    families : tuple of tuple of Function
-        The largest of each is a denominator, which must not be 0.
-    capped : bool
-        No quotient exceeds 1, as of the smallest and the largest of the same rates.
-    """
-
-    pairs: tuple[tuple[Function, Function], ...]
+    pairs: tuple[tuple[Function, Function], ...]  # Numerators and denominators
+    # The largest of each is a denominator, which must not be 0
     families: tuple[tuple[Function, ...], ...]
-    capped: bool
+    capped: bool  # No quotient exceeds 1, as of the smallest and the largest of the same rates
 
 
 Form = Largest | Smallest | Quotient
@@ -138,19 +101,11 @@ Form = Largest | Smallest | Quotient
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows that a metric is about.
-
-    Attributes
-    ----------
-    n_rows : int
-    actual : (n,) array of bool, or None
-        Whether a row's true class is the positive one.
-    groups : tuple of (group, (n,) array of bool)
-        Rows of each group, in sorted order; empty without groups.
-    """
+    """The rows that a metric is about."""
 
     n_rows: int
-    actual: BoolArray | None
+    actual: BoolArray | None  # Whether a row's true class is the positive one
+    # Rows of each group, in sorted order; empty without groups
     groups: tuple[tuple[Any, BoolArray], ...]
 
 
@@ -183,19 +138,11 @@ def _of_class(positive: bool, negative: bool) -> Callable[[Sample, BoolArray], F
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate of some rows.
+    """A rate of some rows."""
 
-    Attributes
-    ----------
-    function : callable
-        From a sample and flags of rows to a function.
-    classes : tuple of bool
-        True classes that it needs rows of: True for the positive one.
-    needs_truth : bool
-    """
-
+    # From a sample and flags of rows to a function
     function: Callable[[Sample, BoolArray], Function]
-    classes: tuple[bool, ...] = ()
+    classes: tuple[bool, ...] = ()  # True classes that it needs rows of: True for the positive one
     needs_truth: bool = True
 
 
@@ -221,12 +168,7 @@ _ALIASES = {
 
 
 def names() -> list[str]:
-    """Return the names of all metrics.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the names of all metrics."""
     compared = [f"{name}_{kind}" for name in RATES for kind in _KINDS]
     fair = ["demographic_parity", "equal_opportunity", "equalized_odds"]
     return [*RATES, *compared, *(f"{name}_{kind}" for name in fair for kind in _KINDS[:2])]
@@ -234,33 +176,16 @@ def names() -> list[str]:
 
 @dataclass(frozen=True)
 class Named:
-    """A metric by its name: rates, and what is compared of them between groups.
-
-    Attributes
-    ----------
-    name : str
-    rates : tuple of str
-        Keys of `RATES`.
-    kind : str or None
-        "difference", "ratio", "group_min" or "group_max"; None for the rate of all rows.
-    """
+    """A metric by its name: rates, and what is compared of them between groups."""
 
     name: str
-    rates: tuple[str, ...]
+    rates: tuple[str, ...]  # Keys of `RATES`
+    # "difference", "ratio", "group_min" or "group_max"; None for the rate of all rows
     kind: str | None
 
     @classmethod
     def read(cls, name: str) -> "Named":
-        """Read a name; raise if there is no such metric.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        Named
-        """
+        """Read a name; raise if there is no such metric."""
         for kind in _KINDS:
             base = name.removesuffix(f"_{kind}")
             if base != name and (base in RATES or base in _ALIASES):
@@ -280,12 +205,7 @@ class Named:
         return any(RATES[rate].needs_truth for rate in self.rates)
 
     def check(self, sample: Sample) -> None:
-        """Raise unless the sample has what the metric needs.
-
-        Parameters
-        ----------
-        sample : Sample
-        """
+        """Raise unless the sample has what the metric needs."""
         if sample.actual is None and self.needs_truth:
             raise InputError(
                 f"{self.name} compares predictions with true classes: pass y_true, one label per "
@@ -310,16 +230,7 @@ class Named:
                         )
 
     def form(self, sample: Sample) -> Form:
-        """Return the metric of a sample.
-
-        Parameters
-        ----------
-        sample : Sample
-
-        Returns
-        -------
-        Largest, Smallest or Quotient
-        """
+        """Return the metric of a sample."""
         if self.kind is None:
             every = np.ones(sample.n_rows, dtype=bool)
             return Largest((RATES[self.rates[0]].function(sample, every),))
@@ -337,16 +248,7 @@ class Named:
         return Quotient(tuple(pairs), families, capped=True)
 
     def by_group(self, sample: Sample) -> list[tuple[Any, BoolArray, Function]]:
-        """Return the function of each group, where the metric is about one rate.
-
-        Parameters
-        ----------
-        sample : Sample
-
-        Returns
-        -------
-        list of (group, rows, Function)
-        """
+        """Return the function of each group, where the metric is about one rate."""
         if len(self.rates) > 1:
             return []
         rate = RATES[self.rates[0]].function
@@ -504,32 +406,12 @@ class RowQuotient:
         return f"{self.above.name} / {self.below.name}"
 
     def ends(self, y_true: Any, classes: NDArray[Any], n_rows: int) -> list[NDArray[np.float64]]:
-        """Return the terms of numerator and denominator.
-
-        Parameters
-        ----------
-        y_true, classes, n_rows
-            As for `RowSum.ends`.
-
-        Returns
-        -------
-        list of two (2, n) arrays
-        """
+        """Return the terms of numerator and denominator."""
         above, below = (each.ends(y_true, classes, n_rows) for each in (self.above, self.below))
         return [*above, *below]
 
     def form(self, y_true: Any, classes: NDArray[Any], n_rows: int) -> Form:
-        """Return the metric.
-
-        Parameters
-        ----------
-        y_true, classes, n_rows
-            As for `RowSum.function`.
-
-        Returns
-        -------
-        Quotient
-        """
+        """Return the metric."""
         above, below = (each.function(y_true, classes, n_rows) for each in (self.above, self.below))
         return Quotient(((above, below),), ((below,),), capped=False)
 
@@ -578,16 +460,7 @@ def _numbers(values: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def own_metric(metric: Any) -> Sequence[Any]:
-    """Return a metric of one's own and its name; a callable is a `RowSum` of its terms.
-
-    Parameters
-    ----------
-    metric : RowSum, RowQuotient or callable
-
-    Returns
-    -------
-    (metric, name)
-    """
+    """Return a metric of one's own and its name; a callable is a `RowSum` of its terms."""
     if isinstance(metric, RowSum | RowQuotient):
         _refuse_reserved(metric.name)
         return metric, metric.name

@@ -35,45 +35,24 @@ _SAFE_MOMENTS = 100.0  # larger weights would multiply the tolerance of moments 
 
 
 class Solved(NamedTuple):
-    """What a solver found.
+    """What a solver found."""
 
-    Attributes
-    ----------
-    bound : float
-        No admissible labels reach more, tolerances included; infinite if nothing is known, minus
-        infinite if there are no such labels.
-    rows : (t,) array of bool, or None
-        Rows that are overturned in its best solution.
-    amount, labels : (c,) arrays, or None
-        How much of each column moves there, and by how many labels.
-    """
-
+    # No admissible labels reach more, tolerances included; infinite if nothing is known, minus
+    # infinite if there are no such labels
     bound: float
-    rows: BoolArray | None = None
-    amount: FloatArray | None = None
-    labels: FloatArray | None = None
+    rows: BoolArray | None = None  # Rows that are overturned in its best solution
+    amount: FloatArray | None = None  # How much of each column moves there, and by how many labels
+    labels: FloatArray | None = None  # How much of each column moves there, and by how many labels
 
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """The programmes of some events of fragile rows.
-
-    Attributes
-    ----------
-    fragile : Fragile
-    events : Events
-        Those that goals are about: others have no constraint.
-    cliques : list of list of int
-        Sets of events that exclude one another.
-    compact : bool
-        Write effects by moments where that takes fewer numbers. Relaxations are faster so; the
-        solver finds whole numbers of labels more easily where it sees what each label does.
-    """
+    """The programmes of some events of fragile rows."""
 
     fragile: Fragile
-    events: Events
-    cliques: list[list[int]]
-    compact: bool = True
+    events: Events  # Those that goals are about: others have no constraint
+    cliques: list[list[int]]  # Sets of events that exclude one another
+    compact: bool = True  # Write effects by moments where that takes fewer numbers
 
     # --- the constraints ------------------------------------------------------------------
 
@@ -191,18 +170,6 @@ class Programme:
         """Return multipliers of the events' constraints and of the cliques, for a good bound.
 
         They come from the linear relaxation; whatever they are, the bound they lead to holds.
-
-        Parameters
-        ----------
-        goal : Goal
-            Of one function.
-        seconds : float
-            Time that the solver may take.
-
-        Returns
-        -------
-        (links, cliques), or None if the solver gave up
-            Nonnegative, in the units of the goal and of the events' levels.
         """
         links, low = self._links
         cuts, high = self._cuts
@@ -236,23 +203,7 @@ class Programme:
         whole: bool = False,
         above: float = -np.inf,
     ) -> Solved:
-        """Return a bound on the goal, and the best that was found.
-
-        Parameters
-        ----------
-        goal : Goal
-        seconds : float
-            Time that the solver may take.
-        whole : bool
-            Labels are counted in whole numbers; otherwise a part of a label counts as that part of
-            it, which is a relaxation.
-        above : float
-            Values below are of no interest: the bound then holds for those above.
-
-        Returns
-        -------
-        Solved
-        """
+        """Return a bound on the goal, and the best that was found."""
         model = _Model(self, goal, whole=whole, above=above)
         found = milp(
             model.cost,

@@ -21,74 +21,36 @@ _FINEST = 2**53  # denominator of quotients; beyond, the next double is near eno
 
 @dataclass(frozen=True, slots=True, eq=False)
 class End:
-    """One end of a range.
+    """One end of a range."""
 
-    Attributes
-    ----------
-    outer : Fraction
-        No admissible labels lead beyond.
-    inner : Fraction
-        Proven to be reached.
-    changes : Changes
-        The labels that reach it.
-    proven : bool
-    rests_on : str
-    bounds : dict of str to Fraction
-        Bounds on the function that was made large, by what they rest on.
-    at : Fraction or None
-        Of quotients, the value whose excess was bounded.
-    """
-
-    outer: Fraction
-    inner: Fraction
-    changes: Changes
+    outer: Fraction  # No admissible labels lead beyond
+    inner: Fraction  # Proven to be reached
+    changes: Changes  # The labels that reach it
     proven: bool
     rests_on: str
+    # Bounds on the function that was made large, by what they rest on
     bounds: dict[str, Fraction] = field(default_factory=dict)
-    at: Fraction | None = None
+    at: Fraction | None = None  # Of quotients, the value whose excess was bounded
 
     def mirrored(self) -> "End":
-        """Return the end of the negative metric.
-
-        Returns
-        -------
-        End
-        """
+        """Return the end of the negative metric."""
         return replace(self, outer=-self.outer, inner=-self.inner)
 
 
 @dataclass(eq=False)
 class Ranges:
-    """Metrics of predictions that labels may overturn.
-
-    Attributes
-    ----------
-    search : Search
-    group : (n,) array of int
-        The distinct row of each row.
-    positive : (n,) array of bool
-        Predictions as they are.
-    """
+    """Metrics of predictions that labels may overturn."""
 
     search: Search
-    group: IntArray
-    positive: BoolArray
+    group: IntArray  # The distinct row of each row
+    positive: BoolArray  # Predictions as they are
 
     @property
     def _fragile(self) -> Fragile:
         return self.search.fragile
 
     def goal(self, functions: Sequence[Function]) -> Goal:
-        """Return the goal of making the least of some functions large.
-
-        Parameters
-        ----------
-        functions : sequence of Function
-
-        Returns
-        -------
-        Goal
-        """
+        """Return the goal of making the least of some functions large."""
         size = int(self.group.max(initial=-1)) + 1
         gains = np.zeros((len(functions), len(self._fragile)), dtype=np.int64)
         for at, function in enumerate(functions):
@@ -100,16 +62,7 @@ class Ranges:
         return Goal(starts, gains, tuple(f.unit for f in functions), self._fragile.row)
 
     def value(self, form: Form) -> Fraction:
-        """Return the value of a metric as predictions are.
-
-        Parameters
-        ----------
-        form : Largest, Smallest or Quotient
-
-        Returns
-        -------
-        Fraction
-        """
+        """Return the value of a metric as predictions are."""
         try:
             return _value(form, self.positive)
         except ZeroDivisionError:
@@ -119,19 +72,7 @@ class Ranges:
             ) from None
 
     def ends(self, form: Form, deadline: Deadline, name: str = "") -> tuple[End, End]:
-        """Return both ends of the range of a metric.
-
-        Parameters
-        ----------
-        form : Largest, Smallest or Quotient
-        deadline : Deadline
-        name : str
-            What progress lines call it.
-
-        Returns
-        -------
-        low, high : End
-        """
+        """Return both ends of the range of a metric."""
         if isinstance(form, Smallest):
             mirror = Largest(tuple(-each for each in form.functions))
             low, high = self.ends(mirror, deadline, f"less {name}")

@@ -27,41 +27,17 @@ _EAGERNESS = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Labels that may be wrong, those that do the same to every row together.
+    """Labels that may be wrong, those that do the same to every row together."""
 
-    Attributes
-    ----------
-    of : (n,) array of int
-        The kind of each training row; -1 where the label cannot be wrong.
-    up, down : (q,) arrays of int
-        The columns of a kind's rise and fall; -1 where there is none.
-    members : (m,) array of int
-        Training rows kind by kind, in the order in which they are checked.
-    start : (q + 1,) array of int
-        Where each kind begins.
-    """
-
-    of: IntArray
-    up: IntArray
-    down: IntArray
-    members: IntArray
-    start: IntArray
+    of: IntArray  # The kind of each training row; -1 where the label cannot be wrong
+    up: IntArray  # The columns of a kind's rise and fall; -1 where there is none
+    down: IntArray  # The columns of a kind's rise and fall; -1 where there is none
+    members: IntArray  # Training rows kind by kind, in the order in which they are checked
+    start: IntArray  # Where each kind begins
 
     @classmethod
     def among(cls, fragile: Fragile, cost: FloatArray) -> "Kinds":
-        """Put labels together.
-
-        Parameters
-        ----------
-        fragile : Fragile
-        cost : (n,) array
-            Of checking each label: of equal labels the cheapest come first, then the lowest rows.
-
-        Returns
-        -------
-        Kinds
-            In the order of their lowest rows.
-        """
+        """Put labels together."""
         up, down = fragile.columns_of_labels
         rows = np.flatnonzero((up >= 0) | (down >= 0))
         pairs = np.stack((up[rows], down[rows]), axis=1)
@@ -86,19 +62,7 @@ class Kinds:
 
 
 class Review:
-    """Fragile rows, and the labels that move them most.
-
-    Parameters
-    ----------
-    fragile : Fragile
-        Its budget must be a number of labels.
-    weight : (rows,) array
-        How many rows each of the distinct rows stands for.
-    cost : (n,) array
-        Of checking each training label, above 0.
-    labels : int
-        At most so many labels are checked.
-    """
+    """Fragile rows, and the labels that move them most."""
 
     def __init__(self, fragile: Fragile, weight: FloatArray, cost: FloatArray, labels: int) -> None:
         self.fragile, self.weight, self.cost = fragile, weight, cost
@@ -152,21 +116,7 @@ class Review:
     # --- plans ----------------------------------------------------------------------------
 
     def best(self, limit: float = np.inf, told: Callable[[str], None] | None = None) -> IntArray:
-        """Return the labels to check.
-
-        Parameters
-        ----------
-        limit : float
-            Of the sum of their costs.
-        told : callable, optional
-            Given a line of text after every plan that was tried.
-
-        Returns
-        -------
-        (m,) array of int
-            Training rows in the order in which they should be checked. Fewer than wanted if all
-            rows are robust then.
-        """
+        """Return the labels to check."""
         found, most = np.zeros(0, dtype=np.intp), (-1.0, 0.0)
         for eagerness in _EAGERNESS:
             order = self._greedy(eagerness, limit)
@@ -250,19 +200,7 @@ class Review:
     # --- what a plan is worth -------------------------------------------------------------
 
     def curve(self, order: IntArray) -> IntArray:
-        """Return how many of the fragile rows are proven robust after so many checks.
-
-        Parameters
-        ----------
-        order : (m,) array of int
-            Training rows, no more than `labels`.
-
-        Returns
-        -------
-        (m + 1,) array of int
-            After 0, 1, 2, … checks: by the engine's selection among the labels that are left, with
-            its error bounds.
-        """
+        """Return how many of the fragile rows are proven robust after so many checks."""
         first = self._guess(order)
         for checked in range(len(order) + 1):
             rows = np.flatnonzero(first == checked)
@@ -312,32 +250,12 @@ class Review:
     # --- other plans ----------------------------------------------------------------------
 
     def drawn(self, length: int, seed: int) -> IntArray:
-        """Return labels in random order.
-
-        Parameters
-        ----------
-        length : int
-        seed : int
-
-        Returns
-        -------
-        (length,) array of int
-        """
+        """Return labels in random order."""
         rows = np.sort(self.kinds.members)
         return np.random.default_rng(seed).permutation(rows)[:length]
 
     def most_used(self, length: int) -> IntArray:
-        """Return the labels that are in most witnesses: smallest sets that overturn a row.
-
-        Parameters
-        ----------
-        length : int
-
-        Returns
-        -------
-        (length,) array of int
-            Of labels that are in equally many, the lowest rows come first.
-        """
+        """Return the labels that are in most witnesses: smallest sets that overturn a row."""
         used = np.zeros(self.fragile.n_labels)
         ways: dict[int, tuple[float, int]] = {}
         sums = Prefixes(self.kinds.count[self._kind], self._value)

@@ -27,33 +27,17 @@ Progress = Callable[[str], None]
 
 @dataclass(eq=False)
 class Deadline:
-    """Time that is left of a limit.
-
-    Attributes
-    ----------
-    seconds : float
-    limited : bool
-        False where no time was given at all: mixed-integer programmes are left out, and what takes
-        little time takes as long as it takes.
-    """
+    """Time that is left of a limit."""
 
     seconds: float
+    # False where no time was given at all: mixed-integer programmes are left out, and what takes
+    # little time takes as long as it takes
     limited: bool = True
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(cls, seconds: float) -> "Deadline":
-        """Return the deadline that a user's limit means.
-
-        Parameters
-        ----------
-        seconds : float
-            0 for bounds only.
-
-        Returns
-        -------
-        Deadline
-        """
+        """Return the deadline that a user's limit means."""
         return cls(seconds, limited=seconds > 0)
 
     @property
@@ -62,38 +46,18 @@ class Deadline:
         return max(0.0, self.started + self.seconds - time.monotonic())
 
     def part(self, share: float) -> "Deadline":
-        """Return a deadline after a part of what is left.
-
-        Parameters
-        ----------
-        share : float
-
-        Returns
-        -------
-        Deadline
-        """
+        """Return a deadline after a part of what is left."""
         return Deadline(self.left * share, self.limited)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """The range of the largest value of a goal.
+    """The range of the largest value of a goal."""
 
-    Attributes
-    ----------
-    outer : Fraction
-        No admissible labels reach more.
-    inner : Fraction
-        Proven to be reached.
-    changes : Changes
-        The labels that reach it.
-    bounds : dict of str to Fraction
-        Bounds that were computed, by what they rest on; the least is `outer`.
-    """
-
-    outer: Fraction
-    inner: Fraction
-    changes: Changes
+    outer: Fraction  # No admissible labels reach more
+    inner: Fraction  # Proven to be reached
+    changes: Changes  # The labels that reach it
+    # Bounds that were computed, by what they rest on; the least is `outer`
     bounds: dict[str, Fraction]
 
     @property
@@ -111,46 +75,17 @@ _ORDER = (FRAGILE, LAGRANGIAN, HIGHS)  # what asks for least trust first
 
 
 def weakest(bounds: dict[str, Fraction]) -> str:
-    """Return what the least of some bounds rests on; of equal ones, what asks for least trust.
-
-    Parameters
-    ----------
-    bounds : dict of str to Fraction
-
-    Returns
-    -------
-    str
-    """
+    """Return what the least of some bounds rests on; of equal ones, what asks for least trust."""
     return min(bounds, key=lambda name: (bounds[name], _ORDER.index(name)))
 
 
 def dearest(names: Iterable[str]) -> str:
-    """Return what asks for most trust, of what several bounds rest on.
-
-    Parameters
-    ----------
-    names : iterable of str
-
-    Returns
-    -------
-    str
-    """
+    """Return what asks for most trust, of what several bounds rest on."""
     return max(names, key=_ORDER.index)
 
 
 def enough(bounds: dict[str, Fraction], outer: Fraction) -> str:
-    """Return what asks for least trust among the bounds that are not above a number.
-
-    Parameters
-    ----------
-    bounds : dict of str to Fraction
-    outer : Fraction
-
-    Returns
-    -------
-    str
-        What the least bound rests on if all of them are above.
-    """
+    """Return what asks for least trust among the bounds that are not above a number."""
     return next((name for name in _ORDER if bounds.get(name, outer + 1) <= outer), weakest(bounds))
 
 
@@ -160,17 +95,10 @@ def _key(goal: Goal) -> tuple[Any, ...]:
 
 @dataclass(eq=False)
 class Search:
-    """Questions about one set of fragile rows; what they share is computed once.
-
-    Attributes
-    ----------
-    fragile : Fragile
-    progress : callable, optional
-        Given a line for people after every step.
-    """
+    """Questions about one set of fragile rows; what they share is computed once."""
 
     fragile: Fragile
-    progress: Progress | None = None
+    progress: Progress | None = None  # Given a line for people after every step
 
     def __post_init__(self) -> None:
         self._conflicts = Conflicts(self.fragile)
@@ -178,61 +106,23 @@ class Search:
         self._bounded: dict[tuple[Any, ...], Bounded] = {}
 
     def largest(self, goal: Goal, deadline: Deadline, *, name: str = "") -> Found:
-        """Return the range of the largest value of a goal.
-
-        Parameters
-        ----------
-        goal : Goal
-        deadline : Deadline
-            With no time at all, programmes in whole numbers are left out.
-        name : str
-            What progress lines call it.
-
-        Returns
-        -------
-        Found
-        """
+        """Return the range of the largest value of a goal."""
         return _Run(self, goal, deadline, name).result()
 
     def warm(self, goal: Goal, deadline: Deadline) -> None:
-        """Look for label sets before bounds take the time; later questions try them too.
-
-        Parameters
-        ----------
-        goal : Goal
-        deadline : Deadline
-        """
+        """Look for label sets before bounds take the time; later questions try them too."""
         attack = Attack(self.fragile, goal, lambda: deadline.limited and deadline.left <= 0)
         attack.reweigh()
         self._pool.append(attack.changes)
 
     def quick(self, goal: Goal) -> dict[str, Fraction]:
-        """Return bounds on a goal that take little time.
-
-        Parameters
-        ----------
-        goal : Goal
-
-        Returns
-        -------
-        dict of str to Fraction
-            By what they rest on.
-        """
+        """Return bounds on a goal that take little time."""
         run = _Run(self, goal, Deadline.of(0.0), "")
         run.bound()
         return run.bounds
 
     def multipliers(self, goal: Goal) -> Multipliers | None:
-        """Return the multipliers that a goal of one function was bounded by, if it was.
-
-        Parameters
-        ----------
-        goal : Goal
-
-        Returns
-        -------
-        Multipliers or None
-        """
+        """Return the multipliers that a goal of one function was bounded by, if it was."""
         found = self._bounded.get(_key(goal))
         return None if found is None else found.multipliers
 

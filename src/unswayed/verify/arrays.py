@@ -23,26 +23,7 @@ _LONGEST_DIRECTORY = 2**16  # bytes: three members take a few hundred
 
 
 def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Matrix]:
-    """Read arrays of doubles from an .npz file.
-
-    Parameters
-    ----------
-    path : Path
-    shapes : dict of str to tuple of int
-        Shape of each array, by name; an array of another shape is not unpacked.
-
-    Returns
-    -------
-    dict of str to Matrix
-        The arrays by name, a vector as a matrix of one column.
-
-    Raises
-    ------
-    CertificateError
-        If the file is not such an .npz file, or an array is missing or has another shape.
-    OSError
-        If there is no such file, or it may not be read.
-    """
+    """Read arrays of doubles from an .npz file."""
     try:
         _check_directory(path)
         with zipfile.ZipFile(path) as archive:

@@ -16,17 +16,7 @@ _WORDS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FA
 
 
 class Rows:
-    """Numbers of the rows that a recipe uses, compared with a file row by row.
-
-    Parameters
-    ----------
-    value : list of int, or str
-        Row numbers as they stand in the certificate.
-    n_rows : int
-        How many there may be.
-    where : str
-        What they are, for error messages.
-    """
+    """Numbers of the rows that a recipe uses, compared with a file row by row."""
 
     def __init__(self, value: Any, n_rows: int, where: str) -> None:
         self._numbers = row_numbers(value, n_rows, 2**32, where)
@@ -34,33 +24,13 @@ class Rows:
         self._at = 0
 
     def wants(self, row: int) -> bool:
-        """Return whether a row is used.
-
-        Parameters
-        ----------
-        row : int
-            Number of a row; rows must be asked about in ascending order.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a row is used."""
         wanted = self._at < len(self._numbers) and self._numbers[self._at] == row
         self._at += wanted
         return wanted
 
     def check_all_found(self, n_rows: int) -> None:
-        """Raise if some of the rows are not in the file; to be called after its last row.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many rows the file has.
-
-        Raises
-        ------
-        CertificateError
-        """
+        """Raise if some of the rows are not in the file; to be called after its last row."""
         if self._at < len(self._numbers):
             raise CertificateError(
                 f"it belongs to other data: {self._where} names row {self._numbers[-1]:,}, but the "
@@ -69,24 +39,7 @@ class Rows:
 
 
 class Features:
-    """Makes the features of a recipe, row by row.
-
-    Parameters
-    ----------
-    features : list of dict
-        Features as the recipe describes them.
-    names : list of str
-        Columns, in the order of the cells.
-    writing : Writing
-        How numbers are written.
-
-    Attributes
-    ----------
-    width : int
-        Number of features.
-    filled : dict of str to int
-        For each column, how often a missing cell was filled in where `row` was told to count.
-    """
+    """Makes the features of a recipe, row by row."""
 
     _MOST_KNOWN = 10_000  # features of cells that are remembered, per column
     _LONGEST_KNOWN = 100  # characters of such a cell
@@ -108,19 +61,7 @@ class Features:
         }
 
     def row(self, cells: Row, *, count: bool = False) -> "array[float]":
-        """Return the features of one row.
-
-        Parameters
-        ----------
-        cells : tuple
-            Cells in the order of the columns.
-        count : bool
-            Whether to count cells that are missing and filled in.
-
-        Returns
-        -------
-        array of float
-        """
+        """Return the features of one row."""
         numbers = array("d", bytes(8 * self.width))
         for key, uses in self._uses.items():
             cell, known = cells[key[0]], self._known[key]
@@ -154,26 +95,7 @@ def _feature(value: Any, feature: Any) -> float:
 
 
 def label_reader(classes: Any, writing: Writing = _USUAL) -> Callable[[Any], float]:
-    """Return a function that turns a cell of the label column into a number.
-
-    Parameters
-    ----------
-    classes : dict or None
-        The two classes and their numbers; None if labels are numbers. A first class that is None
-        stands for every label but the second.
-    writing : Writing
-        How numbers are written.
-
-    Returns
-    -------
-    callable
-        From a cell to a float; raises CertificateError if it is missing or of neither class.
-
-    Raises
-    ------
-    CertificateError
-        If the classes, or their numbers, are not in sorted order.
-    """
+    """Return a function that turns a cell of the label column into a number."""
     code: dict[Any, float] | None = None
     kind: type = float
     rest: float | None = None  # the number of labels that are of no class that is named
@@ -196,26 +118,7 @@ def label_reader(classes: Any, writing: Writing = _USUAL) -> Callable[[Any], flo
 
 
 def value_of(cell: Any, kind: type, writing: Writing = _USUAL) -> Any:
-    """Return a cell's value, as Arrow reads it in a column of such values.
-
-    Parameters
-    ----------
-    cell : str, number, bool or None
-    kind : type
-        Type of the values: str, float, int or bool.
-    writing : Writing
-        How numbers are written.
-
-    Returns
-    -------
-    str, number, bool or None
-        None if the value is missing.
-
-    Raises
-    ------
-    CertificateError
-        If it should be a number and is not.
-    """
+    """Return a cell's value, as Arrow reads it in a column of such values."""
     if kind is str or cell is None:
         return cell
     try:

@@ -26,47 +26,28 @@ class Report:
     """Result of checking the claims of a certificate.
 
     An undecided claim gives no verdict; what else it says has been checked as well.
-
-    Attributes
-    ----------
-    question : str
-        What was asked, in full: several lines.
-    proven : int
-        Claims with a verdict that hold, `robust` and `not_robust` together.
-    robust, not_robust : int
-        Claims with that verdict that hold.
-    undecided : int
-        Claims without a verdict that hold.
-    by_bounds, by_exact_arithmetic : int
-        Claims that hold, `proven` and `undecided` together, by how that was proven: in floating
-        point with error bounds, or in exact arithmetic.
-    exact_rows : tuple of int
-        Rows whose claims, rejected ones included, were settled in exact arithmetic; all others
-        were by bounds.
-    rejected : dict of int to str
-        For each claim that is false or not proven, by its row, the reason.
-    collective : tuple of Finding
-        Of a claim about all rows together, what came of each of its parts; the numbers above are
-        then of these, `undecided` being those that rest on somebody's word, and `rejected` is by
-        their order.
-    not_reproven : dict of int to str
-        Of a model that is not linear in its labels, claims that are neither proven nor found to be
-        false, by their row, with the reason; they are in none of the numbers above.
-    stages : dict of str to int
-        Of such a model, by what verdicts were proven: "region", "remainder" or "witness".
     """
 
-    question: str
-    proven: int
-    robust: int
-    not_robust: int
-    undecided: int
+    question: str  # What was asked, in full: several lines
+    proven: int  # Claims with a verdict that hold, `robust` and `not_robust` together
+    robust: int  # Claims with that verdict that hold
+    not_robust: int  # Claims with that verdict that hold
+    undecided: int  # Claims without a verdict that hold
+    # Claims that hold, `proven` and `undecided` together, by how that was proven: in floating point
+    # with error bounds, or in exact arithmetic
     by_bounds: int
+    # Claims that hold, `proven` and `undecided` together, by how that was proven: in floating point
+    # with error bounds, or in exact arithmetic
     by_exact_arithmetic: int
+    # Rows whose claims, rejected ones included, were settled in exact arithmetic; all others were
+    # by bounds
     exact_rows: tuple[int, ...]
-    rejected: dict[int, str]
+    rejected: dict[int, str]  # For each claim that is false or not proven, by its row, the reason
     collective: tuple[Finding, ...] = ()
+    # Of a model that is not linear in its labels, claims that are neither proven nor found to be
+    # false, by their row, with the reason; they are in none of the numbers above
     not_reproven: dict[int, str] = field(default_factory=dict)
+    # Of such a model, by what verdicts were proven: "region", "remainder" or "witness"
     stages: dict[str, int] = field(default_factory=dict)
 
 
@@ -75,34 +56,7 @@ def verify(
     label: str | None = None, track: Track = lambda steps, what, total: steps,
     floating_point: bool = True,
 ) -> Report:  # fmt: skip
-    """Prove or reject every claim of a certificate file.
-
-    Parameters
-    ----------
-    certificate : str or Path
-    train, test : str or Path, optional
-        CSV or Parquet files; `train` alone where some of its rows were held out.
-    data : str or Path, optional
-        Instead of them, the .npz file that was saved with the certificate.
-    label : str, optional
-        The label column, where the certificate does not name it.
-    track : callable
-        Takes an iterable of steps, what they do and how many they are, and yields the steps; for
-        progress bars.
-    floating_point : bool
-        Whether bounds in floating point may settle a claim. If not, all are proven in integers,
-        which takes very long for many features.
-
-    Returns
-    -------
-    Report
-        The question, and how many claims hold.
-
-    Raises
-    ------
-    CertificateError
-        If the file is malformed, belongs to other data, or is too large to be checked.
-    """
+    """Prove or reject every claim of a certificate file."""
     paths = [Path(each) if each else None for each in (train, test, data)]
     for path in (Path(certificate), *paths):
         if path is not None and path.exists() and not path.is_file():

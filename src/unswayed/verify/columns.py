@@ -19,21 +19,7 @@ _SCALES = 1e6  # columns whose spreads differ by more than this factor are named
 def features_in_words(
     document: dict[str, Any], data: Data, weights: "array[float]"
 ) -> Iterator[str]:
-    """Yield lines that say how features are made and how much they differ from row to row.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    weights : array of float
-        Sample weights; rows of weight 0 do not count.
-
-    Yields
-    ------
-    str
-        One line each; details are indented.
-    """
+    """Yield lines that say how features are made and how much they differ from row to row."""
     if document["model"]["kind"] == "smoother":
         yield "features: none; how much each label counts was given, and nobody checked why"
         if data.tests is not None:
@@ -91,20 +77,7 @@ def _column(name: str, group: list[dict[str, Any]], data: Data) -> Iterator[str]
 
 
 def feature_name(document: dict[str, Any], data: Data, at: int) -> str:
-    """Return the name of a feature by its number.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    at : int
-
-    Returns
-    -------
-    str
-        Names of columns and values are quoted.
-    """
+    """Return the name of a feature by its number."""
     if "recipe" in document:
         feature = document["recipe"]["features"][at]
         value = f" is {quoted(feature['equals'])}" if "equals" in feature else ""

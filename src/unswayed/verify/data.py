@@ -43,28 +43,7 @@ class Data:
 def load(
     document: Any, label: str | None, train: Path | None, test: Path | None, data: Path | None
 ) -> Data:
-    """Read the data of a certificate; raise unless they have the sizes and hashes that it names.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    label : str or None
-        The label column, where the certificate does not name it.
-    train, test : Path or None
-        CSV or Parquet files; `train` alone where some of its rows were held out.
-    data : Path or None
-        Instead of them, the .npz file that was saved with the certificate.
-
-    Returns
-    -------
-    Data
-
-    Raises
-    ------
-    CertificateError
-        If the data are others or too large, or files are missing.
-    """
+    """Read the data of a certificate; raise unless they have the sizes and hashes that it names."""
     about, kind = document["data"], document["model"]["kind"]
     n, p, t = about["train_rows"], about["features"], about["test_rows"]
     # Beside its features a training row has a label, the two ends of its interval, and a weight.

@@ -32,12 +32,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def schema_text() -> str:
-    """Return the JSON schema of certificate files.
-
-    Returns
-    -------
-    str
-    """
+    """Return the JSON schema of certificate files."""
     return Path(__file__).with_name("certificate.schema.json").read_text(encoding="utf-8")
 
 
@@ -45,22 +40,7 @@ _SCHEMA = json.loads(schema_text())
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a certificate file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    dict
-        The document, which fits the schema and has one claim per row.
-
-    Raises
-    ------
-    CertificateError
-        If the file is too large, or is not a well-formed certificate.
-    """
+    """Read a certificate file."""
     text = _text(path)
     try:
         document: dict[str, Any] = json.loads(
@@ -212,25 +192,7 @@ def _unpack(text: str, most: int, code: str, where: str) -> "array[Any]":
 
 
 def vector(value: float | str, n_rows: int, where: str) -> "array[float]":
-    """Return one number per row.
-
-    Parameters
-    ----------
-    value : number or str
-        One number for all rows, or packed doubles.
-    n_rows : int
-    where : str
-        What they are, for error messages.
-
-    Returns
-    -------
-    array of float
-
-    Raises
-    ------
-    CertificateError
-        If they are not as many finite numbers as rows.
-    """
+    """Return one number per row."""
     if isinstance(value, str):
         found = _unpack(value, n_rows, "d", where)
     else:
@@ -241,28 +203,7 @@ def vector(value: float | str, n_rows: int, where: str) -> "array[float]":
 
 
 def row_numbers(value: Any, most: int, below: int, where: str) -> "array[int]":
-    """Return ascending row numbers.
-
-    Parameters
-    ----------
-    value : list of int, or str
-        The numbers; or, packed, the steps from each to the next, starting at -1.
-    most : int
-        How many there may be.
-    below : int
-        What each of them must be below.
-    where : str
-        What they are, for error messages.
-
-    Returns
-    -------
-    array of int
-
-    Raises
-    ------
-    CertificateError
-        If they are not ascending, too many, or too large.
-    """
+    """Return ascending row numbers."""
     packed = isinstance(value, str)
     given = _unpack(value, most, "I", where) if packed else value
     if len(given) > most:

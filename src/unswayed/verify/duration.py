@@ -15,18 +15,6 @@ def seconds_to_check(n_rows: int, n_features: int, n_claims: int, n_exact: int =
 
     Exact arithmetic is estimated for features that are not whole numbers, its worst ordinary case.
 
-    Parameters
-    ----------
-    n_rows, n_features : int
-        Of the training data; equal rows, which go faster, are not known here.
-    n_claims : int
-    n_exact : int
-        Claims that only exact arithmetic can prove.
-
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> round(seconds_to_check(32_000, 108, 3_000))

@@ -93,57 +93,23 @@ class ExactFacts(Facts):
         return self.n_fewest, self.n_fewest
 
     def score_range(self) -> tuple[Fraction, Fraction]:
-        """Return the score, twice.
-
-        Returns
-        -------
-        low, high
-        """
+        """Return the score, twice."""
         score = Fraction(self.row.score, self.row.below)
         return score, score
 
     def reach(self, way: int) -> tuple[Fraction, Fraction]:
-        """Return how far labels move the score up, or down, twice.
-
-        Parameters
-        ----------
-        way : {1, -1}
-
-        Returns
-        -------
-        low, high
-        """
+        """Return how far labels move the score up, or down, twice."""
         far = self.high - self.row.score if way > 0 else self.row.score - self.low
         return Fraction(far, self.row.below), Fraction(far, self.row.below)
 
     def shift(self, moves: Moves) -> tuple[Fraction, Fraction]:
-        """Return how far some labels move the score, twice.
-
-        Parameters
-        ----------
-        moves : Moves
-
-        Returns
-        -------
-        low, high
-        """
+        """Return how far some labels move the score, twice."""
         found = self.labels.shift(self.row.influence, moves) / self.row.below
         return found, found
 
 
 class ExactLabels:
-    """Labels and how far they may move, as integers over one power of two.
-
-    Parameters
-    ----------
-    labels : array of float
-    bias : Bias
-    mark : float
-        The threshold, or the radius.
-    place : array of int
-        The kind of each training row.
-    room : Room
-    """
+    """Labels and how far they may move, as integers over one power of two."""
 
     def __init__(
         self,
@@ -184,20 +150,7 @@ class ExactLabels:
             self._interval.append(known[pair])
 
     def steps(self, influence: list[int], sign: int) -> Counter[int]:
-        """Return how far single labels move a score.
-
-        Parameters
-        ----------
-        influence : list of int
-            By place.
-        sign : int
-            1 for rises, -1 for falls.
-
-        Returns
-        -------
-        Counter of int
-            For each distance above 0, how many labels move the score by it.
-        """
+        """Return how far single labels move a score."""
         found: Counter[int] = Counter()
         for (place, interval), count in self.alike.items():
             lower, upper = self._intervals[interval]
@@ -206,18 +159,7 @@ class ExactLabels:
         return found
 
     def shift(self, influence: list[int], moves: Moves) -> Fraction:
-        """Return how far labels move a score that go to an end of their intervals, or towards it.
-
-        Parameters
-        ----------
-        influence : list of int
-            By place.
-        moves : Moves
-
-        Returns
-        -------
-        Fraction
-        """
+        """Return how far labels move a score that go to, or towards, an end of their intervals."""
         total = Fraction(0)
         for rows, end, shares in moves.parts():
             steps = [
@@ -232,17 +174,7 @@ class ExactLabels:
 
 
 class ExactModel:
-    """Works out what is true of rows, in integers.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    bias : Bias
-    track : callable
-        Takes steps, what they do and how many they are; yields them.
-    """
+    """Works out what is true of rows, in integers."""
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         rule, model = document["question"], document["model"]
@@ -278,32 +210,11 @@ class ExactModel:
         return less, below * self._total
 
     def facts(self, at: int) -> ExactFacts:
-        """Return what is true of a test row, a coefficient or a contrast.
-
-        Parameters
-        ----------
-        at : int
-            Its number.
-
-        Returns
-        -------
-        ExactFacts
-        """
+        """Return what is true of a test row, a coefficient or a contrast."""
         return self._facts(*self.influence(at))
 
     def influence(self, at: int) -> Influence:
-        """Return the influence on a test row, a coefficient or a contrast.
-
-        Parameters
-        ----------
-        at : int
-            Its number.
-
-        Returns
-        -------
-        numerators : list of int
-        denominator : int
-        """
+        """Return the influence on a test row, a coefficient or a contrast."""
         if self._contrasts:
             return self._model.contrast(**self._contrasts[at])  # type: ignore[no-any-return]
         if self._tests is None:
@@ -312,18 +223,7 @@ class ExactModel:
         return self._from_the_mean(z, below) if self._balanced else (z, below)
 
     def combined(self, numbers: Sequence[int], factors: Sequence[Fraction]) -> ExactFacts:
-        """Return what is true of a sum of scores of test rows, each times a factor.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-            Which test rows.
-        factors : sequence of Fraction
-
-        Returns
-        -------
-        ExactFacts
-        """
+        """Return what is true of a sum of scores of test rows, each times a factor."""
         common = math.lcm(*(factor.denominator for factor in factors))
         total: list[int] = []
         below = 1

@@ -47,23 +47,6 @@ class Ridge:
 
     The minimum has c = Rᵀv for rows R that span the centred training rows X. For v it is an
     ordinary problem, v = (DᵀSD + alpha RRᵀ)⁻¹ DᵀS y with D = XRᵀ, and never a singular one.
-
-    Parameters
-    ----------
-    train, tests : Matrix
-    model : dict
-        Its `alpha` and whether it has an `intercept`.
-    weights : array of float
-        One per training row.
-    room : Room
-    track : callable
-        Takes steps, what they do and how many they are; yields them.
-
-    Attributes
-    ----------
-    place : array of int
-        For each training row the number of its kind: rows of equal features and weight count
-        alike in every score.
     """
 
     def __init__(
@@ -88,20 +71,7 @@ class Ridge:
 
     @classmethod
     def of_integers(cls, matrix: Integers, room: Room, track: Track) -> "Ridge":
-        """Return least squares without an intercept for training rows that are integers.
-
-        Parameters
-        ----------
-        matrix : list of list of int
-            The training rows.
-        room : Room
-        track : callable
-            Takes steps, what they do and how many they are; yields them.
-
-        Returns
-        -------
-        Ridge
-        """
+        """Return least squares without an intercept for training rows that are integers."""
         made = cls.__new__(cls)
         length, model = bits(chain.from_iterable(matrix)), {"alpha": 0, "intercept": False}
         rows = ((row, 1) for row in matrix)
@@ -188,59 +158,17 @@ class Ridge:
         return [self._along(row) for row in centred]
 
     def row(self, features: Sequence[float]) -> Influence:
-        """Return the influence on the score of a test row.
-
-        Parameters
-        ----------
-        features : array of float
-
-        Returns
-        -------
-        numerators : list of int
-            One per place: the influence of each label of a training row there.
-        denominator : int
-            Positive.
-        """
+        """Return the influence on the score of a test row."""
         return self._influence(self._centre(whole(features, self._power)), self._intercept)
 
     def coefficient(self, at: int) -> Influence:
-        """Return the influence on a coefficient.
-
-        Parameters
-        ----------
-        at : int
-            Number of the coefficient.
-
-        Returns
-        -------
-        numerators : list of int
-            One per place: the influence of each label of a training row there.
-        denominator : int
-            Positive.
-        """
+        """Return the influence on a coefficient."""
         return self._influence([self._unit * (j == at) for j in range(self._width)], False)
 
     def contrast(
         self, features: Sequence[int], weights: Sequence[float], intercept: bool = False
     ) -> Influence:
-        """Return the influence on a sum of coefficients, each times a weight.
-
-        Parameters
-        ----------
-        features : sequence of int
-            Numbers of coefficients, each at most once.
-        weights : sequence of float
-            How often each of them counts.
-        intercept : bool
-            Whether the intercept counts, too: the sum is then the score of a row.
-
-        Returns
-        -------
-        numerators : list of int
-            One per place: the influence of each label of a training row there.
-        denominator : int
-            Positive.
-        """
+        """Return the influence on a sum of coefficients, each times a weight."""
         power = common_power(weights)
         slope = [-power * mean if intercept else 0 for mean in self._mean]
         for at, weight in zip(features, whole(weights, power), strict=True):
@@ -304,20 +232,7 @@ class KernelRidge:
         self._length += bits(chain.from_iterable(self._inverse))
 
     def row(self, kernel: Sequence[float]) -> Influence:
-        """Return the influence on the score of a test row.
-
-        Parameters
-        ----------
-        kernel : array of float
-            Kernel of the test row with each training row.
-
-        Returns
-        -------
-        numerators : list of int
-            One per training row.
-        denominator : int
-            Positive.
-        """
+        """Return the influence on the score of a test row."""
         self._room.check(len(kernel), self._length)
         numbers = whole(kernel, self._power)
         right, influence = [self._scale[i] * numbers[i] for i in self._used], [0] * len(numbers)
@@ -343,20 +258,7 @@ class Smoother:
         self._length = bits_of_doubles(tests.numbers, self._power)
 
     def row(self, influence: Sequence[float]) -> Influence:
-        """Return the influence on the score of a test row.
-
-        Parameters
-        ----------
-        influence : array of float
-            The influence itself: a test row of the file.
-
-        Returns
-        -------
-        numerators : list of int
-            One per training row.
-        denominator : int
-            Positive.
-        """
+        """Return the influence on the score of a test row."""
         self._room.check(len(influence), self._length)
         return whole(influence, self._power), self._power
 

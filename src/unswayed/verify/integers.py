@@ -21,101 +21,33 @@ class SingularError(CertificateError):
 
 
 def common_power(values: Iterable[float]) -> int:
-    """Return the least power of two that makes all of these doubles whole when multiplied by it.
-
-    Parameters
-    ----------
-    values : iterable of float
-
-    Returns
-    -------
-    int
-    """
+    """Return the least power of two that makes all of these doubles whole when multiplied by it."""
     return max((value.as_integer_ratio()[1] for value in values), default=1)
 
 
 def whole(values: Iterable[float], power: int) -> list[int]:
-    """Return doubles times a power of two as integers.
-
-    Parameters
-    ----------
-    values : iterable of float
-    power : int
-        A power of two that makes all of them whole.
-
-    Returns
-    -------
-    list of int
-    """
+    """Return doubles times a power of two as integers."""
     return [above * (power // below) for above, below in (v.as_integer_ratio() for v in values)]
 
 
 def bits(values: Iterable[int]) -> int:
-    """Return the length of the longest of these integers, in bits.
-
-    Parameters
-    ----------
-    values : iterable of int
-
-    Returns
-    -------
-    int
-    """
+    """Return the length of the longest of these integers, in bits."""
     return max((value.bit_length() for value in values), default=0)
 
 
 def bits_of_doubles(values: Iterable[float], power: int) -> int:
-    """Return an upper bound on the length of these doubles times a power of two, in bits.
-
-    Parameters
-    ----------
-    values : iterable of float
-    power : int
-
-    Returns
-    -------
-    int
-    """
+    """Return an upper bound on the length of these doubles times a power of two, in bits."""
     largest = max(map(abs, values), default=0.0)
     return (int(largest) + 1).bit_length() + power.bit_length()
 
 
 def dot(a: Iterable[int], b: Iterable[int]) -> int:
-    """Return the sum of products of two vectors.
-
-    Parameters
-    ----------
-    a, b : iterables of int
-
-    Returns
-    -------
-    int
-    """
+    """Return the sum of products of two vectors."""
     return sum(map(mul, a, b))
 
 
 def inverse(matrix: Integers, room: Room, track: Track) -> tuple[Integers, int]:
-    """Return the inverse of a matrix of integers, by Bareiss' elimination.
-
-    Parameters
-    ----------
-    matrix : list of list of int
-        Square.
-    room : Room
-    track : callable
-        Takes steps, what they do and how many they are; yields them.
-
-    Returns
-    -------
-    numerators : list of list of int
-    denominator : int
-        Positive; the inverse is the numerators over it.
-
-    Raises
-    ------
-    SingularError
-        If there is no inverse.
-    """
+    """Return the inverse of a matrix of integers, by Bareiss' elimination."""
     size, last = len(matrix), 1
     # All numbers on the way are minors of the matrix, which Hadamard's inequality bounds; of the
     # 2·size columns as many as the matrix has are neither 0 nor 1 at any time.
@@ -138,17 +70,7 @@ def inverse(matrix: Integers, room: Room, track: Track) -> tuple[Integers, int]:
 
 
 def independent_rows(rows: Iterable[list[int]], room: Room) -> Integers:
-    """Return rows of which none is a combination of the others, but all rows are of them.
-
-    Parameters
-    ----------
-    rows : iterable of list of int
-    room : Room
-
-    Returns
-    -------
-    list of list of int
-    """
+    """Return rows of which none is a combination of the others, but all rows are of them."""
     found: list[tuple[int, list[int], list[int]]] = []  # a place, 0 in later rests; rest; row
     for row in rows:
         rest, last = row, 1

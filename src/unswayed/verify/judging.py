@@ -24,16 +24,7 @@ class Moves:
     shares: "array[float] | None" = None
 
     def parts(self) -> Iterator[tuple["array[int]", int, "array[float] | None"]]:
-        """Yield the rows that move up, then those that move down.
-
-        Yields
-        ------
-        rows : array of int
-        end : int
-            1 for the upper end, 0 for the lower.
-        shares : array of float, or None
-            One for each row; None if all go to the end.
-        """
+        """Yield the rows that move up, then those that move down."""
         first = len(self.up)
         for rows, end, which in ((self.up, 1, slice(first)), (self.down, 0, slice(first, None))):
             yield rows, end, None if self.shares is None else self.shares[which]
@@ -46,118 +37,46 @@ class Facts(Protocol):
     """
 
     def decision(self) -> int | None:
-        """Return the class, or the sign of a coefficient.
-
-        Returns
-        -------
-        int, or None if it is not known
-        """
+        """Return the class, or the sign of a coefficient."""
         ...
 
     def holds_below(self, low: float) -> Answer:
-        """Return whether no score below a number is reached within the budget.
-
-        Parameters
-        ----------
-        low : float
-
-        Returns
-        -------
-        bool, or None if it is not known
-        """
+        """Return whether no score below a number is reached within the budget."""
         ...
 
     def holds_above(self, high: float) -> Answer:
-        """Return whether no score above a number is reached within the budget.
-
-        Parameters
-        ----------
-        high : float
-
-        Returns
-        -------
-        bool, or None if it is not known
-        """
+        """Return whether no score above a number is reached within the budget."""
         ...
 
     def overturned(self, labels: float) -> Answer:
-        """Return whether so many labels can overturn the answer.
-
-        Parameters
-        ----------
-        labels : float
-            Infinite for all of them.
-
-        Returns
-        -------
-        bool, or None if it is not known
-        """
+        """Return whether so many labels can overturn the answer."""
         ...
 
     def overturned_by(self, moves: Moves) -> Answer:
-        """Return whether these labels, moved so, overturn the answer.
-
-        Parameters
-        ----------
-        moves : Moves
-
-        Returns
-        -------
-        bool, or None if it is not known
-        """
+        """Return whether these labels, moved so, overturn the answer."""
         ...
 
     def fewest(self) -> tuple[float, float]:
-        """Return bounds on how many labels overturn the answer.
-
-        Returns
-        -------
-        least, most : float
-            Infinite if nothing does.
-        """
+        """Return bounds on how many labels overturn the answer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What comes of a claim.
+    """What comes of a claim."""
 
-    Attributes
-    ----------
-    objections : tuple of str
-        What is proven to be false in it, or wrong with its witness.
-    is_open : bool
-        Whether some part is neither proven nor false.
-    """
-
-    objections: tuple[str, ...]
-    is_open: bool
+    objections: tuple[str, ...]  # What is proven to be false in it, or wrong with its witness
+    is_open: bool  # Whether some part is neither proven nor false
 
 
 class Judge:
-    """Compares claims with facts.
-
-    Parameters
-    ----------
-    bias : Bias
-    """
+    """Compares claims with facts."""
 
     def __init__(self, bias: Bias) -> None:
         self._bias = bias
 
     def judge(self, claim: dict[str, Any], facts: Facts) -> Judgement:
-        """Return what is false in a claim, and whether anything is left open.
-
-        Parameters
-        ----------
-        claim : dict
-        facts : Facts
-            What is known of the row that it is about.
-
-        Returns
-        -------
-        Judgement
-        """
+        """Return what is false in a claim, and whether anything is left open."""
         parts = [*self._about_scores(claim, facts), self._about_budgets(claim, facts)]
         if (claim["verdict"] == "not-robust") != ("witness" in claim):
             parts.append((False, "a witness must be given if it is not robust, and only then"))
@@ -216,17 +135,7 @@ class Judge:
 
 
 def allows(bias: Bias, moves: Moves) -> bool:
-    """Return whether no label moves twice, nor one that cannot move so.
-
-    Parameters
-    ----------
-    bias : Bias
-    moves : Moves
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether no label moves twice, nor one that cannot move so."""
     moved = bytearray(len(bias.lower))
     for rows, end, _ in moves.parts():
         ends = bias.upper if end else bias.lower
@@ -238,17 +147,7 @@ def allows(bias: Bias, moves: Moves) -> bool:
 
 
 def claimed_budgets(claim: dict[str, Any]) -> tuple[float, float]:
-    """Return the bounds on the minimum budget that a claim names.
-
-    Parameters
-    ----------
-    claim : dict
-
-    Returns
-    -------
-    least, most : float
-        0 and infinity if it names none; infinite for "never".
-    """
+    """Return the bounds on the minimum budget that a claim names."""
     bounds = claim.get("minimum_budget", [0, "never"])
     bounds = bounds if isinstance(bounds, list) else [bounds, bounds]
     least, most = (math.inf if bound == "never" else bound for bound in bounds)

@@ -29,47 +29,18 @@ class Room:
     """A budget of memory for exact numbers, charged before they are made.
 
     An integer of b bits takes 28 + 4·⌈b/30⌉ bytes in CPython, and 8 more in a list.
-
-    Parameters
-    ----------
-    n_bytes : int
     """
 
     def __init__(self, n_bytes: int = MOST_EXACT_BYTES) -> None:
         self._left = n_bytes
 
     def take(self, count: int, bits: int) -> None:
-        """Charge the memory of integers that are kept.
-
-        Parameters
-        ----------
-        count : int
-            How many integers.
-        bits : int
-            Length of each.
-
-        Raises
-        ------
-        CertificateError
-            If there is not that much memory left.
-        """
+        """Charge the memory of integers that are kept."""
         self.check(count, bits)
         self._left -= _size(count, bits)
 
     def check(self, count: int, bits: int) -> None:
-        """Raise unless there is memory left for integers; nothing is charged.
-
-        Parameters
-        ----------
-        count : int
-            How many integers.
-        bits : int
-            Length of each.
-
-        Raises
-        ------
-        CertificateError
-        """
+        """Raise unless there is memory left for integers; nothing is charged."""
         if _size(count, bits) > self._left:
             raise CertificateError(
                 f"{count:,} exact numbers of about {bits:,} bits would take more memory than the "

@@ -7,15 +7,7 @@ from typing import Any
 
 
 class Matrix:
-    """Rows of doubles, in eight bytes each.
-
-    Parameters
-    ----------
-    width : int
-        Number of columns.
-    numbers : array of float, optional
-        The rows, one after the other; none by default.
-    """
+    """Rows of doubles, in eight bytes each."""
 
     def __init__(self, width: int, numbers: "array[float] | None" = None) -> None:
         self.width = width
@@ -32,59 +24,24 @@ class Matrix:
         return map(self.__getitem__, range(len(self)))
 
     def append(self, row: "array[float]") -> None:
-        """Add a row.
-
-        Parameters
-        ----------
-        row : array of float
-            As many numbers as there are columns; not checked.
-        """
+        """Add a row."""
         self.numbers.extend(row)
         self._n_rows += 1
 
     def column(self, at: int) -> "array[float]":
-        """Return one column.
-
-        Parameters
-        ----------
-        at : int
-            Its number.
-
-        Returns
-        -------
-        array of float
-        """
+        """Return one column."""
         return self.numbers[at :: self.width]
 
     @classmethod
     def of_no_columns(cls, n_rows: int) -> "Matrix":
-        """Return a matrix of empty rows.
-
-        Parameters
-        ----------
-        n_rows : int
-
-        Returns
-        -------
-        Matrix
-        """
+        """Return a matrix of empty rows."""
         made = cls(0)
         made._n_rows = n_rows
         return made
 
 
 def little_endian(numbers: "array[Any]") -> "array[Any]":
-    """Return numbers with their bytes in little-endian order; swapped in place where necessary.
-
-    Parameters
-    ----------
-    numbers : array
-
-    Returns
-    -------
-    array
-        The same object.
-    """
+    """Return numbers with their bytes in little-endian order; swapped in place where necessary."""
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers

@@ -38,39 +38,13 @@ _ENCODINGS = frozenset((0, 2, 3, 5, 8, 9))
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file begins as Parquet files do.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a file begins as Parquet files do."""
     with path.open("rb") as file:
         return file.read(4) == _MAGIC
 
 
 def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the names of the columns, then the rows; decimals become doubles.
-
-    Parameters
-    ----------
-    path : Path
-    names : list of str, or None
-        The columns to read; all of them if None.
-
-    Yields
-    ------
-    tuple
-        The names, then one tuple of cells per row.
-
-    Raises
-    ------
-    ValueError, pyarrow.ArrowException, OSError
-        If the file is damaged, lacks a column, or is larger than the limits.
-    """
+    """Yield the names of the columns, then the rows; decimals become doubles."""
     import pyarrow as pa  # noqa: PLC0415  (only for these files)
     import pyarrow.compute as pc  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415

@@ -70,25 +70,7 @@ class Asking(Protocol):
 
 
 def in_words(document: dict[str, Any], data: Data, bias: Bias, asked: Asking | None = None) -> str:
-    """Return a description, in several lines, of what a certificate is about.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-        Its data, with the right hashes.
-    bias : Bias
-        Its vectors, unpacked.
-    asked : Asking, optional
-        What was asked of all rows together, if it was.
-
-    Returns
-    -------
-    str
-        Lines of the form ``topic: text``, with details indented below them. Texts of the file are
-        quoted, so that none of them can look like a line of its own.
-    """
+    """Return a description, in several lines, of what a certificate is about."""
     names = _Names(document, data)
     lines = [
         *(() if asked is not None and asked.ask == "mean" else _task(document, data)),

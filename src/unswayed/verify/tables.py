@@ -23,17 +23,7 @@ Row = tuple[Any, ...]  # cells: texts, numbers, truth values, None
 
 
 class Table:
-    """Columns of a file, to be read from the first row to the last.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV file (UTF-8; packed by gzip if it ends in .gz) or a Parquet file.
-    names : list of str, optional
-        The columns to read; all of them if None.
-    writing : Writing
-        How a CSV file is written.
-    """
+    """Columns of a file, to be read from the first row to the last."""
 
     def __init__(self, path: Path, names: list[str] | None, writing: Writing = _USUAL) -> None:
         self._path = path
@@ -42,13 +32,7 @@ class Table:
         self.names: list[str] = list(next(self._rows))
 
     def rows(self) -> Iterator[Row]:
-        """Return the rows, to be read once.
-
-        Returns
-        -------
-        iterator of tuple
-            Cells in the order of `names`: texts, numbers, truth values, or None where missing.
-        """
+        """Return the rows, to be read once."""
         return self._rows
 
     def _read(self, names: list[str] | None) -> Iterator[Row]:

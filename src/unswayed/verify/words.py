@@ -17,16 +17,7 @@ _PLAIN = 1000  # sizes that differ by more than this factor are not summed up in
 
 
 def quoted(value: Any) -> str:
-    """Return a quoted cell or name, without control characters; a long one is cut, with its hash.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    str
-    """
+    """Return a quoted cell or name without control characters; a long one is cut and hashed."""
     text = repr(value)
     if len(text) <= _LONGEST:
         return text
@@ -35,18 +26,7 @@ def quoted(value: Any) -> str:
 
 
 def listed(texts: Iterable[str], most: int) -> str:
-    """Return the first texts, joined by commas; of the others, their number and a hash.
-
-    Parameters
-    ----------
-    texts : iterable of str
-    most : int
-        How many to join.
-
-    Returns
-    -------
-    str
-    """
+    """Return the first texts, joined by commas; of the others, their number and a hash."""
     shown: list[str] = []
     rest, digest = 0, sha256()
     for text in texts:
@@ -60,32 +40,12 @@ def listed(texts: Iterable[str], most: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, in the plural unless it is 1.
-
-    Parameters
-    ----------
-    count : int
-    noun : str
-        In the singular.
-
-    Returns
-    -------
-    str
-    """
+    """Return a count with its noun, in the plural unless it is 1."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def ratio(above: Fraction) -> str:
-    """Return a fraction as text: exactly if it is a double, else "about" and six digits.
-
-    Parameters
-    ----------
-    above : Fraction
-
-    Returns
-    -------
-    str
-    """
+    """Return a fraction as text: exactly if it is a double, else "about" and six digits."""
     try:
         if Fraction(float(above)) == above:
             return repr(float(above))
@@ -99,16 +59,7 @@ def ratio(above: Fraction) -> str:
 
 
 def quartiles(values: Iterable[float]) -> str:
-    """Return the smallest and largest of some values and their quartiles, as text.
-
-    Parameters
-    ----------
-    values : iterable of float
-
-    Returns
-    -------
-    str
-    """
+    """Return the smallest and largest of some values and their quartiles, as text."""
     ordered = sorted(values)
     if not ordered:
         return "none"
@@ -120,19 +71,7 @@ def quartiles(values: Iterable[float]) -> str:
 
 
 def hides(sizes: Iterable[float], factor: float = _PLAIN) -> bool:
-    """Return whether sizes that are not 0 differ by so much that a summary would hide some.
-
-    Parameters
-    ----------
-    sizes : iterable of float
-        Signs do not matter.
-    factor : float
-        The ratio of the largest to the smallest beyond which this is so.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether sizes that are not 0 differ by so much that a summary would hide some."""
     smallest, largest = math.inf, 0.0
     for size in map(abs, sizes):
         if size:
@@ -141,21 +80,7 @@ def hides(sizes: Iterable[float], factor: float = _PLAIN) -> bool:
 
 
 def summary(values: Sequence[float], noun: str, factor: float = _PLAIN) -> list[str]:
-    """Return numbers summed up in one line, or in a list where that would hide some.
-
-    Parameters
-    ----------
-    values : sequence of float
-    noun : str
-        What has these values, in the singular.
-    factor : float
-        As in `hides`.
-
-    Returns
-    -------
-    list of str
-        The first line, then those of the list, if any.
-    """
+    """Return numbers summed up in one line, or in a list where that would hide some."""
     ordered = sorted(values)
     if not ordered or ordered[0] == ordered[-1]:
         return [f"{ordered[0]!r} for {counted(len(ordered), noun)}" if ordered else "none"]
@@ -168,17 +93,7 @@ def summary(values: Sequence[float], noun: str, factor: float = _PLAIN) -> list[
 
 
 def runs(ordered: Iterable[Any]) -> list[tuple[Any, int]]:
-    """Return distinct values and their counts, up to the first value more than `few` allows.
-
-    Parameters
-    ----------
-    ordered : iterable
-        Values, equal ones together.
-
-    Returns
-    -------
-    list of (value, int)
-    """
+    """Return distinct values and their counts, up to the first value more than `few` allows."""
     found = []
     for value, group in groupby(ordered):
         found.append((value, sum(1 for _ in group)))
@@ -188,36 +103,12 @@ def runs(ordered: Iterable[Any]) -> list[tuple[Any, int]]:
 
 
 def few(kinds: Sequence[Any]) -> bool:
-    """Return whether there are few enough distinct values to list all of them.
-
-    Parameters
-    ----------
-    kinds : sequence
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether there are few enough distinct values to list all of them."""
     return len(kinds) <= _FEW
 
 
 def listing(ordered: Iterable[Any], noun: str, text: Any, size: Any) -> list[str]:
-    """List the most common values, then the others by the power of ten of their size.
-
-    Parameters
-    ----------
-    ordered : iterable
-        Values in order, equal ones together.
-    noun : str
-        What has these values, in the singular.
-    text, size : callables
-        From a value to its text, and to its size.
-
-    Returns
-    -------
-    list of str
-        Lines.
-    """
+    """List the most common values, then the others by the power of ten of their size."""
     ordered = list(ordered)
     counts = ((sum(1 for _ in group), value) for value, group in groupby(ordered))
     common = heapq.nlargest(_COMMON, counts)
@@ -255,14 +146,5 @@ def _power_of_ten(size: float) -> int:
 
 
 def indented(lines: Iterable[str]) -> Iterator[str]:
-    """Return lines indented by two spaces.
-
-    Parameters
-    ----------
-    lines : iterable of str
-
-    Returns
-    -------
-    iterator of str
-    """
+    """Return lines indented by two spaces."""
     return (f"  {line}" for line in lines)

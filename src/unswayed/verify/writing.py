@@ -16,42 +16,18 @@ _MISSING = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"))
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How cells, numbers and missing values are written in a CSV file.
+    """How cells, numbers and missing values are written in a CSV file."""
 
-    Attributes
-    ----------
-    delimiter : str
-        The sign between two cells.
-    header : bool
-        Whether the first row names the columns; if not, they are column1, column2 and so on.
-    decimal : str
-        The sign before decimals, a point or a comma; the other one may separate thousands.
-    missing : tuple of str
-        Cells that stand for no value, beside the usual ones.
-    """
-
-    delimiter: str = ","
+    delimiter: str = ","  # The sign between two cells
+    # Whether the first row names the columns; if not, they are column1, column2 and so on
     header: bool = True
+    # The sign before decimals, a point or a comma; the other one may separate thousands
     decimal: str = "."
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # Cells that stand for no value, beside the usual ones
 
     @classmethod
     def of(cls, recipe: Any) -> "Writing":
-        """Return how the files of a recipe are written.
-
-        Parameters
-        ----------
-        recipe : dict
-
-        Returns
-        -------
-        Writing
-
-        Raises
-        ------
-        CertificateError
-            If the sign between cells cannot be one.
-        """
+        """Return how the files of a recipe are written."""
         written = recipe.get("written", {})
         found = cls(**(written | {"missing": tuple(written.get("missing", ()))}))
         if found.delimiter in ("", found.decimal, '"', "\r", "\n"):
@@ -66,30 +42,11 @@ class Writing:
         return self == Writing()
 
     def is_missing(self, cell: str) -> bool:
-        """Return whether a cell stands for no value.
-
-        Parameters
-        ----------
-        cell : str
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a cell stands for no value."""
         return cell in _MISSING or cell in self.missing
 
     def numeral(self, text: str) -> str:
-        """Return a number with a decimal point, without a currency, a percent sign or brackets.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        str
-            As it is, if it cannot be such a number.
-        """
+        """Return a number with a decimal point, without a currency, a percent sign or brackets."""
         dressed = fullmatch(_DRESSED, text)
         if dressed is not None:
             bracket, sign, front, minus, number, back, end = dressed.groups()
@@ -105,12 +62,7 @@ class Writing:
         return text.replace(self.decimal, ".")
 
     def in_words(self) -> Iterator[str]:
-        """Yield a line that says how files are written, if it is not the usual way.
-
-        Yields
-        ------
-        str
-        """
+        """Yield a line that says how files are written, if it is not the usual way."""
         if self.is_usual:
             return
         parts = [f"cells separated by {quoted(self.delimiter)}", f"decimals after {self.decimal!r}"]

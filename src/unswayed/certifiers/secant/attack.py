@@ -24,33 +24,19 @@ _FAR = 12.0  # margins that move by more get a Hessian of their own
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Label changes for each of several rows, and what they do to its score.
+    """Label changes for each of several rows, and what they do to its score."""
 
-    Attributes
-    ----------
-    index, amount : lists of arrays
-        Entries that change, and what is added to the weighted labels of each, in total.
-    moved : (k,) array
-        How far scores move in the direction that was asked for, at least: a proof. Minus infinity
-        where nothing is proven.
-    parameters : (k, m) array
-        About where the changed labels lead.
-    """
-
+    # Entries that change, and what is added to the weighted labels of each, in total
     index: list[IntArray]
+    # Entries that change, and what is added to the weighted labels of each, in total
     amount: list[FloatArray]
+    # How far scores move in the direction that was asked for, at least: a proof. Minus infinity
+    # where nothing is proven
     moved: FloatArray
-    parameters: FloatArray
+    parameters: FloatArray  # About where the changed labels lead
 
     def put(self, rows: IntArray, other: "Found") -> None:
-        """Take over what another attack did better.
-
-        Parameters
-        ----------
-        rows : (k,) array of int
-            Where its rows are among these.
-        other : Found
-        """
+        """Take over what another attack did better."""
         for at, row in enumerate(rows.tolist()):
             if other.moved[at] > self.moved[row]:
                 self.index[row], self.amount[row] = other.index[at], other.amount[at]
@@ -59,16 +45,7 @@ class Found:
 
 
 class Attacker:
-    """Finds label changes that move scores.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    labels : Labels
-        As they are.
-    centre : Centre
-    moves : Moves
-    """
+    """Finds label changes that move scores."""
 
     def __init__(
         self, problem: GradientProblem, labels: Labels, centre: Centre, moves: Moves
@@ -95,24 +72,7 @@ class Attacker:
         self, directions: FloatArray, sign: FloatArray, many: IntArray, rounds: int,
         enough: FloatArray,
     ) -> Found:  # fmt: skip
-        """Return label changes that move scores as far as could be found.
-
-        Parameters
-        ----------
-        directions : (k, m) array
-        sign : (k,) array
-            +1 for scores that should rise, -1 for those that should fall.
-        many : (k,) array of int
-            How many labels may change.
-        rounds : int
-            How often to ask again at the parameters that changes lead to.
-        enough : (k,) array
-            What has moved further than this is not asked about again.
-
-        Returns
-        -------
-        Found
-        """
+        """Return label changes that move scores as far as could be found."""
         signed = directions * sign[:, None]
         found = self._first(signed, many)
         for _ in range(rounds):
@@ -175,21 +135,7 @@ class Attacker:
         amount: list[FloatArray],
         start: FloatArray | None = None,
     ) -> Found:
-        """Return what given label changes do to the score of each row.
-
-        Parameters
-        ----------
-        signed : (k, m) array
-            Directions, with the sign of the movement that is asked for.
-        index, amount : lists of arrays
-            As in `Found`.
-        start : (k, m) array, optional
-            Where to look for the parameters that they lead to.
-
-        Returns
-        -------
-        Found
-        """
+        """Return what given label changes do to the score of each row."""
         if start is None:
             start = np.broadcast_to(self.centre.parameters, signed.shape)
         parameters, away = self._solved(index, amount, start)
@@ -223,16 +169,6 @@ class Attacker:
         times those of the centre, if margins differ from the centre's by t. So is the Hessian, and
         the residual cannot lead further than itself divided by that: if this is within that
         distance, there is a solution, and it is there.
-
-        Parameters
-        ----------
-        parameters : (k, m) array
-        labels : Labels
-
-        Returns
-        -------
-        (k,) array
-            Infinite where nothing is proven.
         """
         problem = self.problem
         residual = problem.residual(parameters, labels)

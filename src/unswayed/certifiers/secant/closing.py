@@ -24,23 +24,7 @@ def closed_region(
     many: int,
     progress: Callable[[str], object] | None = None,
 ) -> Region | None:
-    """Return a small region that no change of so many labels leads out of; None if none is found.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    labels : Labels
-    centre : Centre
-    moves : Moves
-    many : int
-        Labels that may be wrong at once.
-    progress : callable, optional
-        Given a line of text after every step.
-
-    Returns
-    -------
-    Region or None
-    """
+    """Return a small region that no `budget` label changes leave; None if none is found."""
     tell = progress or (lambda line: None)
     nothing = np.zeros(len(problem.first))
     region = Region(problem, labels, centre, moves, nothing, nothing)
@@ -62,20 +46,7 @@ def closed_region(
 
 
 def shrunk(region: Region, down: np.ndarray, up: np.ndarray, many: int) -> Region:
-    """Return a proven region cut down to the bounds that follow from it, again and again.
-
-    Parameters
-    ----------
-    region : Region
-        That no admissible labels lead out of.
-    down, up : (n,) arrays
-        How far margins can move, as follows from it.
-    many : int
-
-    Returns
-    -------
-    Region
-    """
+    """Return a proven region cut down to the bounds that follow from it, again and again."""
     problem = region.problem
     for step in range(_SHRINKS):
         down, up = np.minimum(down, region.down), np.minimum(up, region.up)

@@ -43,16 +43,7 @@ class Directions:
 
     @classmethod
     def of(cls, rows: Matrix) -> "Directions":
-        """Scale rows.
-
-        Parameters
-        ----------
-        rows : (k, m) matrix
-
-        Returns
-        -------
-        Directions
-        """
+        """Scale rows."""
         full = dense(rows)
         scale = binade(np.abs(full).max(axis=1, initial=0.0))
         return cls(full / scale[:, None], scale)
@@ -61,16 +52,7 @@ class Directions:
         return len(self.rows)
 
     def take(self, which: IntArray) -> "Directions":
-        """Return some of the rows.
-
-        Parameters
-        ----------
-        which : (k,) array of int
-
-        Returns
-        -------
-        Directions
-        """
+        """Return some of the rows."""
         return Directions(self.rows[which], self.scale[which])
 
 
@@ -82,17 +64,7 @@ class Attacked(NamedTuple):
 
 
 class SecantEngine:
-    """Bounds, minimum budgets and witnesses of one fitted model under one bias.
-
-    Parameters
-    ----------
-    learner : GradientLearner
-    targets : (n,) array
-        Labels as they are.
-    centre : Centre
-        What a solver found for them.
-    bias : ResolvedBias
-    """
+    """Bounds, minimum budgets and witnesses of one fitted model under one bias."""
 
     def __init__(
         self, learner: GradientLearner, targets: FloatArray, centre: Centre, bias: ResolvedBias
@@ -139,16 +111,7 @@ class SecantEngine:
         return self._plain.proven
 
     def scores(self, directions: Directions) -> Scores:
-        """Return scores, with bounds on their errors.
-
-        Parameters
-        ----------
-        directions : Directions
-
-        Returns
-        -------
-        Scores
-        """
+        """Return scores, with bounds on their errors."""
         theta, rows = self.centre.parameters, directions.rows
         with np.errstate(invalid="ignore", over="ignore"):
             value = (rows @ theta) * directions.scale
@@ -164,18 +127,7 @@ class SecantEngine:
     def region(
         self, labels: int, effort: int = 1, progress: Callable[[str], object] | None = None
     ) -> Region | None:
-        """Return a region that no change of so many labels leads out of; None if none is found.
-
-        Parameters
-        ----------
-        labels : int
-        effort : {0, 1, 2}
-        progress : callable, optional
-
-        Returns
-        -------
-        Region or None
-        """
+        """Return a region that no change of so many labels leads out of; None if none is found."""
         labels = min(labels, self.moves.n_movable)
         key = (labels, effort)
         with self._lock:
@@ -227,25 +179,7 @@ class SecantEngine:
         *,
         attack: bool = True,
     ) -> tuple[Bounds, Attacked | None]:
-        """Return how far so many labels can move scores, from outside and from inside.
-
-        Parameters
-        ----------
-        directions : Directions
-        labels : int
-        margins : Margins
-            How far scores may move: more effort goes to what is left open.
-        effort : {0, 1, 2}
-        progress : callable, optional
-        attack : bool
-            Whether to look for label changes that overturn rows, too.
-
-        Returns
-        -------
-        bounds : Bounds
-        attacked : Attacked or None
-            Label changes of those rows that are not within their margins at first.
-        """
+        """Return how far so many labels can move scores, from outside and from inside."""
         self.region(labels, effort, progress)
         bounds = self.outer_bounds(directions, labels, effort)
         left = np.flatnonzero(~self.within(bounds, margins))
@@ -261,20 +195,7 @@ class SecantEngine:
     def outer_bounds(
         self, directions: Directions, labels: int, effort: int, within: int | None = None
     ) -> Bounds:
-        """Return how far so many labels can move scores at most, by selection alone.
-
-        Parameters
-        ----------
-        directions : Directions
-        labels : int
-        effort : {0, 1, 2}
-        within : int, optional
-            Whose region is used: of so many labels, by default of `labels`.
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return how far so many labels can move scores at most, by selection alone."""
         region = self.region(labels if within is None else within, effort)
         up, down = np.full((2, len(directions)), np.inf)
         if region is not None:
@@ -292,17 +213,7 @@ class SecantEngine:
 
     @staticmethod
     def within(bounds: Bounds, margins: Margins) -> BoolArray:
-        """Return which rows stay within their margins.
-
-        Parameters
-        ----------
-        bounds : Bounds
-        margins : Margins
-
-        Returns
-        -------
-        (k,) array of bool
-        """
+        """Return which rows stay within their margins."""
         with np.errstate(invalid="ignore"):
             slack = np.where(np.isfinite(margins.slack), margins.slack, np.inf)
             within = (bounds.outer_up + slack <= margins.up) | np.isposinf(margins.up)

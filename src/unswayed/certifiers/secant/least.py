@@ -19,16 +19,7 @@ _Changes: TypeAlias = tuple[IntArray, FloatArray, FloatArray]
 
 
 class LeastBudgets:
-    """Bounds on the least number of labels that overturns each of several rows.
-
-    Parameters
-    ----------
-    engine : SecantEngine
-    directions : Directions
-    margins : Margins
-        Of their scores.
-    effort : {0, 1, 2}
-    """
+    """Bounds on the least number of labels that overturns each of several rows."""
 
     def __init__(
         self, engine: SecantEngine, directions: Directions, margins: Margins, effort: int
@@ -43,14 +34,7 @@ class LeastBudgets:
         self._known: dict[int, _Changes] = {}
 
     def remember(self, attacked: Attacked, overturned: BoolArray) -> None:
-        """Keep what attacks of somebody else found, for witnesses.
-
-        Parameters
-        ----------
-        attacked : Attacked
-        overturned : (k,) array of bool
-            Which of all rows are overturned.
-        """
+        """Keep what attacks of somebody else found, for witnesses."""
         rows, found = attacked
         for at in np.flatnonzero(overturned[rows]).tolist():
             row = int(rows[at])
@@ -65,14 +49,7 @@ class LeastBudgets:
         return int(np.rint(amount / self.engine.moves.unit(index, amount)).sum())
 
     def bounds(self) -> MinimumBudgets:
-        """Return the bounds.
-
-        Returns
-        -------
-        MinimumBudgets
-            Fewer than `low` are proven not to overturn a row, and `high` were found to. NaN where
-            not even the prediction is known.
-        """
+        """Return the bounds."""
         safe = self._safe()
         known = np.isfinite(self.margins.slack)
         most = self.engine.moves.n_movable
@@ -160,23 +137,7 @@ class LeastBudgets:
         )  # fmt: skip
 
     def witness(self, row: int, labels: int) -> tuple[IntArray, FloatArray, float]:
-        """Return a small set of label changes that overturns a row.
-
-        Parameters
-        ----------
-        row : int
-        labels : int
-            Within so many there is one.
-
-        Returns
-        -------
-        index : array of int
-            Entries whose labels change.
-        amount : array
-            What is added to the weighted labels of each.
-        moved : float
-            How far the score moves, about.
-        """
+        """Return a small set of label changes that overturns a row."""
         one = np.array([row])
         self.overturning(one, one * 0 + 1, labels)
         return self._reduced(row, *self._found[row])
@@ -184,21 +145,7 @@ class LeastBudgets:
     def overturning(
         self, rows: IntArray, least: IntArray, labels: int
     ) -> list[tuple[IntArray, FloatArray]]:
-        """Return label changes that overturn rows: as few as the attacks that are tried need.
-
-        Parameters
-        ----------
-        rows : (k,) array of int
-        least : (k,) array of int
-            Fewer are not tried.
-        labels : int
-            Within so many there are some for every row.
-
-        Returns
-        -------
-        list of (array of int, array)
-            Entries whose labels change, and what is added to the weighted labels of each.
-        """
+        """Return label changes that overturn rows: as few as the attacks that are tried need."""
         low, high = least - 1, np.full(len(rows), labels)
         hit = self._overturned(rows, high)
         for row in rows[~hit].tolist():

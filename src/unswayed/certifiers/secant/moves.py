@@ -13,40 +13,22 @@ from unswayed.models.gradient.problem import GradientProblem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """Label changes that a bias allows, as pushes on the gradient.
+    """Label changes that a bias allows, as pushes on the gradient."""
 
-    Attributes
-    ----------
-    entries : Entries
-        Of the distinct rows, offsets times the labels' own weights; members are training rows.
-    n_movable : int
-        Labels that may move at all.
-    rising, falling : (k,) arrays of int
-        Distinct rows whose labels may rise, or fall; those of several weights more than once.
-    sides : Entries
-        The same, first those that rise and then those that fall, as the selection kernels read
-        them: `upper` is the push of one label, `n_upper` how many there are.
-    """
-
+    # Of the distinct rows, offsets times the labels' own weights; members are training rows
     entries: Entries
-    n_movable: int
+    n_movable: int  # Labels that may move at all
+    # Distinct rows whose labels may rise, or fall; those of several weights more than once
     rising: IntArray
+    # Distinct rows whose labels may rise, or fall; those of several weights more than once
     falling: IntArray
+    # The same, first those that rise and then those that fall, as the selection kernels read them:
+    # `upper` is the push of one label, `n_upper` how many there are
     sides: Entries
 
     @classmethod
     def of(cls, problem: GradientProblem, bias: ResolvedBias) -> "Moves":
-        """Merge the moves of labels.
-
-        Parameters
-        ----------
-        problem : GradientProblem
-        bias : ResolvedBias
-
-        Returns
-        -------
-        Moves
-        """
+        """Merge the moves of labels."""
         lower, upper = bias.lower * problem.weight, bias.upper * problem.weight
         entries = merge_rows(lower, upper, problem.group, np.arange(len(problem.first)))
         rise, fall = np.flatnonzero(entries.n_upper), np.flatnonzero(entries.n_lower)
@@ -68,88 +50,31 @@ class Moves:
         return cls(entries, movable, rising, falling, sides)
 
     def pushing(self, factor: FloatArray) -> "Moves":
-        """Return moves whose pushes are multiplied, by a factor per distinct row.
-
-        Parameters
-        ----------
-        factor : (n,) array
-
-        Returns
-        -------
-        Moves
-        """
+        """Return moves whose pushes are multiplied, by a factor per distinct row."""
         push = self.sides.upper * factor[self.sides.rows]
         return replace(self, sides=replace(self.sides, upper=push))
 
     def effects(self, rise: FloatArray, fall: FloatArray) -> FloatArray:
-        """Return what one unit of each move adds to a score, those that rise before the others.
-
-        Parameters
-        ----------
-        rise, fall : (k, n) arrays
-            What a unit added to a distinct row's label does, and a unit taken off it.
-
-        Returns
-        -------
-        (k, moves) array
-        """
+        """Return what one unit of each move adds to a score, those that rise before the others."""
         out = np.empty((len(rise), len(self.sides)))
         np.take(rise, self.rising, axis=1, out=out[:, : len(self.rising)], mode="clip")
         np.take(fall, self.falling, axis=1, out=out[:, len(self.rising) :], mode="clip")
         return out
 
     def most(self, effects: FloatArray, labels: int) -> FloatArray:
-        """Return the sum of the largest effects that so many labels can have, rounded up.
-
-        Parameters
-        ----------
-        effects : (k, moves) array
-            Of one unit each; below 0 is as good as nothing.
-        labels : int
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return the sum of the largest effects that so many labels can have, rounded up."""
         if not len(self.sides) or not labels:
             return np.zeros(len(effects))
         found, _ = selection.reach(effects, self.sides, labels)
         return np.asarray(found * (1.0 + 2.0**-48))
 
     def unit(self, index: IntArray, amount: FloatArray) -> FloatArray:
-        """Return what one label adds in each of several changes.
-
-        Parameters
-        ----------
-        index : (k,) array of int
-            Entries.
-        amount : (k,) array
-            What is added in total; its sign says whether labels rise or fall.
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return what one label adds in each of several changes."""
         entries = self.entries
         return np.where(amount > 0, entries.upper[index], entries.lower[index])
 
     def members(self, index: IntArray, amount: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the training rows whose labels change, and what is added to their pushes.
-
-        Parameters
-        ----------
-        index : (k,) array of int
-            Entries.
-        amount : (k,) array
-            What is added to the weighted labels of each, in total.
-
-        Returns
-        -------
-        rows : array of int
-            Ascending.
-        added : array
-            To the weighted label of each.
-        """
+        """Return the training rows whose labels change, and what is added to their pushes."""
         unit = self.unit(index, amount)
         many = np.rint(amount / unit).astype(np.intp)
         parts = [
@@ -166,16 +91,9 @@ class Moves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitMoves(Moves):
-    """Moves of which so many may be within some rows at once, and so many outside them.
+    """Moves of which so many may be within some rows at once, and so many outside them."""
 
-    Attributes
-    ----------
-    inside : (moves,) array of bool
-        Which of `sides` are within the rows.
-    most_inside, most_outside : int
-    """
-
-    inside: BoolArray
+    inside: BoolArray  # Which of `sides` are within the rows
     most_inside: int
     most_outside: int
 
@@ -183,18 +101,7 @@ class SplitMoves(Moves):
     def split(
         cls, moves: Moves, inside: BoolArray, most_inside: int, most_outside: int
     ) -> "SplitMoves":
-        """Return moves that are further limited.
-
-        Parameters
-        ----------
-        moves : Moves
-        inside : (moves,) array of bool
-        most_inside, most_outside : int
-
-        Returns
-        -------
-        SplitMoves
-        """
+        """Return moves that are further limited."""
         given = moves.entries, moves.n_movable, moves.rising, moves.falling, moves.sides
         return cls(*given, inside, most_inside, most_outside)
 
@@ -203,15 +110,6 @@ class SplitMoves(Moves):
 
         The largest first, as long as there is room for them, is the best choice: limits on parts
         that share nothing, and on all together.
-
-        Parameters
-        ----------
-        effects : (k, moves) array
-        labels : int
-
-        Returns
-        -------
-        (k,) array
         """
         with np.errstate(over="ignore", invalid="ignore"):
             values = effects * self.sides.upper

@@ -28,30 +28,7 @@ _LEAST = 2.0**-400  # added to every row's error: underflow disappears in it
 
 
 class Region:
-    """A box of margin changes, and bounds on scores for all labels that stay inside it.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    labels : Labels
-        As they are.
-    centre : Centre
-        What margins are measured from.
-    moves : Moves
-    down, up : (n,) arrays
-        How far the margins of the distinct rows may move.
-
-    Attributes
-    ----------
-    base : Moves
-        As given.
-    moves : Moves
-        With the pushes that are possible inside the box.
-    proven : bool
-        Whether anything follows; otherwise all bounds are infinite.
-    low, high : (n,) arrays
-        Bounds on the curvature of each distinct row: its weight times a secant.
-    """
+    """A box of margin changes, and bounds on scores for all labels that stay inside it."""
 
     def __init__(
         self,
@@ -89,16 +66,7 @@ class Region:
         self.error = self.errors(problem.design)
 
     def weighted(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return bounds on slopes times the weights of the distinct rows, rounded outwards.
-
-        Parameters
-        ----------
-        low, high : (..., n) arrays
-
-        Returns
-        -------
-        low, high : (..., n) arrays
-        """
+        """Return bounds on slopes times the weights of the distinct rows, rounded outwards."""
         lost = self.problem.label_error + 4.0 * UNIT
         weight = self.labels.weight
         with np.errstate(invalid="ignore"):
@@ -106,16 +74,7 @@ class Region:
         return weight * low * (1.0 - lost), high
 
     def errors(self, directions: Matrix) -> FloatArray:
-        """Return factors: the product of two rows' bounds the error of xᵀ M a, rounding included.
-
-        Parameters
-        ----------
-        directions : (k, m) matrix
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return factors; two rows' product bounds the error of xᵀ M a, rounding included."""
         with np.errstate(invalid="ignore", over="ignore"):
             image = np.asarray(directions @ self._half)
             form = np.einsum("ij,ij->i", image, dense(directions))
@@ -124,32 +83,11 @@ class Region:
         return np.asarray(SAFETY * found + _LEAST)
 
     def residual(self, directions: Matrix) -> FloatArray:
-        """Return bounds on what the residual of the centre does to scores.
-
-        Parameters
-        ----------
-        directions : (k, m) matrix
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return bounds on what the residual of the centre does to scores."""
         return SAFETY * self.flat.bound * self.centre.residual * row_norms(directions)
 
     def reach(self, directions: Matrix, labels: int) -> tuple[FloatArray, FloatArray]:
-        """Return how far so many labels can raise and lower scores, seen from the centre.
-
-        Parameters
-        ----------
-        directions : (k, m) matrix
-            Of about unit size.
-        labels : int
-
-        Returns
-        -------
-        up, down : (k,) arrays
-            Upper bounds.
-        """
+        """Return how far so many labels can raise and lower scores, seen from the centre."""
         k = directions.shape[0]
         if not self.proven:
             return np.full(k, np.inf), np.full(k, np.inf)

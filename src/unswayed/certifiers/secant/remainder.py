@@ -45,17 +45,7 @@ FINE = Grid(
 
 
 class Remainder:
-    """Bounds on scores inside a region, for one choice of slopes.
-
-    Parameters
-    ----------
-    region : Region
-        That no change of so many labels leads out of.
-    labels : int
-    slopes : (n,) array
-        τ: curvatures of the distinct rows in the linear model.
-    grid : Grid
-    """
+    """Bounds on scores inside a region, for one choice of slopes."""
 
     def __init__(
         self, region: Region, labels: int, slopes: FloatArray, grid: Grid = COARSE
@@ -101,19 +91,7 @@ class Remainder:
         self._parts = parts
 
     def reach(self, directions: Matrix, labels_reach: FloatArray) -> FloatArray:
-        """Return upper bounds on how far scores can rise, seen from the centre.
-
-        Parameters
-        ----------
-        directions : (k, m) matrix
-            For how far they can fall, minus the rows.
-        labels_reach : (k,) array
-            About how far they can: prices are relative to it.
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return upper bounds on how far scores can rise, seen from the centre."""
         problem, k = self.region.problem, directions.shape[0]
         if not self.proven or not self._energy < np.inf:
             return np.full(k, np.inf)

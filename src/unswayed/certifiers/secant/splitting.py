@@ -34,16 +34,7 @@ class Case(NamedTuple):
 
 
 class Splitting:
-    """Bounds on scores, case by case.
-
-    Parameters
-    ----------
-    region : Region
-        That no change of so many labels leads out of.
-    labels : int
-    slopes : (n,) array
-        Curvatures of the distinct rows in the linear model of remainders.
-    """
+    """Bounds on scores, case by case."""
 
     def __init__(self, region: Region, labels: int, slopes: FloatArray) -> None:
         self.region, self.labels, self.slopes = region, labels, slopes
@@ -52,20 +43,7 @@ class Splitting:
         self._design = dense(region.problem.design)
 
     def reach(self, directions: FloatArray, enough: FloatArray) -> FloatArray:
-        """Return upper bounds on how far scores can rise, seen from the centre.
-
-        Parameters
-        ----------
-        directions : (k, m) array
-            For how far they can fall, minus the rows.
-        enough : (k,) array
-            Bounds above this are of no use.
-
-        Returns
-        -------
-        (k,) array
-            Infinite where they are not below `enough` in every case.
-        """
+        """Return upper bounds on how far scores can rise, seen from the centre."""
         found = np.zeros(len(directions))
         inside = int(min(self.labels, self.region.base.sides.n_upper[self._inside].sum()))
         if not inside or self._inside.all():

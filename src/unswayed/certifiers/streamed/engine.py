@@ -37,21 +37,7 @@ class StreamedBias(NamedTuple):
 
 
 class StreamedEngine:
-    """Ranges, minimum budgets and witnesses, by passes over the training labels.
-
-    Parameters
-    ----------
-    learner : SummedRidge
-    scan : Scan
-        Has work done with all training labels.
-    budget : Budget
-        Of the bias: a count of labels.
-    precision : Precision
-    sample : LabelBatch
-        Some of the labels, evenly spread.
-    largest_offset : float
-        No label may move further.
-    """
+    """Ranges, minimum budgets and witnesses, by passes over the training labels."""
 
     rounds = 1  # anchors of a sandwich come in one lot: in one pass
 
@@ -122,47 +108,15 @@ class StreamedEngine:
     # --- reach ----------------------------------------------------------------------------
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the reach of each row, whatever the margins, as the certifier "exact".
-
-        Parameters
-        ----------
-        rows, budget, margins
-            As for `Certifier.bounds`.
-
-        Returns
-        -------
-        Bounds
-            Tight up to rounding.
-        """
+        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
         return self.reach(rows, budget)
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return how far a budget can raise and lower the score of each row.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        Bounds
-            Tight up to rounding.
-        """
+        """Return how far a budget can raise and lower the score of each row."""
         return self._reach(weights, budget, MOST_PASSES)
 
     def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return bounds on how far a budget can move the score of each row, from a single pass.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return bounds on how far a budget can move the score of each row, from a single pass."""
         return self._reach(weights, budget, 1)
 
     def _reach(self, weights: WeightRows, budget: Budget, passes: int) -> Bounds:
@@ -180,17 +134,6 @@ class StreamedEngine:
         """Return bounds of each row, and what labels that nearly attain them do to any score.
 
         All of it comes from one pass.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        budget : Budget
-
-        Returns
-        -------
-        reach : Bounds
-        moved_up, moved_down : (rows, m) arrays
-            As `ExactEngine.extremes` returns them.
         """
         labels, found = self._labels(budget), _BothWays(len(weights))
         moved = np.zeros((len(weights), 2, self.learner.n_parameters))
@@ -203,14 +146,7 @@ class StreamedEngine:
         return found.bounds(), moved[:, 0], moved[:, 1]
 
     def offset_gram(self) -> tuple[FloatArray, int]:
-        """Return the Gram matrix of the design, each label's row times the square of its offset.
-
-        Returns
-        -------
-        gram : (m, m) array
-        terms : int
-            Roundings that follow one another in its sums.
-        """
+        """Return the Gram matrix of the design, each label's row times the square of its offset."""
         found = self.scan.run(OffsetGram(self.learner.n_parameters))
         return found.gram, found.roundings
 
@@ -219,19 +155,7 @@ class StreamedEngine:
     def minimum_budget(
         self, weights: WeightRows, margins: Margins, asked: Budget | None = None
     ) -> MinimumBudgets:
-        """Return the least number of labels that overturns each row; inf if none does.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        margins : Margins
-        asked : Budget, optional
-            It is enough to know whether this many labels overturn it.
-
-        Returns
-        -------
-        MinimumBudgets
-        """
+        """Return the least number of labels that overturns each row; inf if none does."""
         low, high = np.full((2, len(weights)), np.nan)
         for here, made in self._blocks(weights):
             low[here], high[here] = self._least(made, margins[here], asked)
@@ -270,21 +194,6 @@ class StreamedEngine:
         """Return the fewest labels within a budget that are proven to overturn a row.
 
         Of equally strong labels those that come first in the data are taken.
-
-        Parameters
-        ----------
-        weights : WeightRows
-        row : int
-        margins : Margins
-            Of all rows of `weights`.
-        budget : Budget
-        needed : float, optional
-            As many labels are proven to overturn the row, if that is known already.
-
-        Returns
-        -------
-        (labels, shift), or None if no such set is proven
-            `shift` is how far they move the score.
         """
         ((_, made),) = self._blocks(_One(weights, row))
         margins = margins[row : row + 1]
@@ -311,17 +220,6 @@ def enough_labels(needed: float, most: int) -> list[int]:
     """Return how many labels to look for: those proven to be enough, then all that may move.
 
     A row can be proven to be overturned by a budget where rounding hides by how few labels.
-
-    Parameters
-    ----------
-    needed : float
-        As many are proven to be enough; NaN or more than `most` if that is not known.
-    most : int
-        As many may move.
-
-    Returns
-    -------
-    list of int
     """
     every = min(most, _MOST_LISTED)
     return list(dict.fromkeys([int(needed), every] if needed <= most else [every]))
@@ -333,23 +231,7 @@ def proven_witness(
     margins: Margins,
     tried: Iterable[int],
 ) -> tuple[Strongest, float] | None:
-    """Return the first set of labels that is proven to overturn a row.
-
-    Parameters
-    ----------
-    find : callable of (sign, labels)
-        Finds as many labels that move the score furthest, up (1) or down (-1).
-    errors : callable of labels
-        Bounds on how far the reach of so many is off, but for `RELATIVE`.
-    margins : Margins
-        Of the row.
-    tried : iterable of int
-        Numbers of labels.
-
-    Returns
-    -------
-    (labels, shift), or None if no such set is proven
-    """
+    """Return the first set of labels that is proven to overturn a row."""
     for labels in tried:
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             if not np.isfinite(margin[0]):
@@ -406,13 +288,6 @@ class AnchorsFirst:
     """The certifier "auto" in passes: anchors decide most rows, exact passes what they leave open.
 
     Anchors take one pass, whatever the number of rows in question.
-
-    Parameters
-    ----------
-    engine : StreamedEngine
-    solution : Solution
-    decision : Decision
-        Where predictions are in doubt: anchors are chosen there.
     """
 
     def __init__(self, engine: StreamedEngine, solution: Solution, decision: Decision) -> None:
@@ -425,17 +300,7 @@ class AnchorsFirst:
         return self._engine.fingerprint
 
     def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return bounds from anchors, and exact ones of rows that these leave open.
-
-        Parameters
-        ----------
-        rows, budget, margins
-            As for `Certifier.bounds`.
-
-        Returns
-        -------
-        Bounds
-        """
+        """Return bounds from anchors, and exact ones of rows that these leave open."""
         if budget not in self._built:
             made = Sandwich(self._engine, budget)
             self._built[budget] = made.choose_anchors(self._solution, self._decision)

@@ -34,80 +34,23 @@ class Goals(ABC):
 
     @abstractmethod
     def enough(self, count: IntArray, total: FloatArray, lines: IntArray) -> BoolArray:
-        """Return whether the labels above thresholds are certainly enough.
-
-        Parameters
-        ----------
-        count, total : (lines, G) arrays
-            Number of effects above each threshold, and their sum.
-        lines : (lines,) array of int
-
-        Returns
-        -------
-        (lines, G) array of bool
-        """
+        """Return whether the labels above thresholds are certainly enough."""
 
     @abstractmethod
     def too_few(self, count: IntArray, total: FloatArray, lines: IntArray) -> BoolArray:
-        """Return whether the labels above thresholds are certainly no more than enough.
-
-        Parameters
-        ----------
-        count, total, lines
-            As for `enough`.
-
-        Returns
-        -------
-        (lines, G) array of bool
-        """
+        """Return whether the labels above thresholds are certainly no more than enough."""
 
     @abstractmethod
     def ranks(self, effects: FloatArray, share: float, lines: IntArray) -> FloatArray:
-        """Return how many effects of a sample should be above what is looked for.
-
-        Parameters
-        ----------
-        effects : (lines, s) array
-            Of a sample, sorted downwards.
-        share : float
-            Of all labels that the sample has.
-        lines : (lines,) array of int
-
-        Returns
-        -------
-        (lines,) array
-        """
+        """Return how many effects of a sample should be above what is looked for."""
 
     @abstractmethod
     def settle(self, line: int, found: Window) -> bool:
-        """Take note of what a window tells; return whether that is all there is to know.
-
-        Parameters
-        ----------
-        line : int
-        found : Window
-            What is looked for is in it.
-
-        Returns
-        -------
-        bool
-        """
+        """Take note of what a window tells; return whether that is all there is to know."""
 
 
 class Reaches(Goals):
-    """The sum of the k largest effects of each line.
-
-    Parameters
-    ----------
-    n_lines, labels : int
-
-    Attributes
-    ----------
-    reach : (lines,) array
-        NaN where nothing is known.
-    off : (lines,) array
-        How far each may be off, rounding aside.
-    """
+    """The sum of the k largest effects of each line."""
 
     def __init__(self, n_lines: int, labels: int) -> None:
         self._labels = labels
@@ -154,20 +97,7 @@ ErrorOf: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 class Crossings(Goals):
-    """The least number of labels whose effects exceed the margin of each line.
-
-    Parameters
-    ----------
-    margin : (lines,) array
-    error : ErrorOf
-    asked : int, optional
-        A budget: it is enough to know whether as many labels exceed the margin.
-
-    Attributes
-    ----------
-    low, high : (lines,) arrays
-        Fewer than `low` do not exceed the margin, `high` do; inf if no number does.
-    """
+    """The least number of labels whose effects exceed the margin of each line."""
 
     def __init__(self, margin: FloatArray, error: ErrorOf, asked: int | None = None) -> None:
         self._margin, self._error, self._asked = margin, error, asked

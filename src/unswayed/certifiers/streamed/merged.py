@@ -17,20 +17,7 @@ _BELOW = 1.0 - 2.0**-30  # an effect is not computed to the last bit in every ba
 
 
 class MergedEngine(ExactEngine):
-    """The exact engine on distinct training rows with counts; witnesses take a pass.
-
-    Parameters
-    ----------
-    learner : SummedRidge
-    bias : ResolvedBias
-        With offsets of the distinct rows.
-    rows : (n, m) matrix
-        The distinct rows of the design.
-    count : (n,) array
-        How many labels each stands for.
-    scan : Scan
-        Has work done with all training labels.
-    """
+    """The exact engine on distinct training rows with counts; witnesses take a pass."""
 
     def __init__(
         self,
@@ -59,17 +46,7 @@ class MergedEngine(ExactEngine):
         budget: Budget,
         needed: float | None = None,
     ) -> tuple[Strongest, float] | None:
-        """Return the fewest labels within a budget that are proven to overturn a row.
-
-        Parameters
-        ----------
-        weights, row, margins, budget, needed
-            As for `StreamedEngine.strongest`.
-
-        Returns
-        -------
-        (labels, shift), or None if no such set is proven
-        """
+        """Return the fewest labels within a budget that are proven to overturn a row."""
         one, margins = weights.block(row, row + 1), margins[row : row + 1]
         if needed is None:
             needed = float(self.minimum_budget(MadeRows(one), margins).high[0])

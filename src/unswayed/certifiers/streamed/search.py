@@ -35,21 +35,7 @@ class _Left(NamedTuple):
 
 
 class Search:
-    """Narrows down where the goals of lines are.
-
-    Parameters
-    ----------
-    scan : Scan
-    sample : LabelBatch
-        Some of the labels, evenly spread.
-    share : float
-        Of all labels that the sample has.
-    weights : (rows, m) array
-    lines : Lines
-        Of these rows, ordered by row.
-    most : (lines,) array
-        No effect is larger.
-    """
+    """Narrows down where the goals of lines are."""
 
     def __init__(
         self,
@@ -65,14 +51,7 @@ class Search:
         self._weights, self._lines, self._most = weights, lines, most
 
     def run(self, goals: Goals, passes: int = MOST_PASSES) -> None:
-        """Make passes until every goal is settled, or as many as may be made.
-
-        Parameters
-        ----------
-        goals : Goals
-            Takes note of what is found.
-        passes : int
-        """
+        """Make passes until every goal is settled, or as many as may be made."""
         left = self._first(goals)
         for _ in range(passes):
             if not len(left.lines):
@@ -80,19 +59,7 @@ class Search:
             left = self._narrowed(goals, left, self._scan.run(self._count(left)))
 
     def pull(self, goals: Goals, labels: int) -> FloatArray:
-        """Make one pass, and find what labels near the goals do to the parameters.
-
-        Parameters
-        ----------
-        goals : Goals
-        labels : int
-            As many may move at once.
-
-        Returns
-        -------
-        (lines, m) array
-            How far the parameters' sums move at least, in the direction of each line.
-        """
+        """Make one pass, and find what labels near the goals do to the parameters."""
         left = self._first(goals)
         at = np.full(len(left.lines), int(_ANCHOR * left.thresholds.shape[1]))
         found = self._scan.run(Pull(self._count(left), at))
@@ -103,16 +70,7 @@ class Search:
         return np.asarray(found.moved * within[:, None])
 
     def floor(self, rank: float) -> float:
-        """Return a threshold that about so many effects of the first line exceed, rather more.
-
-        Parameters
-        ----------
-        rank : float
-
-        Returns
-        -------
-        float
-        """
+        """Return a threshold that about so many effects of the first line exceed, rather more."""
         ((_, effects),) = _sorted_effects(self._sample, self._weights[:1], self._lines)
         expected = rank * self._share
         expected += _SPREAD * (np.sqrt(expected) + 1.0)

@@ -15,43 +15,20 @@ from unswayed.models.ridge.gram import roundings, weighted_gram
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelBatch:
-    """Training labels of a batch, and what they need to move a score.
+    """Training labels of a batch, and what they need to move a score."""
 
-    Attributes
-    ----------
-    design : (n, m) matrix
-        Rows of the design.
-    lower, upper : (n,) arrays
-        How far each label may fall and rise.
-    targets : (n,) array
-        Labels as numbers.
-    piece : int
-        Where the rows are from.
-    numbers : (n,) array of int
-        Their positions in that piece.
-    """
-
-    design: Matrix
-    lower: FloatArray
-    upper: FloatArray
-    targets: FloatArray
-    piece: int
-    numbers: IntArray
+    design: Matrix  # Rows of the design
+    lower: FloatArray  # How far each label may fall and rise
+    upper: FloatArray  # How far each label may fall and rise
+    targets: FloatArray  # Labels as numbers
+    piece: int  # Where the rows are from
+    numbers: IntArray  # Their positions in that piece
 
     def __len__(self) -> int:
         return len(self.lower)
 
     def take(self, at: IntArray) -> "LabelBatch":
-        """Return some of the labels.
-
-        Parameters
-        ----------
-        at : (k,) array of int
-
-        Returns
-        -------
-        LabelBatch
-        """
+        """Return some of the labels."""
         return LabelBatch(
             self.design[at],
             self.lower[at],
@@ -63,37 +40,17 @@ class LabelBatch:
 
 
 class Work(ABC, Generic[P]):
-    """What is done with all labels, batch by batch.
+    """What is done with all labels, batch by batch."""
 
-    Attributes
-    ----------
-    title : str
-        What a progress line calls it.
-    """
-
-    title: ClassVar[str]
+    title: ClassVar[str]  # What a progress line calls it
 
     @abstractmethod
     def nothing(self) -> P:
-        """Return what is found in no labels.
-
-        Returns
-        -------
-        Part
-        """
+        """Return what is found in no labels."""
 
     @abstractmethod
     def of(self, batch: LabelBatch) -> P:
-        """Return what is found in a batch.
-
-        Parameters
-        ----------
-        batch : LabelBatch
-
-        Returns
-        -------
-        Part
-        """
+        """Return what is found in a batch."""
 
 
 class Scan(Protocol):
@@ -105,16 +62,7 @@ class Scan(Protocol):
         ...
 
     def run(self, work: Work[P]) -> P:
-        """Return the sum of what is found in all batches: one pass.
-
-        Parameters
-        ----------
-        work : Work
-
-        Returns
-        -------
-        Part
-        """
+        """Return the sum of what is found in all batches: one pass."""
         ...
 
 
@@ -159,16 +107,7 @@ class Count(Work[Counted]):
     def count_tile(
         self, batch: LabelBatch, tile: tuple[slice, slice, FloatArray], found: list[Counted]
     ) -> None:
-        """Add the counts of a tile of influence to the first of what was found, effects after it.
-
-        Parameters
-        ----------
-        batch : LabelBatch
-        tile : (rows, columns, influence)
-            As `SlicedDesign.products` makes them.
-        found : list of Counted
-            Is changed.
-        """
+        """Add the counts of a tile of influence to the first result and its effects to the next."""
         rows, columns, z = tile
         here = lines_of(self.lines.row, rows)
         lines = Lines(self.lines.row[here] - rows.start, self.lines.sign[here])
@@ -184,16 +123,7 @@ class Count(Work[Counted]):
 
 
 def joined(found: list[Counted]) -> Counted:
-    """Return the tally of the first, which is that of all, and the effects of all.
-
-    Parameters
-    ----------
-    found : list of Counted
-
-    Returns
-    -------
-    Counted
-    """
+    """Return the tally of the first, which is that of all, and the effects of all."""
     return Counted(
         found[0].tally,
         np.concatenate([each.line for each in found]),
@@ -326,17 +256,6 @@ class OffsetGram(Work[GramPart]):
 
 
 def lines_of(row: IntArray, rows: slice) -> slice:
-    """Return the places of lines, which are ordered by row, that belong to some rows.
-
-    Parameters
-    ----------
-    row : (lines,) array of int
-        The row of each line.
-    rows : slice
-
-    Returns
-    -------
-    slice
-    """
+    """Return the places of lines, which are ordered by row, that belong to some rows."""
     start, stop = np.searchsorted(row, (rows.start, rows.stop))
     return slice(int(start), int(stop))

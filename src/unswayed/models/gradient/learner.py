@@ -16,15 +16,7 @@ from unswayed.models.ridge.scaling import row_norms
 
 
 class GradientLearner(LinearLearner):
-    """A fitted logistic or Poisson regression: scores are linear in features, not in labels.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    start : (n_features + 1,) array
-        Coefficients and intercept that a solver found, in the user's units.
-    specification : GradientSpecification
-    """
+    """A fitted logistic or Poisson regression: scores are linear in features, not in labels."""
 
     def __init__(
         self, problem: GradientProblem, start: FloatArray, specification: GradientSpecification
@@ -42,45 +34,17 @@ class GradientLearner(LinearLearner):
         return self.problem.n_parameters
 
     def centre(self, labels: FloatArray) -> Centre:
-        """Solve for labels as precisely as doubles allow.
-
-        Parameters
-        ----------
-        labels : (n,) array
-
-        Returns
-        -------
-        Centre
-        """
+        """Solve for labels as precisely as doubles allow."""
         read = self.problem.labels(labels)
         return self.problem.centre(solve(self.problem, read, self._start), read)
 
     def solve(self, labels: FloatArray) -> Solution:
-        """Train on labels.
-
-        Parameters
-        ----------
-        labels : (n,) array
-
-        Returns
-        -------
-        Solution
-            Whose errors nobody has bounded: the engine bounds those of scores.
-        """
+        """Train on labels."""
         return self.solution(self.centre(labels))
 
     @staticmethod
     def solution(centre: Centre) -> Solution:
-        """Return the parameters of a centre as a solution.
-
-        Parameters
-        ----------
-        centre : Centre
-
-        Returns
-        -------
-        Solution
-        """
+        """Return the parameters of a centre as a solution."""
         return Solution(centre.parameters, math.inf, math.inf)
 
     def represent(self, rows: Matrix) -> Matrix:

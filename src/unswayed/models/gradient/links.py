@@ -33,64 +33,20 @@ class Link(ABC):
 
     @abstractmethod
     def mean(self, margins: FloatArray) -> FloatArray:
-        """Return means, wrong by `LIBRARY` of their value at most.
-
-        Parameters
-        ----------
-        margins : array
-
-        Returns
-        -------
-        array
-        """
+        """Return means, wrong by `LIBRARY` of their value at most."""
 
     @abstractmethod
     def secant(self, margins: FloatArray, moved: FloatArray) -> FloatArray:
-        """Return secants, as computed: relative errors are within `error_of_secant`.
-
-        Parameters
-        ----------
-        margins : array
-        moved : array
-            How far each margin moves, either way; 0 for the derivative.
-
-        Returns
-        -------
-        array
-        """
+        """Return secants, as computed: relative errors are within `error_of_secant`."""
 
     @abstractmethod
     def steepest(self, margins: FloatArray, least: FloatArray, most: FloatArray) -> FloatArray:
-        """Return upper bounds on secants, up to `error_of_secant`.
-
-        Parameters
-        ----------
-        margins : array
-        least, most : arrays
-            Margins move by something between these.
-
-        Returns
-        -------
-        array
-        """
+        """Return upper bounds on secants, up to `error_of_secant`."""
 
     def slopes(
         self, margins: FloatArray, least: FloatArray, most: FloatArray, error: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return proven bounds on the secants of margins that move by `least` to `most`.
-
-        Parameters
-        ----------
-        margins : array
-        least, most : arrays
-        error : array
-            How far the true margins may be from `margins`.
-
-        Returns
-        -------
-        low, high : arrays
-            Nonnegative; `low` is 0 and `high` infinite where nothing is proven.
-        """
+        """Return proven bounds on the secants of margins that move by `least` to `most`."""
         with np.errstate(all="ignore"):
             # As functions of how far a margin moves, secants rise to one peak and fall from there.
             low = np.minimum(self.secant(margins, least), self.secant(margins, most))
@@ -102,19 +58,7 @@ class Link(ABC):
 
 
 def error_of_secant(margins: FloatArray, moved: FloatArray, error: FloatArray) -> FloatArray:
-    """Return bounds on the relative error of secants.
-
-    Parameters
-    ----------
-    margins, moved : arrays
-    error : array
-        How far the true margins may be from these: secants change by as much, relatively.
-
-    Returns
-    -------
-    array
-        At least 1 where nothing is known.
-    """
+    """Return bounds on the relative error of secants."""
     size = np.abs(margins) + np.abs(moved)
     found = 16.0 * LIBRARY * (1.0 + size) + 2.0 * error
     return np.where(size < _FAR, found, 1.0)

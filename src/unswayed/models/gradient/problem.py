@@ -32,18 +32,10 @@ _LARGEST = 2.0**900  # of these medians: differences never overflow
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Label vectors as the equations see them, one row each; a single one has one dimension.
+    """Label vectors as the equations see them, one row each; a single one has one dimension."""
 
-    Attributes
-    ----------
-    weight : (..., n) array
-        Of each distinct row, the sum of its labels' weights.
-    total : (..., n) array
-        The sum of its weighted labels.
-    """
-
-    weight: FloatArray
-    total: FloatArray
+    weight: FloatArray  # Of each distinct row, the sum of its labels' weights
+    total: FloatArray  # The sum of its weighted labels
 
     def __getitem__(self, rows: IntArray | slice) -> "Labels":
         weight = self.weight if self.weight.ndim == 1 else self.weight[rows]
@@ -52,39 +44,16 @@ class Labels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centre:
-    """Parameters that nearly solve the equations of some labels, and how nearly.
+    """Parameters that nearly solve the equations of some labels, and how nearly."""
 
-    Attributes
-    ----------
-    parameters : (p,) array
-        In scaled units.
-    margins : (n,) array
-        Of the distinct rows, as computed.
-    error : (n,) array
-        Bounds on the errors of these.
-    residual : float
-        Bound on the norm of what the equations are off by.
-    """
-
-    parameters: FloatArray
-    margins: FloatArray
-    error: FloatArray
-    residual: float
+    parameters: FloatArray  # In scaled units
+    margins: FloatArray  # Of the distinct rows, as computed
+    error: FloatArray  # Bounds on the errors of these
+    residual: float  # Bound on the norm of what the equations are off by
 
 
 def stiff_columns(features: Matrix, share: float = _STIFF) -> IntArray:
-    """Return the columns that vary little beside their size, constant ones among them.
-
-    Parameters
-    ----------
-    features : (n, p) matrix
-    share : float
-        Of their size, that they vary by at most.
-
-    Returns
-    -------
-    array of int
-    """
+    """Return the columns that vary little beside their size, constant ones among them."""
     if not features.shape[0]:
         return np.zeros(0, dtype=np.intp)
     low, high = (
@@ -97,41 +66,7 @@ def stiff_columns(features: Matrix, share: float = _STIFF) -> IntArray:
 
 
 class GradientProblem:
-    """Rows, weights and penalty of a training problem; labels are given later.
-
-    Parameters
-    ----------
-    features : (n, p) matrix, dense or CSR
-    link : Link
-    penalty : float
-        λ of λ/2 ‖coefficients‖²; the intercept is not penalised.
-    fit_intercept : bool
-    sample_weight : (n,) array, optional
-        0 or more.
-    class_weight : pair of float
-        What a label's weight is multiplied by, for the first and for the second class.
-
-    Attributes
-    ----------
-    link : Link
-    group : (n,) array of int
-        The distinct row of each row.
-    first : array of int
-        A row of each distinct one.
-    rows : InfluenceMap
-        Its products are margins of the distinct rows.
-    sizes : array
-        Upper bounds on the norms of the distinct rows.
-    penalty : (m,) array
-        In scaled units.
-    offset : (p,) array
-        What is taken off the features; 0 for most.
-    scale : (m,) array
-        Scaled features are such differences times this, parameters are scaled ones times it.
-    weight : (n,) array
-        Of the labels, without class weights.
-    class_weight : pair of float
-    """
+    """Rows, weights and penalty of a training problem; labels are given later."""
 
     def __init__(
         self,
@@ -173,17 +108,7 @@ class GradientProblem:
         return len(self.scale)
 
     def directions(self, features: Matrix) -> Matrix:
-        """Return rows in scaled units, with a one for the intercept.
-
-        Parameters
-        ----------
-        features : (k, p) matrix
-
-        Returns
-        -------
-        (k, m) matrix
-            Entries of rows that are no training rows may be rounded, once.
-        """
+        """Return rows in scaled units, with a one for the intercept."""
         scaled = rescaled(self._shifted(features), self.scale[: self.n_features])
         if not self.fit_intercept:
             return scaled
@@ -195,16 +120,7 @@ class GradientProblem:
         return dense(features) - self.offset if self.offset.any() else features
 
     def scaled_parameters(self, parameters: FloatArray) -> FloatArray:
-        """Return coefficients and intercept of the features as they are in scaled units, about.
-
-        Parameters
-        ----------
-        parameters : (m,) array
-
-        Returns
-        -------
-        (m,) array
-        """
+        """Return coefficients and intercept of the features as they are in scaled units, about."""
         found = np.array(parameters, dtype=np.float64)
         with np.errstate(all="ignore"):
             if self.offset.any():
@@ -221,17 +137,7 @@ class GradientProblem:
     # --- labels -------------------------------------------------------------------------------
 
     def labels(self, targets: FloatArray) -> Labels:
-        """Return labels as the equations see them.
-
-        Parameters
-        ----------
-        targets : (n,) array
-            Of classes, 0 and 1.
-
-        Returns
-        -------
-        Labels
-        """
+        """Return labels as the equations see them."""
         n = len(self.first)
         weight = self.weight
         if self._classes_differ:
@@ -260,15 +166,6 @@ class GradientProblem:
 
         A flip changes the weight of a row's own loss, too, from one class's to the other's: what
         it adds is the second class's weight times (1 - mean) and the first's times the mean.
-
-        Parameters
-        ----------
-        low, high : (n,) arrays
-            Between which margins of the distinct rows are.
-
-        Returns
-        -------
-        (n,) array
         """
         if not self._classes_differ:
             return np.ones(len(self.first))
@@ -279,64 +176,24 @@ class GradientProblem:
     # --- equations ----------------------------------------------------------------------------
 
     def pull(self, values: FloatArray) -> FloatArray:
-        """Return Σ_i value_i a_i over the distinct rows.
-
-        Parameters
-        ----------
-        values : (..., n) array
-
-        Returns
-        -------
-        (..., m) array
-        """
+        """Return Σ_i value_i a_i over the distinct rows."""
         design = self.design
         if hasattr(design, "indptr"):
             return np.asarray((design.T @ values.T).T)
         return np.asarray(values @ design)
 
     def margins(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return margins of the distinct rows, and bounds on their errors.
-
-        Parameters
-        ----------
-        parameters : (k, m) array
-            In scaled units.
-
-        Returns
-        -------
-        margins, errors : (k, n) arrays
-        """
+        """Return margins of the distinct rows, and bounds on their errors."""
         norms = row_norms(parameters)
         return self.rows(parameters), gamma(self.n_parameters + 4) * norms[:, None] * self.sizes
 
     def gradient(self, parameters: FloatArray, labels: Labels) -> FloatArray:
-        """Return what the equations are off by, as computed.
-
-        Parameters
-        ----------
-        parameters : (k, m) array
-        labels : Labels
-
-        Returns
-        -------
-        (k, m) array
-        """
+        """Return what the equations are off by, as computed."""
         means = self.link.mean(self.rows(parameters))
         return self.pull(labels.weight * means - labels.total) + self.penalty * parameters
 
     def residual(self, parameters: FloatArray, labels: Labels) -> FloatArray:
-        """Return bounds on the norms of what the equations are off by.
-
-        Parameters
-        ----------
-        parameters : (k, m) array
-        labels : Labels
-
-        Returns
-        -------
-        (k,) array
-            Infinite where nothing is known.
-        """
+        """Return bounds on the norms of what the equations are off by."""
         with np.errstate(all="ignore"):
             margins, error = self.margins(parameters)
             means = self.link.mean(margins)
@@ -353,36 +210,14 @@ class GradientProblem:
         return np.where(known, SAFETY * found, np.inf)
 
     def centre(self, parameters: FloatArray, labels: Labels) -> Centre:
-        """Return parameters together with how nearly they solve the equations.
-
-        Parameters
-        ----------
-        parameters : (m,) array
-        labels : Labels
-            A single vector.
-
-        Returns
-        -------
-        Centre
-        """
+        """Return parameters together with how nearly they solve the equations."""
         one = parameters[None]
         margins, error = self.margins(one)
         stacked = Labels(labels.weight, labels.total[None])
         return Centre(parameters, margins[0], error[0], float(self.residual(one, stacked)[0]))
 
     def hessian(self, curvature: FloatArray) -> tuple[FloatArray, float]:
-        """Return Σ_i c_i a_i a_iᵀ + Λ, and a bound on the norm of its error.
-
-        Parameters
-        ----------
-        curvature : (n,) array
-            Nonnegative.
-
-        Returns
-        -------
-        matrix : (m, m) array
-        error : float
-        """
+        """Return Σ_i c_i a_i a_iᵀ + Λ, and a bound on the norm of its error."""
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = self.rows.gram(curvature)
             matrix = (matrix + matrix.T) / 2

@@ -21,21 +21,7 @@ _GONE = 1e8  # margins that move by more in one step: there is no minimiser
 def solve_all(
     problem: GradientProblem, labels: Labels, start: FloatArray, inverse: FloatArray
 ) -> FloatArray:
-    """Return parameters that nearly solve the equations of every label vector.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    labels : Labels
-        k vectors.
-    start : (k, m) array
-    inverse : (m, m) array
-        Of a Hessian that is not far from theirs.
-
-    Returns
-    -------
-    (k, m) array
-    """
+    """Return parameters that nearly solve the equations of every label vector."""
     found = np.array(start)
     before, first = np.full((2, len(found)), np.inf)
     going = np.arange(len(found))
@@ -64,20 +50,7 @@ def _of(values: FloatArray, row: int) -> FloatArray:
 
 
 def solve(problem: GradientProblem, labels: Labels, start: FloatArray) -> FloatArray:
-    """Return parameters that nearly solve the equations of one label vector.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    labels : Labels
-        A single vector.
-    start : (m,) array
-
-    Returns
-    -------
-    (m,) array
-        Where there is no solution, whatever the last step came to.
-    """
+    """Return parameters that nearly solve the equations of one label vector."""
     found = _newton(problem, labels, start)
     if start.any() and not _solves(problem, labels, found):
         # A solver that went astray may have left us where all slopes are 0, or infinite.
@@ -173,17 +146,7 @@ def _length(
 
 
 def slopes(problem: GradientProblem, parameters: FloatArray) -> FloatArray:
-    """Return derivatives of the means of the distinct rows, as computed.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    parameters : (m,) array
-
-    Returns
-    -------
-    (n,) array
-    """
+    """Return derivatives of the means of the distinct rows, as computed."""
     margins = problem.rows(parameters[None])[0]
     return problem.link.secant(margins, np.zeros(len(margins)))
 
@@ -191,24 +154,7 @@ def slopes(problem: GradientProblem, parameters: FloatArray) -> FloatArray:
 def changed(
     problem: GradientProblem, labels: Labels, rows: list[IntArray], added: list[FloatArray]
 ) -> Labels:
-    """Return label vectors, each of them after some changes.
-
-    Parameters
-    ----------
-    problem : GradientProblem
-    labels : Labels
-        A single vector, as it is.
-    rows : list of arrays of int
-        For each vector, the distinct rows whose labels change.
-    added : list of arrays
-        What is added to the weighted labels of these: of classes, the weight of those that become
-        the second class less that of those that become the first.
-
-    Returns
-    -------
-    Labels
-        As many vectors as there are lists of changes.
-    """
+    """Return label vectors, each of them after some changes."""
     first, second = problem.class_weight
     total = np.repeat(labels.total[None], len(rows), axis=0)
     weight = labels.weight if first == second else np.repeat(labels.weight[None], len(rows), axis=0)

@@ -11,19 +11,7 @@ _KINDS = {"logistic": "logistic", "log": "poisson"}  # names of links, and of mo
 
 
 class GradientSpecification(Specification):
-    """Features, penalty and weights of logistic or Poisson regression.
-
-    Parameters
-    ----------
-    matrix : (n, p) matrix
-    link : Link
-    penalty : float
-        λ of λ/2 ‖coefficients‖².
-    fit_intercept : bool
-    sample_weight : (n,) array, optional
-    class_weight : pair of float
-        For labels 0 and for labels 1.
-    """
+    """Features, penalty and weights of logistic or Poisson regression."""
 
     def __init__(
         self,

@@ -18,14 +18,6 @@ class CentredRidge(LinearLearner):
 
     Sparse rows are not centred, which would fill them with numbers: there the scaled mean
     (`_shift`) is subtracted from products instead.
-
-    Parameters
-    ----------
-    features : (n, p) matrix, dense or CSR
-    alpha : float
-        Ridge penalty; 0 is least squares, of minimum norm if singular.
-    fit_intercept : bool
-    sample_weight : (n,) array, optional
     """
 
     parameter_scale: FloatArray
@@ -63,16 +55,7 @@ class CentredRidge(LinearLearner):
 
     @abstractmethod
     def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
-        """Do all of the solving that does not need the labels, and set `error_scale`.
-
-        Parameters
-        ----------
-        features : (n, p) matrix
-        penalty : float
-            Alpha in the units of the scaled weights.
-        exact : bool
-            Whether scaling changed neither weights nor penalty; if it did, no bound may be proven.
-        """
+        """Do all of the solving that does not need the labels, and set `error_scale`."""
 
     @property
     def n_parameters(self) -> int:

@@ -16,18 +16,7 @@ def _blocks(n_rows: int) -> Iterator[slice]:
 
 
 def roundings(n_rows: int) -> int:
-    """Return how many roundings follow one another in the sums of `weighted_gram` and `moment`.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows that are summed over.
-
-    Returns
-    -------
-    int
-        Within a block, and over the blocks.
-    """
+    """Return how many roundings follow one another in the sums of `weighted_gram` and `moment`."""
     return min(n_rows, _BLOCK) + -(-n_rows // _BLOCK)
 
 
@@ -35,32 +24,12 @@ def summation(n_rows: int) -> float:
     """Return the relative error of the sums that `weighted_gram` and `moment` compute.
 
     It covers sums within a block and over the blocks, and products of three factors.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows that are summed over.
-
-    Returns
-    -------
-    float
     """
     return gamma(roundings(n_rows) + 4)
 
 
 def weighted_gram(design: Matrix, weight: FloatArray | None) -> FloatArray:
-    """Return Σ weight_i d_i d_iᵀ over the rows d_i of `design`.
-
-    Parameters
-    ----------
-    design : (n, m) matrix
-    weight : (n,) array or None
-        All 1 if None.
-
-    Returns
-    -------
-    (m, m) array
-    """
+    """Return Σ weight_i d_i d_iᵀ over the rows d_i of `design`."""
     total = np.zeros((design.shape[1], design.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         for here in _blocks(design.shape[0]):
@@ -86,17 +55,7 @@ def _add_sparse_gram(total: FloatArray, part: Matrix, weight: FloatArray | None)
 
 
 def moment(design: Matrix, values: FloatArray) -> FloatArray:
-    """Return Σ values_i d_i over the rows d_i of `design`.
-
-    Parameters
-    ----------
-    design : (n, m) matrix
-    values : (n,) array
-
-    Returns
-    -------
-    (m,) array
-    """
+    """Return Σ values_i d_i over the rows d_i of `design`."""
     total = np.zeros(design.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for here in _blocks(design.shape[0]):

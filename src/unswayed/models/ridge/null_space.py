@@ -32,21 +32,6 @@ def null_vectors(
     """Return vectors that every row takes to exactly 0, or all rows to one constant.
 
     Their entries are off by two roundings at most.
-
-    Parameters
-    ----------
-    features : (n, p) matrix
-    gram : (m, m) array
-        Gram matrix of the scaled columns, and of a constant column after them if there is one.
-    scale : (p,) array
-        What each column was multiplied by.
-    up_to_constant : bool
-        Whether a constant will do instead of 0.
-
-    Returns
-    -------
-    (p, k) array
-        One vector per column; none if any that the eigenvectors suggest is not confirmed.
     """
     nothing = np.empty((len(scale), 0))
     values, vectors = np.linalg.eigh(gram)

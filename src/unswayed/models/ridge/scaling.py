@@ -14,16 +14,7 @@ _LARGEST_EXPONENT = 1023  # of a power of two that is a double
 
 
 def row_norms(matrix: Matrix) -> FloatArray:
-    """Return the Euclidean norm of every row, rounded up; only rows of zeros have norm 0.
-
-    Parameters
-    ----------
-    matrix : (m, p) matrix
-
-    Returns
-    -------
-    (m,) array
-    """
+    """Return the Euclidean norm of every row, rounded up; only rows of zeros have norm 0."""
     is_sparse = hasattr(matrix, "indptr")
     with np.errstate(over="ignore", under="ignore"):
         if is_sparse:
@@ -43,17 +34,6 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
 
     What would underflow to 0 becomes the smallest double instead: a row whose size is 0 is taken to
     have no error, so it must truly be 0.
-
-    Parameters
-    ----------
-    rows : (m, p) matrix
-    scale : float or (p,) array
-        Powers of two, or roots of weights.
-
-    Returns
-    -------
-    (m, p) matrix
-        An entry is 0 only where the row's entry or the factor is 0.
     """
     if hasattr(rows, "indptr"):
         factors = np.broadcast_to(scale, rows.shape[1])[rows.indices]
@@ -67,48 +47,19 @@ def rescaled(rows: Matrix, scale: FloatArray | float) -> Matrix:
 
 
 def with_data(matrix: Matrix, data: FloatArray) -> Matrix:
-    """Return a CSR matrix with other numbers in the same places.
-
-    Parameters
-    ----------
-    matrix : (m, p) CSR matrix
-    data : (nnz,) array
-
-    Returns
-    -------
-    (m, p) CSR matrix
-    """
+    """Return a CSR matrix with other numbers in the same places."""
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def times_columns(matrix: Matrix, factors: FloatArray) -> Matrix:
-    """Return a copy of a matrix whose columns are multiplied by factors.
-
-    Parameters
-    ----------
-    matrix : (m, p) matrix
-    factors : (p,) array
-
-    Returns
-    -------
-    (m, p) matrix
-    """
+    """Return a copy of a matrix whose columns are multiplied by factors."""
     if not hasattr(matrix, "indptr"):
         return np.asarray(matrix * factors)
     return with_data(matrix, matrix.data * factors[matrix.indices]).copy()
 
 
 def with_ones(rows: Matrix) -> Matrix:
-    """Return sparse rows with a column of ones after the others.
-
-    Parameters
-    ----------
-    rows : (m, p) CSR array
-
-    Returns
-    -------
-    (m, p + 1) CSR array
-    """
+    """Return sparse rows with a column of ones after the others."""
     n_rows, width = rows.shape
     size = rows.nnz + n_rows
     kind = np.int64 if size > np.iinfo(np.int32).max else rows.indices.dtype
@@ -124,14 +75,6 @@ def padded(sizes: FloatArray) -> FloatArray:
     """Return sizes of rows, raised to `LEAST_SIZE` unless they are 0.
 
     Bounds that are relative to the size then cover underflow too.
-
-    Parameters
-    ----------
-    sizes : (m,) array
-
-    Returns
-    -------
-    (m,) array
     """
     return np.where(sizes == 0, 0.0, np.maximum(sizes, LEAST_SIZE))
 
@@ -141,36 +84,17 @@ class ScaledWeights:
     """Sample weights of at most 1, and the power of two they were divided by.
 
     A positive weight stays positive: it is never rounded to 0, which would leave its row out.
-
-    Attributes
-    ----------
-    values : (n,) array
-        The scaled weights.
-    factor : float
-        The power of two.
-    exact : bool
-        Whether `values` times `factor` are the weights. They are not if the weights are too far
-        apart or too large, and nothing can be proven then.
     """
 
-    values: FloatArray
-    factor: float
+    values: FloatArray  # The scaled weights
+    factor: float  # The power of two
+    # Whether `values` times `factor` are the weights. They are not if the weights are too far apart
+    # or too large, and nothing can be proven then
     exact: bool
 
     @classmethod
     def of(cls, sample_weight: FloatArray | None, n_rows: int) -> "ScaledWeights":
-        """Scale the weights of training rows.
-
-        Parameters
-        ----------
-        sample_weight : (n,) array or None
-            All 1 if None.
-        n_rows : int
-
-        Returns
-        -------
-        ScaledWeights
-        """
+        """Scale the weights of training rows."""
         if sample_weight is None:
             return cls(np.ones(n_rows), 1.0, exact=True)
         exponent = min(math.frexp(float(sample_weight.max()))[1], _LARGEST_EXPONENT)
@@ -186,16 +110,6 @@ def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
     """Return the weighted mean of each column; of a constant dense column, exactly its value.
 
     It need not be exact otherwise: the intercept makes up for any shift of the features.
-
-    Parameters
-    ----------
-    features : (n, p) matrix
-    share : (n,) array
-        Weights that add up to 1.
-
-    Returns
-    -------
-    (p,) array
     """
     if hasattr(features, "indptr"):
         found: FloatArray = np.asarray(features.T @ share).ravel()
@@ -210,31 +124,12 @@ def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
     """Return powers of two that scale each column to a largest entry of about 1.
 
     Columns smaller than the root of the penalty are scaled by that root instead.
-
-    Parameters
-    ----------
-    columns : (p,) array
-        Largest absolute entry of each column.
-    penalty : float
-
-    Returns
-    -------
-    (p,) array
     """
     return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
 
 
 def column_peaks(features: Matrix) -> FloatArray:
-    """Return the largest absolute entry of each column.
-
-    Parameters
-    ----------
-    features : (n, p) matrix
-
-    Returns
-    -------
-    (p,) array
-    """
+    """Return the largest absolute entry of each column."""
     if hasattr(features, "indptr"):
         return np.asarray(abs(features).max(axis=0).toarray(), dtype=np.float64).ravel()
     return np.asarray(np.maximum(-features.min(axis=0), features.max(axis=0)))

@@ -29,41 +29,18 @@ from unswayed.models.ridge.tall import DIRECTION, LeastSquares
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """How feature rows become rows of the design: centred, scaled, with a constant 1 after them.
+    """How feature rows become rows of the design: centred, scaled, with a constant 1 after them."""
 
-    Attributes
-    ----------
-    centre : (p,) array
-        What is subtracted: about the mean of each feature, 0 where most entries are.
-    scale : (p,) array
-        What is multiplied by then, powers of two.
-    fit_intercept : bool
-        Whether there is a constant.
-    """
-
+    # What is subtracted: about the mean of each feature, 0 where most entries are
     centre: FloatArray
-    scale: FloatArray
-    fit_intercept: bool
+    scale: FloatArray  # What is multiplied by then, powers of two
+    fit_intercept: bool  # Whether there is a constant
 
     @classmethod
     def of(
         cls, centre: FloatArray, peak: FloatArray, *, alpha: float, fit_intercept: bool
     ) -> "Design":
-        """Choose the scale.
-
-        Parameters
-        ----------
-        centre : (p,) array
-            Used with an intercept only: without, another centre is another model.
-        peak : (p,) array
-            Largest absolute entry of each feature, less the centre.
-        alpha : float
-        fit_intercept : bool
-
-        Returns
-        -------
-        Design
-        """
+        """Choose the scale."""
         used = centre if fit_intercept else np.zeros_like(centre)
         return cls(used, column_scale(peak, alpha), fit_intercept)
 
@@ -73,17 +50,7 @@ class Design:
         return len(self.scale) + int(self.fit_intercept)
 
     def rows(self, features: Matrix) -> Matrix:
-        """Return rows of the design.
-
-        Parameters
-        ----------
-        features : (n, p) matrix
-            Dense, or CSR in which all entries of columns with a centre are stored.
-
-        Returns
-        -------
-        (n, width) matrix
-        """
+        """Return rows of the design."""
         if hasattr(features, "indptr"):
             columns = features.indices
             data = (features.data - self.centre[columns]) * self.scale[columns]
@@ -99,64 +66,24 @@ class Design:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSums:
-    """Sums over rows of the design and their labels; those of several sets of rows add up.
-
-    Attributes
-    ----------
-    n_rows : int
-    gram : (m, m) array
-        Σ d dᵀ over the rows d.
-    moment : (m,) array
-        Σ y d over the rows d and their labels y.
-    squares : float
-        Σ y².
-    largest : float
-        Largest |y|.
-    longest : float
-        Norm of the longest row.
-    roundings : int
-        In the longest of the sums, one after the other.
-    """
+    """Sums over rows of the design and their labels; those of several sets of rows add up."""
 
     n_rows: int
-    gram: FloatArray
-    moment: FloatArray
-    squares: float
-    largest: float
-    longest: float
-    roundings: int
+    gram: FloatArray  # Σ d dᵀ over the rows d
+    moment: FloatArray  # Σ y d over the rows d and their labels y
+    squares: float  # Σ y²
+    largest: float  # Largest |y|
+    longest: float  # Norm of the longest row
+    roundings: int  # In the longest of the sums, one after the other
 
     @classmethod
     def nothing(cls, width: int) -> "RowSums":
-        """Return the sums over no rows.
-
-        Parameters
-        ----------
-        width : int
-            Number of columns of the design.
-
-        Returns
-        -------
-        RowSums
-        """
+        """Return the sums over no rows."""
         return cls(0, np.zeros((width, width)), np.zeros(width), 0.0, 0.0, 0.0, 0)
 
     @classmethod
     def of(cls, rows: Matrix, labels: FloatArray, count: FloatArray | None = None) -> "RowSums":
-        """Sum over rows.
-
-        Parameters
-        ----------
-        rows : (n, m) matrix
-            Of the design.
-        labels : (n,) array
-        count : (n,) array, optional
-            How often each row occurs; by default once.
-
-        Returns
-        -------
-        RowSums
-        """
+        """Sum over rows."""
         times = np.ones(len(labels)) if count is None else count
         with np.errstate(over="ignore", invalid="ignore"):
             return cls(
@@ -185,34 +112,13 @@ class RowSums:
 
 
 def entry_errors(rows: Matrix) -> FloatArray:
-    """Return bounds on the errors of products with rows of the design, as `ErrorScale.entry`.
-
-    Parameters
-    ----------
-    rows : (n, m) matrix
-
-    Returns
-    -------
-    (n,) array
-    """
+    """Return bounds on the errors of products with rows of the design, as `ErrorScale.entry`."""
     rounding = gamma(rows.shape[1] + 8) * (1.0 + SQUARES_UNDERFLOW)
     return np.asarray(rounding * row_norms(rows) + SIZE_UNDERFLOW)
 
 
 class SummedRidge(LeastSquares):
-    """Ridge that knows its training rows by sums alone, and some of them as examples.
-
-    Parameters
-    ----------
-    sums : RowSums
-    design : Design
-        That of the sums.
-    alpha : float
-    blocks : tuple of slices
-        Features of which exactly one is 1, and the others 0, in every row.
-    examples : (k, m) matrix
-        Some rows of the design.
-    """
+    """Ridge that knows its training rows by sums alone, and some of them as examples."""
 
     def __init__(
         self,
@@ -284,12 +190,7 @@ class SummedRidge(LeastSquares):
         return self.solution()
 
     def solution(self) -> Solution:
-        """Return the coefficients, and the mean prediction after them.
-
-        Returns
-        -------
-        Solution
-        """
+        """Return the coefficients, and the mean prediction after them."""
         sums, inverse = self.sums, self._solver.inverse
         matrix = sums.gram + self._filled @ self._filled.T
         matrix[np.diag_indices_from(matrix)] += self._penalties

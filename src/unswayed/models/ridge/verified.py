@@ -23,26 +23,6 @@ class VerifiedInverse:
 
     If ‖I - M G‖ <= defect < 1, then M is regular and ‖M⁻¹‖ <= ‖G‖ / (1 - defect), however G was
     computed.
-
-    Parameters
-    ----------
-    matrix : (m, m) array
-        M as computed.
-    error : float
-        Bound on the norm of the error of `matrix`.
-
-    Attributes
-    ----------
-    inverse : (m, m) array
-        G: by Cholesky, or the pseudo-inverse where that fails.
-    proven : bool
-        Whether the defect is small enough to prove `bound` and `residual`, else infinite.
-    norm, bound : float
-        Upper bounds on ‖G‖ and on ‖M⁻¹‖.
-    residual : float
-        Upper bound on ‖b - M x‖ / ‖b‖ for every b and the computed product x = G b.
-    defect : float
-        Upper bound on ‖I - M G‖, for the true M.
     """
 
     def __init__(self, matrix: FloatArray, error: float) -> None:
@@ -65,18 +45,7 @@ class VerifiedInverse:
         self._residual_rounding = SAFETY * (gamma(size + 4) * spread + error)
 
     def solution_norms(self, right: Matrix, sizes: FloatArray) -> FloatArray:
-        """Return upper bounds on ‖M⁻¹ b‖ for every row b of `right`.
-
-        Parameters
-        ----------
-        right : (k, m) matrix
-        sizes : (k,) array
-            Upper bounds on the norms of the rows.
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return upper bounds on ‖M⁻¹ b‖ for every row b of `right`."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self._matrix is None:
                 return self.bound * sizes
@@ -84,21 +53,7 @@ class VerifiedInverse:
             return SAFETY * (row_norms(found) + self.bound * residual)
 
     def solve(self, right: Matrix, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solve M x = b approximately for every row b of `right`.
-
-        Parameters
-        ----------
-        right : (k, m) matrix
-            Sparse rows take a product with as many rows of the inverse as they have entries.
-        sizes : (k,) array
-            Upper bounds on the norms of the rows.
-
-        Returns
-        -------
-        solutions : (k, m) array
-        residuals : (k,) array
-            Upper bounds on ‖b - M x‖.
-        """
+        """Solve M x = b approximately for every row b of `right`."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.asarray(right @ self.inverse)
             if self._matrix is None:

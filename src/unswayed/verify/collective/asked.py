@@ -16,55 +16,22 @@ _GROUPS = _ROWS = 20  # that are listed
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked of all test rows together.
+    """What was asked of all test rows together."""
 
-    Attributes
-    ----------
-    ask : str
-        "together", "metric" or "mean".
-    n_rows : int
-    metric : str
-    way : int or None
-        1 to count rows whose score rises too far only, -1 for falls.
-    where : array of int, or None
-        Rows that count; None for all.
-    weights : array of float, or None
-        How much each row counts.
-    groups : list of (name, row numbers)
-    truth : bytearray or None
-        1 for rows whose true class is the positive one.
-    terms : list of (negative, positive)
-        Of a metric of one's own: arrays of a number for each row.
-    """
-
-    ask: str
+    ask: str  # "together", "metric" or "mean"
     n_rows: int
     metric: str = ""
-    way: int | None = None
-    where: "array[int] | None" = None
-    weights: "array[float] | None" = None
+    way: int | None = None  # 1 to count rows whose score rises too far only, -1 for falls
+    where: "array[int] | None" = None  # Rows that count; None for all
+    weights: "array[float] | None" = None  # How much each row counts
     groups: list[tuple[str, "array[int]"]] = field(default_factory=list)
-    truth: bytearray | None = None
+    truth: bytearray | None = None  # 1 for rows whose true class is the positive one
+    # Of a metric of one's own: arrays of a number for each row
     terms: list[tuple["array[float]", "array[float]"]] = field(default_factory=list)
 
     @classmethod
     def read(cls, document: dict[str, Any]) -> "Asked | None":
-        """Read what was asked; None of a file with claims about single rows.
-
-        Parameters
-        ----------
-        document : dict
-            A certificate file that fits the schema.
-
-        Returns
-        -------
-        Asked or None
-
-        Raises
-        ------
-        CertificateError
-            If it makes no sense.
-        """
+        """Read what was asked; None of a file with claims about single rows."""
         given = document.get("collective")
         if given is None:
             return None
@@ -120,12 +87,7 @@ class Asked:
     # --- what is to be bounded ----------------------------------------------------------------
 
     def count(self) -> Function:
-        """Return how much each row counts if it is overturned, as a sum.
-
-        Returns
-        -------
-        Function
-        """
+        """Return how much each row counts if it is overturned, as a sum."""
         steps, unit = [1] * self.n_rows, Fraction(1)
         if self.weights is not None:
             steps, unit = sum_of(self.weights)
@@ -136,25 +98,14 @@ class Asked:
         return Function(Fraction(0), steps, unit)
 
     def form(self) -> Form:
-        """Return the metric.
-
-        Returns
-        -------
-        Form
-        """
+        """Return the metric."""
         if not self.terms:
             return Metric.read(self.metric).form(self.n_rows, self.groups, self.truth)
         sums = [_sum(*pair) for pair in self.terms]
         return Form("sum" if len(sums) == 1 else "quotient", [sums])
 
     def means(self) -> list[tuple[dict[int, int], int]]:
-        """Return the sums of scores whose largest is asked about.
-
-        Returns
-        -------
-        list of (factors, divisor)
-            How often each row counts, and what the sum is divided by.
-        """
+        """Return the sums of scores whose largest is asked about."""
         if not self.groups:
             return [(dict.fromkeys(range(self.n_rows), 1), self.n_rows)]
         return [
@@ -170,12 +121,7 @@ class Asked:
     # --- in words -----------------------------------------------------------------------------
 
     def in_words(self) -> Iterator[str]:
-        """Yield lines that say what was asked.
-
-        Yields
-        ------
-        str
-        """
+        """Yield lines that say what was asked."""
         if self.ask == "together":
             yield from self._count_in_words()
             return
@@ -216,12 +162,7 @@ class Asked:
             yield from _listed("rows count by weights", self.weights)
 
     def facts(self) -> dict[str, Any]:
-        """Return everything that changes what is proven, for a fingerprint.
-
-        Returns
-        -------
-        dict
-        """
+        """Return everything that changes what is proven, for a fingerprint."""
         return {
             "ask": self.ask,
             "metric": self.metric,

@@ -34,74 +34,27 @@ _MOST_WORK = 3 * 10**9  # influences of pairs in all, for each of their sums
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Events: labels move a row, times a sign, by at least a level.
+    """Events: labels move a row, times a sign, by at least a level."""
 
-    Attributes
-    ----------
-    rows : (e,) array of int
-        Test rows.
-    signs, levels : (e,) arrays
-    scale : (e,) array
-        What events are divided by before two of them are added up.
-    """
-
-    rows: IntArray
+    rows: IntArray  # Test rows
     signs: FloatArray
     levels: FloatArray
-    scale: FloatArray
+    scale: FloatArray  # What events are divided by before two of them are added up
 
 
 class BoundedRows:
-    """Scores of test rows, and how far labels move sums of them.
-
-    Parameters
-    ----------
-    document : dict
-    data : Data
-    bias : Bias
-
-    Raises
-    ------
-    UnprovenError
-        If floating point proves nothing here.
-    """
+    """Scores of test rows, and how far labels move sums of them."""
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias) -> None:
         self._model, self._budget = FloatingModel(document, data, bias), bias.budget
 
     def each(self, numbers: Sequence[int]) -> Iterator[Measured | None]:
-        """Yield what is known of test rows.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-
-        Yields
-        ------
-        Measured or None
-            None where nothing is known.
-        """
+        """Yield what is known of test rows."""
         labels = min(self._budget, int(self._model.entries.count.sum()))
         yield from self._model.facts(numbers, [labels] * len(numbers))
 
     def combined(self, numbers: Sequence[int], factors: Sequence[Fraction]) -> Measured:
-        """Return what is known of a sum of scores, each times a factor.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-            Which test rows.
-        factors : sequence of Fraction
-
-        Returns
-        -------
-        Measured
-
-        Raises
-        ------
-        UnprovenError
-            If nothing is known.
-        """
+        """Return what is known of a sum of scores, each times a factor."""
         given = [float(factor) for factor in factors]
         if any(each != factor for each, factor in zip(given, factors, strict=True)):
             raise UnprovenError("a factor is not a double")
@@ -152,18 +105,7 @@ class BoundedRows:
         )
 
     def exclusive(self, events: Levels, pairs: IntArray) -> BoolArray:
-        """Return which pairs of events are proven to exclude each other.
-
-        Parameters
-        ----------
-        events : Levels
-        pairs : (q, 2) array of int
-            Numbers of events.
-
-        Returns
-        -------
-        (q,) array of bool
-        """
+        """Return which pairs of events are proven to exclude each other."""
         found = np.zeros(len(pairs), dtype=bool)
         n_entries = len(self._model.entries.count)
         kept = max(1, _MOST_KEPT // n_entries)

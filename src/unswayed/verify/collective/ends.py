@@ -21,21 +21,7 @@ _Given = Sequence[dict[str, Any]]  # multipliers, for one function after the oth
 
 
 def outer_end(form: Form, kinds: Kinds, section: dict[str, Any], *, up: bool) -> Bound:
-    """Return a number that no admissible labels lead beyond.
-
-    Parameters
-    ----------
-    form : Form
-    kinds : Kinds
-    section : dict
-        What the file says of this end.
-    up : bool
-        Whether it is the upper end.
-
-    Returns
-    -------
-    Bound
-    """
+    """Return a number that no admissible labels lead beyond."""
     if form.divides:
         return _quotient(form, kinds, section, up=up)
 

@@ -16,60 +16,22 @@ from unswayed.verify.question import Bias
 
 
 class ExactRows:
-    """The same as `BoundedRows`, without rounding.
-
-    Parameters
-    ----------
-    document : dict
-    data : Data
-    bias : Bias
-    track : callable
-        Takes steps, what they do and how many they are; yields them.
-    """
+    """The same as `BoundedRows`, without rounding."""
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         self._model = ExactModel(document, data, bias, track)
 
     def each(self, numbers: Sequence[int]) -> Iterator[Measured | None]:
-        """Yield what is true of test rows.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-
-        Yields
-        ------
-        Measured
-        """
+        """Yield what is true of test rows."""
         for number in numbers:
             yield self._model.facts(number)
 
     def combined(self, numbers: Sequence[int], factors: Sequence[Fraction]) -> Measured:
-        """Return what is true of a sum of scores, each times a factor.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-        factors : sequence of Fraction
-
-        Returns
-        -------
-        Measured
-        """
+        """Return what is true of a sum of scores, each times a factor."""
         return self._model.combined(numbers, factors)
 
     def exclusive(self, events: Levels, pairs: IntArray) -> BoolArray:
-        """Return which pairs of events are proven to exclude each other.
-
-        Parameters
-        ----------
-        events, pairs
-            As for `BoundedRows.exclusive`.
-
-        Returns
-        -------
-        (q,) array of bool
-        """
+        """Return which pairs of events are proven to exclude each other."""
         return np.array([self._excludes(events, pair) for pair in pairs.tolist()], dtype=bool)
 
     def _excludes(self, events: Levels, pair: list[int]) -> bool:

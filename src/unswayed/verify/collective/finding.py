@@ -23,28 +23,16 @@ _HOW = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one part of a collective claim.
+    """What came of one part of a collective claim."""
 
-    Attributes
-    ----------
-    part : str
-        "at least", "at most", "value", "low", "high", "low reached" or "high reached".
-    claimed : float or (float, float)
-        The number that the file names; of a mean's value two, which it is between.
-    status : str
-        "proven", "rejected", or "not re-proven" where it rests on somebody's word.
-    reproven : float, (float, float) or None
-        The best that was proven; two numbers where it is what the truth is between; None if
-        nothing was.
-    text : str
-        In words.
-    """
-
-    part: str
+    part: str  # "at least", "at most", "value", "low", "high", "low reached" or "high reached"
+    # The number that the file names; of a mean's value two, which it is between
     claimed: float | tuple[float, float]
-    status: str
+    status: str  # "proven", "rejected", or "not re-proven" where it rests on somebody's word
+    # The best that was proven; two numbers where it is what the truth is between; None if nothing
+    # was
     reproven: float | tuple[float, float] | None
-    text: str
+    text: str  # In words
 
     @property
     def heading(self) -> str:
@@ -55,16 +43,7 @@ class Finding:
 
 
 def between(low: float, high: float) -> str:
-    """Return two numbers that something is between, rounded outwards to 17 digits.
-
-    Parameters
-    ----------
-    low, high : float
-
-    Returns
-    -------
-    str
-    """
+    """Return two numbers that something is between, rounded outwards to 17 digits."""
     ends = (
         Context(prec=17, rounding=rounding).create_decimal(Decimal(each)).normalize()
         for each, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
@@ -73,18 +52,7 @@ def between(low: float, high: float) -> str:
 
 
 def value_finding(claimed: float, value: Fraction | None) -> Finding:
-    """Return whether a metric has a value as things are.
-
-    Parameters
-    ----------
-    claimed : float
-    value : Fraction or None
-        None where it is a quotient by 0.
-
-    Returns
-    -------
-    Finding
-    """
+    """Return whether a metric has a value as things are."""
     if value is None:
         return Finding("value", claimed, REJECTED, None, "it is a quotient by 0")
     if nearest(value) != claimed:
@@ -93,22 +61,7 @@ def value_finding(claimed: float, value: Fraction | None) -> Finding:
 
 
 def inner_finding(name: str, claimed: float, reached: Fraction | str, labels: str) -> Finding:
-    """Return whether a value is reached, up to the doubles on both sides of it.
-
-    Parameters
-    ----------
-    name : str
-        "low" or "high".
-    claimed : float
-    reached : Fraction or str
-        What the witness leads to; or what is wrong with it.
-    labels : str
-        How many labels it changes.
-
-    Returns
-    -------
-    Finding
-    """
+    """Return whether a value is reached, up to the doubles on both sides of it."""
     part = f"{name} reached"
     if isinstance(reached, str):
         return Finding(part, claimed, REJECTED, None, reached)
@@ -128,26 +81,7 @@ def outer_finding(
     *,
     up: bool = True,
 ) -> Finding:
-    """Return what comes of an outer end.
-
-    Parameters
-    ----------
-    part : str
-    claimed : float
-        No labels lead beyond, the file says.
-    rests_on : str
-        What that rests on, by the file.
-    found : Bound
-        What is proven.
-    reached : sequence of Fraction
-        Values that are reached.
-    up : bool
-        Whether it is an upper end.
-
-    Returns
-    -------
-    Finding
-    """
+    """Return what comes of an outer end."""
     best = None
     if math.isfinite(found.value):
         best = (above if up else below)(Fraction(found.value))
@@ -170,29 +104,11 @@ def outer_finding(
 
 
 def below(value: Fraction) -> float:
-    """Return the largest double that is not above a fraction.
-
-    Parameters
-    ----------
-    value : Fraction
-
-    Returns
-    -------
-    float
-    """
+    """Return the largest double that is not above a fraction."""
     near = nearest(value)
     return near if near <= value else math.nextafter(near, -math.inf)
 
 
 def above(value: Fraction) -> float:
-    """Return the smallest double that is not below a fraction.
-
-    Parameters
-    ----------
-    value : Fraction
-
-    Returns
-    -------
-    float
-    """
+    """Return the smallest double that is not below a fraction."""
     return -below(-value)

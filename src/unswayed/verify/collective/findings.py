@@ -37,25 +37,7 @@ def findings(
     *,
     floating_point: bool,
 ) -> tuple[list[Finding], set[int]]:
-    """Prove or reject every part of a collective claim.
-
-    Parameters
-    ----------
-    document : dict
-    data : Data
-    bias : Bias
-    asked : Asked
-    track : callable
-        Takes steps, what they do and how many they are; yields them.
-    floating_point : bool
-        Whether bounds may settle anything.
-
-    Returns
-    -------
-    findings : list of Finding
-    exact_rows : set of int
-        Test rows that took exact arithmetic.
-    """
+    """Prove or reject every part of a collective claim."""
     model = Model(document, data, bias, track, floating_point=floating_point)
     claim = document["collective"]
     if asked.ask == "mean":

@@ -27,16 +27,7 @@ class Function:
     unit: Fraction
 
     def value(self, positive: Flags) -> Fraction:
-        """Return the sum for predictions.
-
-        Parameters
-        ----------
-        positive : sequence of 0 and 1
-
-        Returns
-        -------
-        Fraction
-        """
+        """Return the sum for predictions."""
         return self.start + self.unit * sum(
             step for step, flag in zip(self.steps, positive, strict=True) if flag
         )
@@ -45,17 +36,7 @@ class Function:
         return Function(-self.start, [-step for step in self.steps], self.unit)
 
     def less(self, other: "Function", times: Fraction) -> "Function":
-        """Return this sum less some times another one.
-
-        Parameters
-        ----------
-        other : Function
-        times : Fraction
-
-        Returns
-        -------
-        Function
-        """
+        """Return this sum less some times another one."""
         theirs = other.unit * times
         unit = Fraction(1, math.lcm(self.unit.denominator, theirs.denominator))
         mine, their = int(self.unit / unit), int(theirs / unit)
@@ -64,17 +45,7 @@ class Function:
 
 
 def sum_of(numbers: Sequence[float]) -> tuple[list[int], Fraction]:
-    """Return numbers, as they are written, as multiples of a unit: 0.1 is 1/10.
-
-    Parameters
-    ----------
-    numbers : sequence of float
-
-    Returns
-    -------
-    steps : list of int
-    unit : Fraction
-    """
+    """Return numbers, as they are written, as multiples of a unit: 0.1 is 1/10."""
     written = [Fraction(repr(number)) for number in numbers]
     unit = Fraction(1, math.lcm(*(number.denominator for number in written)))
     return [int(number / unit) for number in written], unit
@@ -82,18 +53,12 @@ def sum_of(numbers: Sequence[float]) -> tuple[list[int], Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a metric follows from sums.
+    """How a metric follows from sums."""
 
-    Attributes
-    ----------
-    kind : str
-        "sum" of all rows, "group_min" or "group_max" of groups, "difference" or "ratio" of groups;
-        "quotient" of two sums.
-    families : list of list of Function
-        The sum; the two sums of a quotient; for each rate those of the groups.
-    """
-
+    # "sum" of all rows, "group_min" or "group_max" of groups, "difference" or "ratio" of groups;
+    # "quotient" of two sums
     kind: str
+    # The sum; the two sums of a quotient; for each rate those of the groups
     families: list[list[Function]]
 
     @property
@@ -112,12 +77,7 @@ class Form:
         return [self.families[0][1:]] if self.kind == "quotient" else self.families
 
     def pairs(self) -> Iterator[tuple[Function, Function]]:
-        """Yield any two sums that are compared, one after the other.
-
-        Yields
-        ------
-        (Function, Function)
-        """
+        """Yield any two sums that are compared, one after the other."""
         for family in self.families:
             if self.kind == "quotient":
                 yield family[0], family[1]
@@ -125,28 +85,14 @@ class Form:
                 yield from ((a, b) for a in family for b in family if a is not b)
 
     def functions(self) -> Iterator[Function]:
-        """Yield the functions of which it is the largest or smallest.
-
-        Yields
-        ------
-        Function
-        """
+        """Yield the functions of which it is the largest or smallest."""
         if self.kind == "difference":
             yield from (above.less(below, Fraction(1)) for above, below in self.pairs())
         else:
             yield from self.families[0]
 
     def value(self, positive: Flags) -> Fraction | None:
-        """Return the metric of predictions.
-
-        Parameters
-        ----------
-        positive : sequence of 0 and 1
-
-        Returns
-        -------
-        Fraction, or None where it is a quotient by 0
-        """
+        """Return the metric of predictions."""
         values = [[each.value(positive) for each in family] for family in self.families]
         if self.kind == "quotient":
             above, below = values[0]
@@ -189,17 +135,7 @@ _COMPARED = {
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether people would take a name for that of a standard metric.
-
-    Parameters
-    ----------
-    name : str
-        However it is spelled: "Selection rate" is reserved as well.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether people would take a name for that of a standard metric."""
     plain = re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", name).casefold()).strip("_")
     bases = {plain} | {plain.removesuffix(f"_{kind}") for kind in _KINDS}
     return not bases.isdisjoint((*_WORDS, *_RATES, "mean_prediction"))
@@ -207,35 +143,14 @@ def is_reserved(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric by its name.
-
-    Attributes
-    ----------
-    rates : tuple of str
-    kind : str or None
-        What is compared between groups; None for the rate of all rows.
-    """
+    """A metric by its name."""
 
     rates: tuple[str, ...]
-    kind: str | None
+    kind: str | None  # What is compared between groups; None for the rate of all rows
 
     @classmethod
     def read(cls, name: str) -> "Metric":
-        """Read a name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        Metric
-
-        Raises
-        ------
-        CertificateError
-            If there is no such metric.
-        """
+        """Read a name."""
         for kind in (None, *_KINDS):
             base = name if kind is None else name.removesuffix(f"_{kind}")
             if kind is None and base not in _WORDS and not base.endswith("_score"):
@@ -252,35 +167,13 @@ class Metric:
         return self.rates != ("selection_rate",)
 
     def in_words(self) -> str:
-        """Return what it is.
-
-        Returns
-        -------
-        str
-        """
+        """Return what it is."""
         of = " and of the ".join(_WORDS[rate] for rate in self.rates)
         worse = ", whichever is the worse" if len(self.rates) > 1 else ""
         return _COMPARED[self.kind].format(of) + worse
 
     def form(self, n_rows: int, groups: list[tuple[str, Any]], truth: Flags | None) -> Form:
-        """Return the metric of rows.
-
-        Parameters
-        ----------
-        n_rows : int
-        groups : list of (name, row numbers)
-        truth : sequence of 0 and 1, or None
-            Whether each row is truly positive.
-
-        Returns
-        -------
-        Form
-
-        Raises
-        ------
-        CertificateError
-            If a rate is one of no rows.
-        """
+        """Return the metric of rows."""
         parts = groups if self.kind is not None else [("all rows", range(n_rows))]
         families = [
             [_rate(rate, n_rows, rows, truth, name) for name, rows in parts] for rate in self.rates

@@ -25,47 +25,20 @@ class Sums(Protocol):
     """Test rows and sums of them: `BoundedRows` or `ExactRows`."""
 
     def each(self, numbers: Sequence[int]) -> Iterator[Measured | None]:
-        """Yield what is known of test rows.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-        """
+        """Yield what is known of test rows."""
         ...
 
     def combined(self, numbers: Sequence[int], factors: Sequence[Fraction]) -> Measured:
-        """Return what is known of a sum of scores, each times a factor.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-        factors : sequence of Fraction
-        """
+        """Return what is known of a sum of scores, each times a factor."""
         ...
 
     def exclusive(self, events: Levels, pairs: IntArray) -> BoolArray:
-        """Return which pairs of events exclude each other.
-
-        Parameters
-        ----------
-        events : Levels
-        pairs : (q, 2) array of int
-        """
+        """Return which pairs of events exclude each other."""
         ...
 
 
 class Model:
-    """Floating point where it tells something, and integers where it does not.
-
-    Parameters
-    ----------
-    document : dict
-    data : Data
-    bias : Bias
-    track : callable
-    floating_point : bool
-        Whether bounds may settle anything.
-    """
+    """Floating point where it tells something, and integers where it does not."""
 
     def __init__(
         self,
@@ -110,20 +83,7 @@ class Model:
     def known(
         self, numbers: Sequence[int], rule: Rule, witnesses: Sequence[Moves], needed: set[int]
     ) -> list[Known]:
-        """Return what is known of test rows.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-        rule : Rule
-        witnesses : sequence of Moves
-        needed : set of int
-            Rows of which it must be known what the witnesses do to them.
-
-        Returns
-        -------
-        list of Known
-        """
+        """Return what is known of test rows."""
         found: list[Known | None] = [None] * len(numbers)
         if self._bounded is not None:
             steps: Iterable[Measured | None] = self._bounded.each(numbers)
@@ -144,23 +104,12 @@ class Model:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Test rows, equal ones once.
-
-    Attributes
-    ----------
-    model : Model
-    first : list of int
-        A test row of each kind.
-    kind : list of int
-        The kind of each test row.
-    known : list of Known
-        Of each kind.
-    """
+    """Test rows, equal ones once."""
 
     model: Model
-    first: list[int]
-    kind: list[int]
-    known: list[Known]
+    first: list[int]  # A test row of each kind
+    kind: list[int]  # The kind of each test row
+    known: list[Known]  # Of each kind
 
     @cached_property
     def now(self) -> bytearray:
@@ -168,32 +117,12 @@ class Kinds:
         return bytearray(bool(self.known[kind].positive) for kind in self.kind)
 
     def after(self, witness: int) -> bytearray:
-        """Return which rows are predicted positive after the labels of a witness have changed.
-
-        Parameters
-        ----------
-        witness : int
-            Its number.
-
-        Returns
-        -------
-        bytearray
-            1 or 0 for each test row.
-        """
+        """Return which rows are predicted positive after the labels of a witness have changed."""
         flags = [bool(known.positive) ^ bool(known.after[witness]) for known in self.known]
         return bytearray(flags[kind] for kind in self.kind)
 
     def goal(self, function: Function) -> "Goal":
-        """Return what overturning rows does to a sum over rows predicted positive.
-
-        Parameters
-        ----------
-        function : Function
-
-        Returns
-        -------
-        Goal
-        """
+        """Return what overturning rows does to a sum over rows predicted positive."""
         gains = [0] * len(self.first)
         for kind, step in zip(self.kind, function.steps, strict=True):
             gains[kind] += -step if self.known[kind].positive else step
@@ -202,37 +131,16 @@ class Kinds:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A sum that labels are to make large.
+    """A sum that labels are to make large."""
 
-    Attributes
-    ----------
-    start : Fraction
-        Its value as things are.
-    gains : list of int
-        What each kind of row adds if it is overturned.
-    unit : Fraction
-        Of the gains.
-    way : int or None
-        Only rows that are overturned in this way add something.
-    """
-
-    start: Fraction
-    gains: list[int]
-    unit: Fraction
-    way: int | None = None
+    start: Fraction  # Its value as things are
+    gains: list[int]  # What each kind of row adds if it is overturned
+    unit: Fraction  # Of the gains
+    way: int | None = None  # Only rows that are overturned in this way add something
 
 
 def kinds_of(data: Data) -> tuple[list[int], list[int]]:
-    """Return a test row of each kind, and the kind of each test row.
-
-    Parameters
-    ----------
-    data : Data
-
-    Returns
-    -------
-    first, kind : list of int
-    """
+    """Return a test row of each kind, and the kind of each test row."""
     assert data.tests is not None  # noqa: S101  (there are, but for coefficients)
     places: dict[bytes, int] = {}
     first: list[int] = []

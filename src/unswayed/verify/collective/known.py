@@ -26,35 +26,16 @@ class Measured(Protocol):
         ...
 
     def reach(self, way: int) -> tuple[float | Fraction, float | Fraction]:
-        """Return two numbers that its furthest way up (1) or down (-1) is between.
-
-        Parameters
-        ----------
-        way : int
-        """
+        """Return two numbers that its furthest way up (1) or down (-1) is between."""
         ...
 
     def shift(self, moves: Moves) -> tuple[float | Fraction, float | Fraction]:
-        """Return two numbers that the movement by some labels is between.
-
-        Parameters
-        ----------
-        moves : Moves
-        """
+        """Return two numbers that the movement by some labels is between."""
         ...
 
 
 def ends_of(pair: tuple[float | Fraction, float | Fraction]) -> Ends:
-    """Return bounds as fractions, infinite where they are not known.
-
-    Parameters
-    ----------
-    pair : (lowest, highest)
-
-    Returns
-    -------
-    (lowest, highest)
-    """
+    """Return bounds as fractions, infinite where they are not known."""
     low, high = pair
     return (
         Fraction(low) if math.isfinite(low) else -math.inf,
@@ -63,16 +44,7 @@ def ends_of(pair: tuple[float | Fraction, float | Fraction]) -> Ends:
 
 
 def nearest(value: Fraction) -> float:
-    """Return the double next to a fraction; infinite beyond all of them.
-
-    Parameters
-    ----------
-    value : Fraction
-
-    Returns
-    -------
-    float
-    """
+    """Return the double next to a fraction; infinite beyond all of them."""
     try:
         return float(value)
     except OverflowError:
@@ -81,38 +53,20 @@ def nearest(value: Fraction) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What it is to be overturned.
+    """What it is to be overturned."""
 
-    Attributes
-    ----------
-    task : str
-        "classification" or "regression".
-    mark : Fraction
-        The threshold, or the radius.
-    """
-
-    task: str
-    mark: Fraction
+    task: str  # "classification" or "regression"
+    mark: Fraction  # The threshold, or the radius
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One way in which a kind of row may be overturned.
+    """One way in which a kind of row may be overturned."""
 
-    Attributes
-    ----------
-    least : Number
-        Labels that overturn it move it by no less.
-    most : Number
-        Labels that leave it move it by no more.
-    ahead, back : Number
-        No labels move it further this way, and the other way.
-    """
-
-    least: Number
-    most: Number
-    ahead: Number
-    back: Number
+    least: Number  # Labels that overturn it move it by no less
+    most: Number  # Labels that leave it move it by no more
+    ahead: Number  # No labels move it further this way, and the other way
+    back: Number  # No labels move it further this way, and the other way
 
     @property
     def is_finite(self) -> bool:
@@ -122,39 +76,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of one kind of equal rows.
+    """What is known of one kind of equal rows."""
 
-    Attributes
-    ----------
-    positive : bool or None
-        The class; None for numbers.
-    sides : dict of int to Side
-        Ways (1 rising, -1 falling) in which it is not proven robust.
-    after : tuple of int or None
-        For each witness the way in which it overturns the row, 0 if it does not; None if that is
-        not known.
-    """
-
-    positive: bool | None
-    sides: dict[int, Side]
+    positive: bool | None  # The class; None for numbers
+    sides: dict[int, Side]  # Ways (1 rising, -1 falling) in which it is not proven robust
+    # For each witness the way in which it overturns the row, 0 if it does not; None if that is not
+    # known
     after: tuple[int | None, ...]
 
     @classmethod
     def of(cls, facts: Measured, rule: Rule, witnesses: Sequence[Moves]) -> "Known | None":
-        """Return what follows from a row's score and how far labels move it.
-
-        Parameters
-        ----------
-        facts : Measured
-        rule : Rule
-        witnesses : sequence of Moves
-            Admissible ones.
-
-        Returns
-        -------
-        Known or None
-            None if not even the class is known.
-        """
+        """Return what follows from a row's score and how far labels move it."""
         score, mark = ends_of(facts.score_range()), rule.mark
         positive: bool | None = None
         margins: _Margins = {1: (mark, mark, False), -1: (mark, mark, False)}

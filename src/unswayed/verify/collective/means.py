@@ -27,20 +27,7 @@ _ROOM = 2**33
 def mean_findings(
     claim: dict[str, Any], asked: Asked, model: Model, witnesses: dict[str, tuple[Moves, str]]
 ) -> Iterator[Finding]:
-    """Yield what comes of a claim of the range of a mean, or of a gap between means.
-
-    Parameters
-    ----------
-    claim : dict
-    asked : Asked
-    model : Model
-    witnesses : dict of str to (Moves, str)
-        For "low" and "high", and what is wrong with them.
-
-    Yields
-    ------
-    Finding
-    """
+    """Yield what comes of a claim of the range of a mean, or of a gap between means."""
     both = _Both(asked, model)
     yield _value_finding(claim["value"], both)
     for name, (moves, objection) in witnesses.items():

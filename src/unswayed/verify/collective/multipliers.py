@@ -72,19 +72,7 @@ class _Event:
 
 
 def bound(goal: Goal, kinds: Kinds, section: dict[str, Any]) -> Bound:
-    """Return an upper bound on a sum.
-
-    Parameters
-    ----------
-    goal : Goal
-    kinds : Kinds
-    section : dict
-        Multipliers of the file; empty if there are none.
-
-    Returns
-    -------
-    Bound
-    """
+    """Return an upper bound on a sum."""
     top = ceiling(goal, kinds)
     if not section:
         return Bound(top, FRAGILE)
@@ -98,17 +86,7 @@ def bound(goal: Goal, kinds: Kinds, section: dict[str, Any]) -> Bound:
 
 
 def ceiling(goal: Goal, kinds: Kinds) -> Fraction:
-    """Return what the sum would be if every row that is not robust were overturned or not at will.
-
-    Parameters
-    ----------
-    goal : Goal
-    kinds : Kinds
-
-    Returns
-    -------
-    Fraction
-    """
+    """Return the sum if every row that is not robust were overturned or not at will."""
     return goal.start + goal.unit * sum(gain for _, gain in _movable(goal, kinds) if gain > 0)
 
 

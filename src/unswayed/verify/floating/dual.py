@@ -47,33 +47,13 @@ class KernelRidge:
         self._equations = Equations(matrix, np.asarray(halves, dtype=np.int64))
 
     def solve(self, numbers: IntArray) -> Solved:
-        """Return the influence itself, as far as equations have it, and scores.
-
-        Parameters
-        ----------
-        numbers : array of int
-            Which test rows.
-
-        Returns
-        -------
-        Solved
-        """
+        """Return the influence itself, as far as equations have it, and scores."""
         right = self._given.test_rows(numbers)[:, self._used].T
         found = self._equations.solve(Enclosure.of(right).shifted(-self._power))
         return Solved(found, _scores(found, Enclosure.of(self._given.labels[self._used])))
 
     def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
-        """Return the influence of labels on scores, and its error.
-
-        Parameters
-        ----------
-        found : Enclosure
-            Some columns of what `solve` returns.
-
-        Returns
-        -------
-        influence, error : (columns, entries) arrays
-        """
+        """Return the influence of labels on scores, and its error."""
         influence = np.zeros((found.high.shape[1], len(self._given.labels)))
         error = np.zeros_like(influence)
         influence[:, self._used] = found.high.T
@@ -138,17 +118,7 @@ class WideRidge:
         return Equations(matrix, halves)
 
     def solve(self, numbers: IntArray) -> Solved:
-        """Return the influence itself, as far as equations have it, and scores.
-
-        Parameters
-        ----------
-        numbers : array of int
-            Which test rows, coefficients or contrasts.
-
-        Returns
-        -------
-        Solved
-        """
+        """Return the influence itself, as far as equations have it, and scores."""
         rows, ends = self._given.subjects(numbers)
         high, low = two_sum(rows, -self._shift * ends[:, None])
         subjects = Enclosure(high, low, np.zeros_like(high)).shifted(-self._power).transposed
@@ -165,17 +135,7 @@ class WideRidge:
         return Solved(found, _scores(found, self._labels))
 
     def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
-        """Return the influence of labels on scores, and its error.
-
-        Parameters
-        ----------
-        found : Enclosure
-            Some columns of what `solve` returns.
-
-        Returns
-        -------
-        influence, error : (columns, entries) arrays
-        """
+        """Return the influence of labels on scores, and its error."""
         influence = np.zeros((found.high.shape[1], len(self._given.labels)))
         error = np.zeros_like(influence)
         shared = found.high[self._kind].T * self._share
@@ -193,32 +153,12 @@ class Smoother:
         self.n_unknowns = len(given.labels)
 
     def solve(self, numbers: IntArray) -> Solved:
-        """Return the influence itself, as far as equations have it, and scores.
-
-        Parameters
-        ----------
-        numbers : array of int
-            Which test rows.
-
-        Returns
-        -------
-        Solved
-        """
+        """Return the influence itself, as far as equations have it, and scores."""
         found = Enclosure.of(self._given.test_rows(numbers).T)
         return Solved(found, _scores(found, Enclosure.of(self._given.labels)))
 
     def influence(self, found: Enclosure) -> tuple[FloatArray, FloatArray]:
-        """Return the influence of labels on scores, and its error.
-
-        Parameters
-        ----------
-        found : Enclosure
-            Some columns of what `solve` returns.
-
-        Returns
-        -------
-        influence, error : (columns, entries) arrays
-        """
+        """Return the influence of labels on scores, and its error."""
         return found.high.T, found.error.T
 
 

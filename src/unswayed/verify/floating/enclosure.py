@@ -15,34 +15,14 @@ _SPLITTER = 2.0**27 + 1.0
 
 
 def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a sum and its rounding error, which together are the exact sum.
-
-    Parameters
-    ----------
-    a, b : arrays
-        Rounding is to nearest; NaN comes out where the sum overflows.
-
-    Returns
-    -------
-    total, rest : arrays
-    """
+    """Return a sum and its rounding error, which together are the exact sum."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a product and its rounding error, which together are the exact product.
-
-    Parameters
-    ----------
-    a, b : arrays
-        Below 2^990 in size. Where the error underflows, they are off by less than 2^-1065.
-
-    Returns
-    -------
-    product, rest : arrays
-    """
+    """Return a product and its rounding error, which together are the exact product."""
     product = a * b
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)
@@ -59,34 +39,17 @@ def _halves(a: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """Real numbers: each is ``high + low``, up to `error`.
+    """Real numbers: each is ``high + low``, up to `error`."""
 
-    Attributes
-    ----------
-    high, low : arrays
-        `low` is at most a rounding error of `high`.
-    error : array
-        Of the same shape, or one that broadcasts to it. Where it or the others are infinite or NaN,
-        nothing is known.
-    """
-
-    high: FloatArray
-    low: FloatArray
+    high: FloatArray  # `low` is at most a rounding error of `high`
+    low: FloatArray  # `low` is at most a rounding error of `high`
+    # Of the same shape, or one that broadcasts to it. Where it or the others are infinite or NaN,
+    # nothing is known
     error: FloatArray
 
     @classmethod
     def of(cls, numbers: FloatArray) -> "Enclosure":
-        """Return doubles as they are.
-
-        Parameters
-        ----------
-        numbers : array
-
-        Returns
-        -------
-        Enclosure
-            With an error of 0.
-        """
+        """Return doubles as they are."""
         zeros = np.broadcast_to(0.0, numbers.shape)
         return cls(numbers, zeros, zeros)
 
@@ -96,75 +59,27 @@ class Enclosure:
         return Enclosure(self.high.T, self.low.T, self.error.T)
 
     def part(self, which: slice) -> "Enclosure":
-        """Return some of the numbers of a vector.
-
-        Parameters
-        ----------
-        which : slice
-
-        Returns
-        -------
-        Enclosure
-        """
+        """Return some of the numbers of a vector."""
         return Enclosure(self.high[which], self.low[which], self.error[which])
 
     def columns(self, which: slice) -> "Enclosure":
-        """Return some columns of a matrix.
-
-        Parameters
-        ----------
-        which : slice
-
-        Returns
-        -------
-        Enclosure
-        """
+        """Return some columns of a matrix."""
         return Enclosure(self.high[:, which], self.low[:, which], self.error[:, which])
 
     def shifted(self, power: IntArray | int) -> "Enclosure":
-        """Return the numbers times powers of two; what underflows is counted as an error.
-
-        Parameters
-        ----------
-        power : array of int, or int
-            Exponents of the powers.
-
-        Returns
-        -------
-        Enclosure
-        """
+        """Return the numbers times powers of two; what underflows is counted as an error."""
         error = np.ldexp(self.error, power) + TINY
         return Enclosure(np.ldexp(self.high, power), np.ldexp(self.low, power), error)
 
     def plus(self, numbers: FloatArray, error: FloatArray | float = 0.0) -> "Enclosure":
-        """Return the sums with other numbers.
-
-        Parameters
-        ----------
-        numbers : array
-        error : array or float
-            How far those may be from the truth.
-
-        Returns
-        -------
-        Enclosure
-        """
+        """Return the sums with other numbers."""
         total, rest = two_sum(self.high, numbers)
         low = self.low + rest
         high, rest = two_sum(total, low)
         return Enclosure(high, rest, self.error + error + UNIT * np.abs(low))
 
     def plus_diagonal(self, diagonal: "Enclosure") -> "Enclosure":
-        """Return a square matrix with numbers added to its diagonal.
-
-        Parameters
-        ----------
-        diagonal : Enclosure
-
-        Returns
-        -------
-        Enclosure
-        """
+        """Return a square matrix with numbers added to its diagonal."""
         at = np.arange(len(self.high))
         parts = [part.copy() for part in (self.high, self.low, self.error)]
         old = Enclosure(*(part[at, at] for part in parts))
@@ -174,13 +89,7 @@ class Enclosure:
         return Enclosure(*parts)
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """Return doubles that the true numbers lie between.
-
-        Returns
-        -------
-        lowest, highest : arrays
-            NaN or infinite where nothing is known.
-        """
+        """Return doubles that the true numbers lie between."""
         below = np.nextafter(self.low - self.error, -np.inf)
         above = np.nextafter(self.low + self.error, np.inf)
         return np.nextafter(self.high + below, -np.inf), np.nextafter(self.high + above, np.inf)

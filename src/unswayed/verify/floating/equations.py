@@ -29,20 +29,7 @@ _ROWS = 256  # of the inverse that are checked at a time
 
 
 class Equations:
-    """Equations Hx = b with a proven regular matrix.
-
-    Parameters
-    ----------
-    matrix : Enclosure
-        Square.
-    sizes : array of int
-        Exponents d: row and column i are divided by 2^d[i], which changes units only.
-
-    Raises
-    ------
-    UnprovenError
-        If the matrix could not be proven regular.
-    """
+    """Equations Hx = b with a proven regular matrix."""
 
     def __init__(self, matrix: Enclosure, sizes: IntArray) -> None:
         self._sizes = sizes[:, None]
@@ -76,18 +63,7 @@ class Equations:
         return np.asarray(found * SAFETY + size * TINY)
 
     def solve(self, right: Enclosure) -> Enclosure:
-        """Return the solution for each column of the right side.
-
-        Parameters
-        ----------
-        right : Enclosure
-            A matrix of as many rows as there are equations.
-
-        Returns
-        -------
-        Enclosure
-            Of the same shape.
-        """
+        """Return the solution for each column of the right side."""
         right = right.shifted(-self._sizes)
         high = self._inverse @ right.high
         low = np.zeros_like(high)

@@ -24,27 +24,13 @@ def _up(a: float, b: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class BoundedFacts(Facts):
-    """What is true of one row, as far as bounds tell; see `judging.Facts`.
-
-    Attributes
-    ----------
-    task : str
-    mark : float
-        The threshold, or the radius.
-    score : tuple of float
-        The score is between these.
-    falls, rises : Prefix
-        How far labels move it down and up.
-    budget : int
-    influence, error : (entries,) arrays
-    entries : Entries
-    """
+    """What is true of one row, as far as bounds tell; see `judging.Facts`."""
 
     task: str
-    mark: float
-    score: tuple[float, float]
-    falls: Prefix
-    rises: Prefix
+    mark: float  # The threshold, or the radius
+    score: tuple[float, float]  # The score is between these
+    falls: Prefix  # How far labels move it down and up
+    rises: Prefix  # How far labels move it down and up
     budget: int
     influence: FloatArray
     error: FloatArray
@@ -132,38 +118,15 @@ class BoundedFacts(Facts):
         return _down(total, -doubt), _up(total, doubt)
 
     def score_range(self) -> tuple[float, float]:
-        """Return two numbers that the score is between.
-
-        Returns
-        -------
-        low, high
-        """
+        """Return two numbers that the score is between."""
         return self.score
 
     def reach(self, way: int) -> tuple[float, float]:
-        """Return bounds on how far labels move the score up, or down.
-
-        Parameters
-        ----------
-        way : {1, -1}
-
-        Returns
-        -------
-        low, high
-        """
+        """Return bounds on how far labels move the score up, or down."""
         return (self.rises if way > 0 else self.falls).within(self.budget)
 
     def shift(self, moves: Moves) -> tuple[float, float]:
-        """Return bounds on how far some labels move the score.
-
-        Parameters
-        ----------
-        moves : Moves
-
-        Returns
-        -------
-        low, high
-        """
+        """Return bounds on how far some labels move the score."""
         return self._shift(moves)
 
     def fewest(self) -> tuple[float, float]:

@@ -19,68 +19,28 @@ from unswayed.verify.floating.rounding import (
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Training rows, their labels and which of these may be wrong, and what is asked.
+    """Training rows, their labels and which of these may be wrong, and what is asked."""
 
-    Attributes
-    ----------
-    train : (n, p) array
-        Features; the numbers of a kernel; no columns for a smoother.
-    labels, weights, lower, upper : (n,) arrays
-    alpha : float
-    intercept : bool
-    tests : (t, p) array, or None
-        None where claims are about coefficients.
-    contrasts : list of dict
-        Sums of coefficients that claims are about; empty if they are about coefficients.
-    balanced : bool
-        Whether scores are measured from the weighted mean of the labels.
-    """
-
-    train: FloatArray
+    train: FloatArray  # Features; the numbers of a kernel; no columns for a smoother
     labels: FloatArray
     weights: FloatArray
     lower: FloatArray
     upper: FloatArray
     alpha: float
     intercept: bool
-    tests: FloatArray | None
+    tests: FloatArray | None  # None where claims are about coefficients
+    # Sums of coefficients that claims are about; empty if they are about coefficients
     contrasts: list[dict[str, Any]]
-    balanced: bool
+    balanced: bool  # Whether scores are measured from the weighted mean of the labels
 
     def test_rows(self, numbers: IntArray) -> FloatArray:
-        """Return some test rows.
-
-        Parameters
-        ----------
-        numbers : array of int
-
-        Returns
-        -------
-        (numbers, p) array
-
-        Raises
-        ------
-        UnprovenError
-            If claims are about coefficients.
-        """
+        """Return some test rows."""
         if self.tests is None:
             raise UnprovenError("there are no test rows")
         return self.tests[numbers]
 
     def subjects(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return rows x and numbers e, such that claims are about c·x + e·intercept.
-
-        Parameters
-        ----------
-        numbers : array of int
-            Which test rows, coefficients or contrasts.
-
-        Returns
-        -------
-        rows : (numbers, p) array
-        ends : (numbers,) array
-            1 where the intercept counts, else 0.
-        """
+        """Return rows x and numbers e, such that claims are about c·x + e·intercept."""
         if self.tests is not None:
             return self.tests[numbers], np.full(len(numbers), float(self.intercept))
         rows, ends = np.zeros((len(numbers), self.train.shape[1])), np.zeros(len(numbers))
@@ -94,18 +54,7 @@ class Given:
         return rows, ends
 
     def mean_label(self) -> tuple[float, float, float]:
-        """Return the weighted mean of the labels, its error, and what a unit of weight is of all.
-
-        Returns
-        -------
-        mean, error, per_weight : float
-            `per_weight` is off by a relative 2 `UNIT` at most.
-
-        Raises
-        ------
-        UnprovenError
-            If something overflows.
-        """
+        """Return the weighted mean of the labels, its error, and the share of a unit of weight."""
         try:
             total = math.fsum(self.weights)
             parts = self.weights / total * self.labels
@@ -119,73 +68,31 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Training labels, those that count and move alike taken together.
+    """Training labels, those that count and move alike taken together."""
 
-    Attributes
-    ----------
-    lower, upper : (e,) arrays
-        How far a label of the entry may move.
-    weight, count : (e,) arrays
-        What such a label weighs, and how many there are.
-    entry : (n,) array of int
-        The entry of each training row.
-    """
-
-    lower: FloatArray
-    upper: FloatArray
-    weight: FloatArray
-    count: FloatArray
-    entry: IntArray
+    lower: FloatArray  # How far a label of the entry may move
+    upper: FloatArray  # How far a label of the entry may move
+    weight: FloatArray  # What such a label weighs, and how many there are
+    count: FloatArray  # What such a label weighs, and how many there are
+    entry: IntArray  # The entry of each training row
 
     @classmethod
     def one_per_row(cls, given: Given) -> "Entries":
-        """Return an entry for each training row.
-
-        Parameters
-        ----------
-        given : Given
-
-        Returns
-        -------
-        Entries
-        """
+        """Return an entry for each training row."""
         n_rows = len(given.labels)
         return cls(given.lower, given.upper, given.weights, np.ones(n_rows), np.arange(n_rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """What equations say about some test rows, coefficients or contrasts.
+    """What equations say about some test rows, coefficients or contrasts."""
 
-    Attributes
-    ----------
-    solution : Enclosure
-        One column for each of them.
-    scores : Enclosure
-        One number for each of them.
-    """
-
-    solution: Enclosure
-    scores: Enclosure
+    solution: Enclosure  # One column for each of them
+    scores: Enclosure  # One number for each of them
 
 
 def distinct(*columns: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return which rows of a table differ, bit by bit.
-
-    Parameters
-    ----------
-    *columns : arrays
-        Of as many rows each, with one column or several.
-
-    Returns
-    -------
-    first : array of int
-        A row of each kind.
-    kind : array of int
-        The kind of each row.
-    count : array of int
-        How many rows there are of each kind.
-    """
+    """Return which rows of a table differ, bit by bit."""
     table = np.ascontiguousarray(np.column_stack(columns))
     table += 0.0  # -0 is 0
     keys = table.view(np.dtype((np.void, table.shape[1] * table.itemsize)))[:, 0]

@@ -20,25 +20,7 @@ _MOST_FACTOR = 1000  # of the whole numbers that are tried
 def null_vectors(
     matrix: FloatArray, rows: FloatArray, used: IntArray, powers: IntArray, intercept: bool
 ) -> FloatArray:
-    """Return confirmed directions, in the units of the equations.
-
-    Parameters
-    ----------
-    matrix : (m, m) array
-        Of the equations, intercept last.
-    rows : (n, p) array
-        Training rows, in their own units.
-    used : array of int
-        Those of positive weight.
-    powers : (p,) array of int
-        Exponents that columns were divided by.
-    intercept : bool
-
-    Returns
-    -------
-    (d, m) array
-        Entries of at most 1 in size.
-    """
+    """Return confirmed directions, in the units of the equations."""
     width, size = rows.shape[1], len(matrix)
     candidates = _candidates(matrix, powers, intercept)
     found = [each for each in candidates if _is_null(rows, used, each, intercept)]

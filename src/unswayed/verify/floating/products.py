@@ -25,26 +25,14 @@ Pair = tuple[FloatArray, FloatArray]  # high and low parts
 
 
 class SumOfProducts:
-    """A product of two matrices, added up block by block of the terms.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the product.
-    """
+    """A product of two matrices, added up block by block of the terms."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._high, self._low = np.zeros(shape), np.zeros(shape)
         self._n_terms, self._n_added = 0, 0
 
     def add(self, left: Pair, right: Pair) -> None:
-        """Add the product of the transpose of one matrix with another.
-
-        Parameters
-        ----------
-        left, right : pair of arrays
-            At most `LENGTH` rows of numbers of at most 1 in size, each as a high and a low part.
-        """
+        """Add the product of the transpose of one matrix with another."""
         lefts, rights = _slices(*left), _slices(*right)
         self._n_terms += len(left[0])
         for depth in range(_SLICES):
@@ -62,29 +50,14 @@ class SumOfProducts:
             self._low[:, part] += rest
 
     def total(self) -> Enclosure:
-        """Return the product.
-
-        Returns
-        -------
-        Enclosure
-        """
+        """Return the product."""
         high, low = two_sum(self._high, self._low)
         lost = self._n_terms * (_LOST_PER_TERM + self._n_added**2 * _LOST_PER_ADDITION)
         return Enclosure(high, low, np.full_like(high, lost * SAFETY))
 
 
 def product(left: Enclosure, right: Enclosure) -> Enclosure:
-    """Return the product of two matrices of any sizes of numbers.
-
-    Parameters
-    ----------
-    left, right : Enclosure
-        Taken as exactly their high and low parts; their errors are left to the caller.
-
-    Returns
-    -------
-    Enclosure
-    """
+    """Return the product of two matrices of any sizes of numbers."""
     blocks = [
         _block(left.high[start : start + _ROWS], left.low[start : start + _ROWS], right)
         for start in range(0, len(left.high), _ROWS)

@@ -20,43 +20,19 @@ _ROUNDED = 2.0**-49  # of a sum: its products and the sum itself, 8 roundings to
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Sums of the k largest steps of one row in one direction, for k up to some number.
+    """Sums of the k largest steps of one row in one direction, for k up to some number."""
 
-    Attributes
-    ----------
-    labels : array
-        How many labels the first entries have, from one entry on.
-    upper, lower : arrays
-        Bounds on what these labels add up to.
-    most, least : arrays
-        Bounds on the step of one label of each entry.
-    everything : tuple of float
-        Bounds on what all labels add up to, from below and from above.
-    n_labels : float
-        How many labels there are.
-    """
-
-    labels: FloatArray
-    upper: FloatArray
-    lower: FloatArray
-    most: FloatArray
-    least: FloatArray
+    labels: FloatArray  # How many labels the first entries have, from one entry on
+    upper: FloatArray  # Bounds on what these labels add up to
+    lower: FloatArray  # Bounds on what these labels add up to
+    most: FloatArray  # Bounds on the step of one label of each entry
+    least: FloatArray  # Bounds on the step of one label of each entry
+    # Bounds on what all labels add up to, from below and from above
     everything: tuple[float, float]
-    n_labels: float
+    n_labels: float  # How many labels there are
 
     def within(self, budget: float) -> tuple[float, float]:
-        """Return bounds on the sum of the largest steps of some labels.
-
-        Parameters
-        ----------
-        budget : float
-            How many labels.
-
-        Returns
-        -------
-        lowest, highest : float
-            Infinite or NaN where nothing is known.
-        """
+        """Return bounds on the sum of the largest steps of some labels."""
         known = float(self.labels[-1]) if len(self.labels) else 0.0
         budget = min(budget, self.n_labels)
         if budget <= 0:
@@ -80,20 +56,7 @@ class Prefix:
 def prefixes(
     influence: FloatArray, error: FloatArray, entries: Entries, labels: int
 ) -> list[Prefix]:
-    """Return sums of steps in the direction of the influence, row by row.
-
-    Parameters
-    ----------
-    influence, error : (rows, entries) arrays
-        Of one label of each entry; for falls, minus the influence.
-    entries : Entries
-    labels : int
-        For how many labels sums are needed, beside those of all.
-
-    Returns
-    -------
-    list of Prefix
-    """
+    """Return sums of steps in the direction of the influence, row by row."""
     above, below = influence + error, influence - error
     most = _most(influence, error, entries)
     least = np.maximum(below * entries.upper, above * entries.lower)
@@ -122,18 +85,6 @@ def furthest(influence: FloatArray, error: FloatArray, entries: Entries, budget:
 
     This is what `Prefix.within` says of a single number of labels, in less time and with a little
     more room for rounding.
-
-    Parameters
-    ----------
-    influence, error : (rows, entries) arrays
-    entries : Entries
-    budget : int
-        How many labels.
-
-    Returns
-    -------
-    (rows,) array
-        Infinite or NaN where nothing is known.
     """
     most = _most(influence, error, entries)
     order = _largest(most, budget)

@@ -36,23 +36,7 @@ _PENALTY_ROOM = 400  # binary orders that a penalty may be above the features it
 
 
 class TallRidge:
-    """Influence of labels on scores of test rows, coefficients or contrasts.
-
-    Parameters
-    ----------
-    given : Given
-
-    Attributes
-    ----------
-    entries : Entries
-    n_unknowns : int
-        How many numbers the solution for one test row has.
-
-    Raises
-    ------
-    UnprovenError
-        If floating point proves nothing about this model.
-    """
+    """Influence of labels on scores of test rows, coefficients or contrasts."""
 
     def __init__(self, given: Given) -> None:
         self._given, self._rows = given, given.train
@@ -158,33 +142,12 @@ class TallRidge:
         return Enclosure(*(np.column_stack(pair) for pair in parts)).transposed
 
     def solve(self, numbers: IntArray) -> Solved:
-        """Return weights of features, in the units of the equations, and scores.
-
-        Parameters
-        ----------
-        numbers : array of int
-            Which test rows, coefficients or contrasts.
-
-        Returns
-        -------
-        Solved
-        """
+        """Return weights of features, in the units of the equations, and scores."""
         right = self._subjects(numbers)
         return Solved(self._equations.solve(right), self._scores(right))
 
     def influence(self, weights: Enclosure) -> tuple[FloatArray, FloatArray]:
-        """Return the influence of labels on scores, and its error.
-
-        Parameters
-        ----------
-        weights : Enclosure
-            Some columns of what `solve` returns.
-
-        Returns
-        -------
-        influence, error : (columns, entries) arrays
-            Of one label of each entry.
-        """
+        """Return the influence of labels on scores, and its error."""
         doubt = gamma(self._size + 8) * np.abs(weights.high) + np.abs(weights.low) + weights.error
         shape = (weights.high.shape[1], len(self._design))
         influence, error = np.empty(shape), np.empty(shape)
@@ -220,18 +183,7 @@ def _weighted(left: Pair, weights: FloatArray, labels: FloatArray) -> Pair:
 
 
 def shifts(rows: FloatArray, intercept: bool) -> FloatArray:
-    """Return what to take off columns so that little is lost to their means; any doubles would do.
-
-    Parameters
-    ----------
-    rows : (n, p) array
-    intercept : bool
-        Without one, nothing may be taken off.
-
-    Returns
-    -------
-    (p,) array
-    """
+    """Return offsets of columns that keep rounding of their means small; any would do."""
     if not intercept or not rows.size:
         return np.zeros(rows.shape[1])
     mean = rows.mean(axis=0)

@@ -42,10 +42,6 @@ def is_ordinary() -> bool:
     """Return whether this thread rounds to nearest, ties to even, and keeps subnormal numbers.
 
     Any library may have changed that. Python's operations and NumPy's are both asked.
-
-    Returns
-    -------
-    bool
     """
     for one, tie, beyond, least in (
         (_ONE, _TIE, _BEYOND_TIE, _LEAST_NORMAL),
@@ -61,58 +57,19 @@ def is_ordinary() -> bool:
 
 
 def gamma(terms: int) -> float:
-    """Return the relative error of a sum of rounded products, in any order.
-
-    Parameters
-    ----------
-    terms : int
-        How many roundings a term goes through.
-
-    Returns
-    -------
-    float
-        Times the sum of the absolute values it bounds the error; underflow is not counted.
-    """
+    """Return the relative error of a sum of rounded products, in any order."""
     lost = terms * UNIT
     return lost / (1.0 - lost) * SAFETY if lost < 0.5 else math.inf
 
 
 def exponents(numbers: FloatArray, axis: int) -> IntArray:
-    """Return, for each row or column, the power of two that all its numbers are smaller than.
-
-    Parameters
-    ----------
-    numbers : 2-d array
-    axis : int
-        1 for rows, 0 for columns.
-
-    Returns
-    -------
-    array of int
-        Shaped so that it can be taken off the exponents of the numbers.
-    """
+    """Return, for each row or column, the power of two that all its numbers are smaller than."""
     size = np.abs(numbers).max(axis=axis, initial=0.0, keepdims=True)
     return np.asarray(np.frexp(size)[1], dtype=np.int64)
 
 
 def scaled(numbers: FloatArray, power: IntArray | int) -> FloatArray:
-    """Return numbers times powers of two, without any rounding.
-
-    Parameters
-    ----------
-    numbers : array
-    power : array of int, or int
-        Exponents of the powers.
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    UnprovenError
-        If some number loses digits because it becomes too small, or is too large.
-    """
+    """Return numbers times powers of two, without any rounding."""
     found = np.ldexp(numbers, power)
     if not np.array_equal(np.ldexp(found, -np.asarray(power)), numbers):
         raise UnprovenError("sizes differ by more than doubles can hold beside each other")

@@ -38,21 +38,7 @@ class _Model(Protocol):
 
 
 class FloatingModel:
-    """Bounds what is true of rows, in doubles.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    bias : Bias
-
-    Raises
-    ------
-    UnprovenError
-        If bounds cannot be had: this thread rounds in another way, the equations are too close to
-        singular, or numbers are too far apart.
-    """
+    """Bounds what is true of rows, in doubles."""
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias) -> None:
         if not is_ordinary():
@@ -68,20 +54,7 @@ class FloatingModel:
             self._mean = self._given.mean_label() if self._balanced else (0.0, 0.0, 0.0)
 
     def facts(self, numbers: Sequence[int], labels: Sequence[int]) -> Iterator[BoundedFacts | None]:
-        """Yield what is known of test rows, coefficients or contrasts.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-            Which of them.
-        labels : sequence of int
-            Of how many labels sums are needed for each of them; ascending.
-
-        Yields
-        ------
-        BoundedFacts or None
-            None where nothing is known.
-        """
+        """Yield what is known of test rows, coefficients or contrasts."""
         # Equations are solved for many at once; influence takes more room.
         many = max(1, _SOLVED // self._model.n_unknowns)
         for start in range(0, len(numbers), many):
@@ -123,18 +96,7 @@ class FloatingModel:
     def influence(
         self, numbers: Sequence[int]
     ) -> Iterator[tuple[FloatArray, FloatArray, Enclosure]]:
-        """Yield the influence of labels on test rows, with its error, and their scores.
-
-        Parameters
-        ----------
-        numbers : sequence of int
-
-        Yields
-        ------
-        influence, error : (rows, entries) arrays
-            Of as many rows at a time as there is room for.
-        scores : Enclosure
-        """
+        """Yield the influence of labels on test rows, with its error, and their scores."""
         n_entries = len(self._model.entries.count)
         step = max(1, min(_BLOCK // n_entries, _SOLVED // self._model.n_unknowns))
         for start in range(0, len(numbers), step):
@@ -172,24 +134,7 @@ def _as_double(number: float) -> float:
 
 
 def read_given(document: dict[str, Any], data: Data, bias: Bias) -> Given:
-    """Return the data of a certificate as arrays, without copying them.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    bias : Bias
-
-    Returns
-    -------
-    Given
-
-    Raises
-    ------
-    UnprovenError
-        If a number of the file is not a double.
-    """
+    """Return the data of a certificate as arrays, without copying them."""
     model = document["model"]
     contrasts = document["question"].get("contrasts", [])
     for contrast in contrasts:

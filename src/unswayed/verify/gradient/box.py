@@ -35,35 +35,16 @@ Part = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """Parameters that nearly solve the equations of the labels as they are.
-
-    Attributes
-    ----------
-    parameters : (m,) array
-    margins, error : (n,) arrays
-        Of the distinct rows, and how far from the truth these may be.
-    missed : Missed
-    """
+    """Parameters that nearly solve the equations of the labels as they are."""
 
     parameters: FloatArray
-    margins: FloatArray
-    error: FloatArray
+    margins: FloatArray  # Of the distinct rows, and how far from the truth these may be
+    error: FloatArray  # Of the distinct rows, and how far from the truth these may be
     missed: Missed
 
     @classmethod
     def of(cls, problem: Problem, labels: Labels, parameters: FloatArray) -> "Centre":
-        """Measure parameters.
-
-        Parameters
-        ----------
-        problem : Problem
-        labels : Labels
-        parameters : (m,) array
-
-        Returns
-        -------
-        Centre
-        """
+        """Measure parameters."""
         return cls(parameters, *problem.margins(parameters), problem.missed(parameters, labels))
 
 
@@ -77,19 +58,7 @@ class Pushes:
     counts: FloatArray
 
     def effects(self, values: FloatArray, error: FloatArray, more: FloatArray) -> FloatArray:
-        """Return upper bounds on what one label of each does.
-
-        Parameters
-        ----------
-        values, error : (k, n) arrays
-            What a unit added to the label of a distinct row does, and how far from it the truth is.
-        more : (2, n) array
-            What is added to that for labels that rise, and for those that fall.
-
-        Returns
-        -------
-        (k, s) array
-        """
+        """Return upper bounds on what one label of each does."""
         up = self.signs > 0
         out = values[:, self.rows] * self.signs
         out += error[:, self.rows] + np.where(up, more[0, self.rows], more[1, self.rows])
@@ -97,32 +66,7 @@ class Pushes:
 
 
 class Box:
-    """Bounds that hold as long as no margin of a training row leaves a box.
-
-    Parameters
-    ----------
-    problem : Problem
-    labels : Labels
-        As they are.
-    centre : Centre
-    down, up : (n,) arrays
-        How far the margins of the distinct rows may move.
-
-    Attributes
-    ----------
-    low, high : (n,) arrays
-        Between which W_i s_i lies.
-    pushes : Pushes
-    above : (m, m) array
-        What H̄⁻¹ is not above.
-    residual : float
-        Bound on √(ρᵀ H̄⁻¹ ρ).
-
-    Raises
-    ------
-    UnprovenError
-        If nothing follows.
-    """
+    """Bounds that hold as long as no margin of a training row leaves a box."""
 
     def __init__(
         self, problem: Problem, labels: Labels, centre: Centre, down: FloatArray, up: FloatArray
@@ -142,16 +86,7 @@ class Box:
         self.pushes = Pushes(rows, signs, amounts, counts)
 
     def curvatures(self, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return bounds on W_i s_i where margins move by `least` to `most`.
-
-        Parameters
-        ----------
-        least, most : (..., n) arrays
-
-        Returns
-        -------
-        low, high : (..., n) arrays
-        """
+        """Return bounds on W_i s_i where margins move by `least` to `most`."""
         centre, weight = self.centre, self.labels.weight
         margins, error = (
             np.broadcast_to(each, least.shape).ravel() for each in (centre.margins, centre.error)
@@ -178,18 +113,7 @@ class Box:
         return np.maximum(*found)
 
     def parts(self, shares: tuple[float, ...]) -> list[Part]:
-        """Return bounds on W_i s_i on parts of the box.
-
-        Parameters
-        ----------
-        shares : tuple of float
-            Ends of the parts of each side, as shares of it.
-
-        Returns
-        -------
-        list of (array, array, array, array)
-            How far margins move, from and to; between which W_i s_i lies there.
-        """
+        """Return bounds on W_i s_i on parts of the box."""
         if shares not in self._parts:
             ends = [
                 np.sort(np.outer((side * first, side * last), end), axis=0)
@@ -224,20 +148,7 @@ class Box:
     def reach(
         self, directions: FloatArray, labels: int
     ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Yield how far so many labels can raise and lower scores, seen from the centre.
-
-        Parameters
-        ----------
-        directions : (k, m) array
-        labels : int
-
-        Yields
-        ------
-        part : slice
-            Which directions.
-        up, down : arrays
-            Upper bounds.
-        """
+        """Yield how far so many labels can raise and lower scores, seen from the centre."""
         up_side = self.pushes.signs > 0
         counts = np.concatenate((self.pushes.counts[up_side], self.pushes.counts[~up_side]))
         rise, fall = (side.T for side in self._sides)
@@ -267,16 +178,7 @@ class Box:
         return left, extra
 
     def n_steps(self, n_directions: int) -> int:
-        """Return how many parts `reach` yields.
-
-        Parameters
-        ----------
-        n_directions : int
-
-        Returns
-        -------
-        int
-        """
+        """Return how many parts `reach` yields."""
         return -(-n_directions // self._at_once)
 
     @property
@@ -284,18 +186,7 @@ class Box:
         return max(1, _BLOCK // max(1, len(self.pushes.rows)))
 
     def margins(self, labels: int, track: Track) -> tuple[FloatArray, FloatArray]:
-        """Return how far margins of the distinct rows can move, as follows from the box.
-
-        Parameters
-        ----------
-        labels : int
-        track : callable
-            As for `verify`.
-
-        Returns
-        -------
-        down, up : (n,) arrays
-        """
+        """Return how far margins of the distinct rows can move, as follows from the box."""
         down, up = np.empty((2, len(self.down)))
         steps, design = self.n_steps(len(down)), self.problem.design
         for part, above, below in track(self.reach(design, labels), "checking the region", steps):

@@ -30,32 +30,18 @@ REGION, REMAINDER, WITNESS = "region", "remainder", "witness"
 
 @dataclass
 class Settled:
-    """What came of claims.
+    """What came of claims."""
 
-    Attributes
-    ----------
-    rejected, unproven : dict of int to str
-        Reasons, by the row of a claim: what is false in it, or not re-proven.
-    stages : Counter
-        Of verdicts that hold, by what they were proven.
-    """
-
+    # Reasons, by the row of a claim: what is false in it, or not re-proven
     rejected: dict[int, str] = field(default_factory=dict)
+    # Reasons, by the row of a claim: what is false in it, or not re-proven
     unproven: dict[int, str] = field(default_factory=dict)
+    # Of verdicts that hold, by what they were proven
     stages: "Counter[str]" = field(default_factory=Counter)
 
 
 def check_document(document: dict[str, Any]) -> None:
-    """Raise unless the parts of a file belong together, for all kinds of models.
-
-    Parameters
-    ----------
-    document : dict
-
-    Raises
-    ------
-    CertificateError
-    """
+    """Raise unless the parts of a file belong together, for all kinds of models."""
     kind, rule = document["model"]["kind"], document["question"]
     counts = rule["task"] == "counts"
     if (kind in KINDS) != ("region" in document):
@@ -76,20 +62,7 @@ def check_document(document: dict[str, Any]) -> None:
 
 
 def settle(document: dict[str, Any], data: Data, bias: Bias, track: Track) -> Settled:
-    """Prove or reject claims, or leave them open.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    bias : Bias
-    track : callable
-
-    Returns
-    -------
-    Settled
-    """
+    """Prove or reject claims, or leave them open."""
     if document["model"]["kind"] == "logistic":
         _check_classes(data, bias)
     try:

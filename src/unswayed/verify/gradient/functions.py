@@ -41,17 +41,7 @@ _BISECTIONS = 32
 
 
 def exponential(values: FloatArray) -> FloatArray:
-    """Return exponentials, wrong by `EXPONENTIAL` of their value at most.
-
-    Parameters
-    ----------
-    values : array
-
-    Returns
-    -------
-    array
-        0 below -700, which is wrong by less than `TINY`; NaN above 700.
-    """
+    """Return exponentials, wrong by `EXPONENTIAL` of their value at most."""
     values = np.asarray(values, dtype=np.float64)
     known = np.abs(values) <= _MOST
     safe = np.where(known, values, 0.0)
@@ -84,62 +74,20 @@ class Link(ABC):
 
     @abstractmethod
     def mean(self, margins: FloatArray) -> FloatArray:
-        """Return means, wrong by `MEAN` of their value at most; NaN where they are not known.
-
-        Parameters
-        ----------
-        margins : array
-
-        Returns
-        -------
-        array
-        """
+        """Return means, wrong by `MEAN` of their value at most; NaN where they are not known."""
 
     @abstractmethod
     def secant(self, margins: FloatArray, moved: FloatArray) -> FloatArray:
-        """Return (mean(m + t) - mean(m)) / t, the slope for t = 0; wrong by `SECANT` at most.
-
-        Parameters
-        ----------
-        margins, moved : arrays
-
-        Returns
-        -------
-        array
-        """
+        """Return (mean(m + t) - mean(m)) / t, the slope for t = 0; wrong by `SECANT` at most."""
 
     @abstractmethod
     def steepest(self, margins: FloatArray, least: FloatArray, most: FloatArray) -> FloatArray:
-        """Return upper bounds on secants of moves between two numbers, up to `SECANT`.
-
-        Parameters
-        ----------
-        margins : array
-        least, most : arrays
-            least <= 0 <= most, or both of one sign.
-
-        Returns
-        -------
-        array
-        """
+        """Return upper bounds on secants of moves between two numbers, up to `SECANT`."""
 
     def slopes(
         self, margins: FloatArray, least: FloatArray, most: FloatArray, error: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return proven bounds on the secants of margins that move by `least` to `most`.
-
-        Parameters
-        ----------
-        margins : array
-        least, most : arrays
-        error : array
-            How far the true margins may be from `margins`.
-
-        Returns
-        -------
-        low, high : arrays
-            NaN where nothing is known.
-        """
+        """Return proven bounds on the secants of margins that move by `least` to `most`."""
         # A secant of the logistic function has one peak as its end moves: where its derivative
         # (slope - secant) / t is 0 beyond the turning point, slopes fall, so that it becomes
         # negative, and cannot come back to 0 from below for the same reason.

@@ -32,21 +32,7 @@ class Inverse:
 
 
 def inverse(gram: Gram) -> Inverse:
-    """Return the inverse of a matrix, with a proof.
-
-    Parameters
-    ----------
-    gram : Gram
-
-    Returns
-    -------
-    Inverse
-
-    Raises
-    ------
-    UnprovenError
-        If the matrix could not be proven regular.
-    """
+    """Return the inverse of a matrix, with a proof."""
     if not np.isfinite(gram.matrix).all():
         raise UnprovenError("the equations overflow")
     half = (np.frexp(gram.matrix.diagonal())[1] // 2)[:, None]

@@ -16,65 +16,27 @@ Part = tuple[bool | None, str]  # whether it holds (None: not re-proven), and wh
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of one subject.
+    """What is known of one subject."""
 
-    Attributes
-    ----------
-    at : int
-        Its number.
-    base : pair of float
-        Between which its score is as things are.
-    reached : pair of float
-        Between which all admissible labels lead.
-    fewer : dict of int to pair of float
-        The same for fewer labels than the budget.
-    """
-
-    at: int
-    base: Range
-    reached: Range
-    fewer: dict[int, Range]
+    at: int  # Its number
+    base: Range  # Between which its score is as things are
+    reached: Range  # Between which all admissible labels lead
+    fewer: dict[int, Range]  # The same for fewer labels than the budget
 
 
 class Judge:
-    """Compares claims with what is known.
-
-    Parameters
-    ----------
-    known : Known
-    bias : Bias
-    rule : Rule
-    """
+    """Compares claims with what is known."""
 
     def __init__(self, known: Known, bias: Bias, rule: Rule) -> None:
         self._known, self._bias, self._rule = known, bias, rule
 
     def stays(self, base: Range, reached: Range) -> bool:
-        """Return whether all scores between two are proven to be the same answer.
-
-        Parameters
-        ----------
-        base, reached : pairs of float
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether all scores between two are proven to be the same answer."""
         rule = self._rule
         return bool(rule.stays_above(base, reached[0]) and rule.stays_below(base, reached[1]))
 
     def judge(self, claim: dict[str, Any], bounds: Bounds) -> tuple[list[str], list[str]]:
-        """Return what is false in a claim, and what is not re-proven.
-
-        Parameters
-        ----------
-        claim : dict
-        bounds : Bounds
-
-        Returns
-        -------
-        objections, doubts : lists of str
-        """
+        """Return what is false in a claim, and what is not re-proven."""
         parts = [
             *self._decision(claim, bounds), *self._verdict(claim, bounds),
             *self._ends(claim, bounds), *self._budgets(claim, bounds),

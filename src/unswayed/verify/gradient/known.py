@@ -27,30 +27,7 @@ _SHARES = (0.4, 0.7, 1.0)  # of the way that labels lead, at which slopes are tr
 
 
 class Known:
-    """Test rows, coefficients or contrasts, and bounds on their scores.
-
-    Parameters
-    ----------
-    document : dict
-        A certificate file, well-formed.
-    data : Data
-    bias : Bias
-    track : callable
-
-    Attributes
-    ----------
-    subjects : list of list of dict
-        Claims, those about equal rows together.
-    scores : list of (float, float)
-        Of each of these, the score as things are is between them.
-    why : str
-        Why there is no box, if there is none.
-
-    Raises
-    ------
-    UnprovenError
-        If not even the solution for the labels as they are could be enclosed.
-    """
+    """Test rows, coefficients or contrasts, and bounds on their scores."""
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         model, region = document["model"], document["region"]
@@ -92,19 +69,7 @@ class Known:
     # --- all admissible labels ----------------------------------------------------------------
 
     def ranges(self, rows: IntArray, labels: int) -> list[Range]:
-        """Return between which scores so many labels lead, by the region alone.
-
-        Parameters
-        ----------
-        rows : array of int
-            Which subjects.
-        labels : int
-
-        Returns
-        -------
-        list of (float, float)
-            Infinite where there is no box.
-        """
+        """Return between which scores so many labels lead, by the region alone."""
         found = np.tile((-np.inf, np.inf), (len(rows), 1))
         if self._box is None:
             return _pairs(found)
@@ -117,22 +82,7 @@ class Known:
         return _pairs(np.where(directions.any(axis=1, keepdims=True), found, 0.0))
 
     def remainders(self, rows: IntArray, about: FloatArray, sign: float, labels: int) -> FloatArray:
-        """Return sharper bounds on how far scores rise or fall.
-
-        Parameters
-        ----------
-        rows : array of int
-            Which subjects.
-        about : array
-            The bounds that are known.
-        sign : float
-            +1 for the highest scores, -1 for the lowest.
-        labels : int
-
-        Returns
-        -------
-        array
-        """
+        """Return sharper bounds on how far scores rise or fall."""
         if self._box is None or not len(rows) or len(self._box.down) > MOST_ROWS:
             return about
         rest = Remainder(self._box, labels)
@@ -158,15 +108,6 @@ class Known:
         """Return bounds that are sharper still, from slopes that each row's own labels lead to.
 
         Labels that move a score the other way lead to slopes, too, and sometimes to better ones.
-
-        Parameters
-        ----------
-        rows, about, sign, labels
-            As for `remainders`.
-
-        Returns
-        -------
-        array
         """
         found = about.copy()
         if self._box is None or len(self._box.down) > MOST_ROWS:
@@ -186,18 +127,7 @@ class Known:
     # --- some labels --------------------------------------------------------------------------
 
     def moved(self, at: int, moves: Moves) -> Range | None:
-        """Return the score of a subject for changed labels.
-
-        Parameters
-        ----------
-        at : int
-        moves : Moves
-
-        Returns
-        -------
-        pair of float, or None
-            Between which it is; None if that could not be proven.
-        """
+        """Return the score of a subject for changed labels."""
         found = self._solution(moves)
         return None if found is None else self._of(found, np.array([at]))[0]
 
@@ -217,19 +147,7 @@ class Known:
             return None
 
     def guess(self, at: int, sign: float, budget: int) -> Moves:
-        """Return the labels that should move a score furthest, to first order.
-
-        Parameters
-        ----------
-        at : int
-        sign : float
-            Which way.
-        budget : int
-
-        Returns
-        -------
-        Moves
-        """
+        """Return the labels that should move a score furthest, to first order."""
         given, problem = self._given, self._problem
         weights = sign * (self._directions[at] @ self._base.above)
         slopes = (problem.design @ weights)[problem.kind] * given.weights

@@ -31,22 +31,13 @@ _ROWS = 256  # added up by BLAS at a time: roundings of a sum of sums are few
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels as the equations see them, for every distinct row.
+    """Labels as the equations see them, for every distinct row."""
 
-    Attributes
-    ----------
-    weight, total : (n,) arrays
-        W and T.
-    doubt : float
-        Bound on the relative error of W, and on that of T beside the sum of absolute values.
-    size : (n,) array
-        That sum, for T.
-    """
-
-    weight: FloatArray
-    total: FloatArray
+    weight: FloatArray  # W and T
+    total: FloatArray  # W and T
+    # Bound on the relative error of W, and on that of T beside the sum of absolute values
     doubt: float
-    size: FloatArray
+    size: FloatArray  # That sum, for T
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +62,7 @@ class Gram:
 
 
 class Problem:
-    """Distinct training rows, weights and penalty.
-
-    Parameters
-    ----------
-    given : Given
-        Its alpha is λ of λ/2 ‖coefficients‖².
-    link : Link
-    class_weights : pair of float
-        What the weights of rows of class 0 and of class 1 are multiplied by.
-    offsets : (p,) array, optional
-        What is taken off the features: the intercept makes up for any number. With a column whose
-        numbers are large and nearly equal, all digits of the equations would cancel.
-
-    Raises
-    ------
-    UnprovenError
-        If numbers are too far apart, there are too many features, or there are offsets, but no
-        intercept.
-    """
+    """Distinct training rows, weights and penalty."""
 
     def __init__(
         self,
@@ -118,18 +91,7 @@ class Problem:
         self.penalty = scaled(penalty, -2 * self.power)
 
     def directions(self, rows: FloatArray, ends: FloatArray) -> FloatArray:
-        """Return rows in scaled units, with a column for the intercept.
-
-        Parameters
-        ----------
-        rows : (k, p) array
-        ends : (k,) array
-            How often the intercept counts.
-
-        Returns
-        -------
-        (k, m) array
-        """
+        """Return rows in scaled units, with a column for the intercept."""
         made = scaled(self._shifted(rows, ends), -self.power[: rows.shape[1]])
         return np.column_stack((made, ends)) if self.given.intercept else made
 
@@ -143,33 +105,13 @@ class Problem:
         return less
 
     def parameters(self, values: FloatArray) -> FloatArray:
-        """Return parameters in scaled units.
-
-        Parameters
-        ----------
-        values : (m,) array
-
-        Returns
-        -------
-        (m,) array
-        """
+        """Return parameters in scaled units."""
         return scaled(values, self.power)
 
     # --- labels -------------------------------------------------------------------------------
 
     def labels(self, targets: FloatArray, *, rounded: bool = False) -> Labels:
-        """Return labels as the equations see them.
-
-        Parameters
-        ----------
-        targets : (n,) array
-        rounded : bool
-            Whether targets are themselves wrong by a rounding of each.
-
-        Returns
-        -------
-        Labels
-        """
+        """Return labels as the equations see them."""
         first, second = self.class_weights
         weight = self.given.weights
         if first != second or first != 1.0:
@@ -186,31 +128,12 @@ class Problem:
     # --- equations ----------------------------------------------------------------------------
 
     def margins(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return margins of the distinct rows, and bounds on their errors.
-
-        Parameters
-        ----------
-        parameters : (m,) array
-
-        Returns
-        -------
-        margins, errors : (n,) arrays
-        """
+        """Return margins of the distinct rows, and bounds on their errors."""
         error = gamma(len(parameters) + 2) * (np.abs(self.design) @ np.abs(parameters))
         return self.design @ parameters, error * SAFETY + TINY
 
     def missed(self, parameters: FloatArray, labels: Labels) -> Missed:
-        """Return what parameters miss the equations by.
-
-        Parameters
-        ----------
-        parameters : (m,) array
-        labels : Labels
-
-        Returns
-        -------
-        Missed
-        """
+        """Return what parameters miss the equations by."""
         margins, error = self.margins(parameters)
         means = self.link.mean(margins)
         loads = labels.weight * means
@@ -231,17 +154,7 @@ class Problem:
         return Missed(vector, doubt if known else np.full_like(doubt, np.nan))
 
     def gram(self, curvature: FloatArray) -> Gram:
-        """Return Σ_i c_i a_i a_iᵀ + Λ over the distinct rows.
-
-        Parameters
-        ----------
-        curvature : (n,) array
-            Nonnegative.
-
-        Returns
-        -------
-        Gram
-        """
+        """Return Σ_i c_i a_i a_iᵀ + Λ over the distinct rows."""
         matrix = np.zeros((len(self.power), len(self.power)))
         for part in self._parts():
             rows = self.design[part]
@@ -260,34 +173,12 @@ class Problem:
 
 
 def norms(rows: FloatArray) -> FloatArray:
-    """Return upper bounds on the norms of rows.
-
-    Parameters
-    ----------
-    rows : (k, m) array
-
-    Returns
-    -------
-    (k,) array
-    """
+    """Return upper bounds on the norms of rows."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1.0 + 1e-9) + 2.0**-480)
 
 
 def forms(rows: FloatArray, matrix: FloatArray, size: FloatArray) -> FloatArray:
-    """Return upper bounds on √(xᵀ Q x) for the rows x.
-
-    Parameters
-    ----------
-    rows : (k, m) array
-    matrix : (m, m) array
-        Q, whose entries are wrong by four roundings of those of `size` at most.
-    size : (m, m) array
-        Of nonnegative entries.
-
-    Returns
-    -------
-    (k,) array
-    """
+    """Return upper bounds on √(xᵀ Q x) for the rows x."""
     found = np.einsum("ij,ij->i", rows @ matrix, rows)
     positive = np.abs(rows)
     rounding = gamma(2 * len(matrix) + 8) * np.einsum("ij,ij->i", positive @ size, positive)
@@ -295,23 +186,7 @@ def forms(rows: FloatArray, matrix: FloatArray, size: FloatArray) -> FloatArray:
 
 
 def pushes(problem: Problem) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return what single labels can add to the gradient, equal ones together.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    rows : (s,) array of int
-        Distinct rows.
-    signs : (s,) array
-        +1 where labels rise, -1 where they fall.
-    amounts : (s,) array
-        What one of them adds, without class weights: upper bounds.
-    counts : (s,) array
-        How many there are.
-    """
+    """Return what single labels can add to the gradient, equal ones together."""
     given = problem.given
     parts = []
     for sign, end in ((1.0, given.upper), (-1.0, -given.lower)):

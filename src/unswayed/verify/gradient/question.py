@@ -15,46 +15,19 @@ Answer = bool | None  # None: not known
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A decision.
+    """A decision."""
 
-    Attributes
-    ----------
-    task : str
-        "classification", "regression", "counts" or "coefficients".
-    mark : float
-        The threshold, or the radius.
-    """
-
-    task: str
-    mark: float
+    task: str  # "classification", "regression", "counts" or "coefficients"
+    mark: float  # The threshold, or the radius
 
     @classmethod
     def of(cls, question: dict[str, Any]) -> "Rule":
-        """Read the question of a certificate.
-
-        Parameters
-        ----------
-        question : dict
-
-        Returns
-        -------
-        Rule
-        """
+        """Read the question of a certificate."""
         mark = question.get("threshold", question.get("radius", 0.0))
         return cls(question["task"], float(mark))
 
     def decision(self, score: Range) -> int | None:
-        """Return the class, or the sign; None if the bounds do not tell.
-
-        Parameters
-        ----------
-        score : pair of float
-            Between which it is.
-
-        Returns
-        -------
-        int or None
-        """
+        """Return the class, or the sign; None if the bounds do not tell."""
         low, high = score
         signs = self.task == "coefficients"
         if low > self.mark:
@@ -64,18 +37,7 @@ class Rule:
         return 0 if high <= self.mark else None
 
     def stays_below(self, base: Range, high: float) -> Answer:
-        """Return whether a score may rise to a number and still count as the same.
-
-        Parameters
-        ----------
-        base : pair of float
-            Between which the score is as things are.
-        high : float
-
-        Returns
-        -------
-        bool, or None if that is not known
-        """
+        """Return whether a score may rise to a number and still count as the same."""
         if self.task in ("regression", "counts"):
             return self._apart(base, (high, high), +1)
         found = self.decision(base)
@@ -86,17 +48,7 @@ class Rule:
         return found == 1 or high <= self.mark
 
     def stays_above(self, base: Range, low: float) -> Answer:
-        """Return whether a score may fall to a number and still count as the same.
-
-        Parameters
-        ----------
-        base : pair of float
-        low : float
-
-        Returns
-        -------
-        bool, or None if that is not known
-        """
+        """Return whether a score may fall to a number and still count as the same."""
         if self.task in ("regression", "counts"):
             return self._apart(base, (low, low), -1)
         found = self.decision(base)
@@ -107,16 +59,7 @@ class Rule:
         return found == 0 or low > self.mark
 
     def overturned(self, base: Range, score: Range) -> Answer:
-        """Return whether another score is another answer.
-
-        Parameters
-        ----------
-        base, score : pairs of float
-
-        Returns
-        -------
-        bool, or None if that is not known
-        """
+        """Return whether another score is another answer."""
         if self.task in ("regression", "counts"):
             answers = [self._apart(base, score, sign) for sign in (+1, -1)]
             return True if False in answers else None if None in answers else False

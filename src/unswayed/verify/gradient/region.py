@@ -22,23 +22,7 @@ _TIGHTENED = 1500  # distinct rows up to which remainders of their own make the 
 def read_region(
     region: dict[str, Any], problem: Problem
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return the parameters of a certificate's region, and how far margins move down and up.
-
-    Parameters
-    ----------
-    region : dict
-    problem : Problem
-
-    Returns
-    -------
-    parameters, down, up : arrays
-        Of the distinct rows; None if it has no region.
-
-    Raises
-    ------
-    CertificateError
-        If numbers are negative, or differ between equal rows.
-    """
+    """Return the parameters of a certificate's region, and how far margins move down and up."""
     if "down" not in region:
         return None
     size, ends = len(problem.kind), []
@@ -54,35 +38,14 @@ def read_region(
 
 
 def read_offsets(region: dict[str, Any], width: int) -> FloatArray | None:
-    """Return what a certificate takes off the features; None if nothing.
-
-    Parameters
-    ----------
-    region : dict
-    width : int
-        How many features there are.
-
-    Returns
-    -------
-    (p,) array or None
-    """
+    """Return what a certificate takes off the features; None if nothing."""
     if "offsets" not in region:
         return None
     return np.frombuffer(vector(region["offsets"], width, "region.offsets"))
 
 
 def read_parameters(region: dict[str, Any], problem: Problem) -> FloatArray:
-    """Return the parameters of a certificate, in scaled units.
-
-    Parameters
-    ----------
-    region : dict
-    problem : Problem
-
-    Returns
-    -------
-    (m,) array
-    """
+    """Return the parameters of a certificate, in scaled units."""
     size = len(problem.power)
     given = vector(region["parameters"], size, "region.parameters")
     return problem.parameters(np.frombuffer(given))
@@ -95,26 +58,7 @@ def proven_box(
     budget: int,
     track: Track,
 ) -> Box:
-    """Return the box that follows from a region.
-
-    Parameters
-    ----------
-    problem : Problem
-    labels : Labels
-    given : tuple of arrays
-        As `read_region` returns it.
-    budget : int
-    track : callable
-
-    Returns
-    -------
-    Box
-
-    Raises
-    ------
-    UnprovenError
-        If the region does not map into itself.
-    """
+    """Return the box that follows from a region."""
     parameters, down, up = given
     box = Box(problem, labels, Centre.of(problem, labels, parameters), down, up)
     less, more = box.margins(budget, track)
@@ -146,18 +90,7 @@ def proven_box(
 
 
 def tightened(box: Box, budget: int) -> Box:
-    """Return a box cut down by what follows from remainders of its own rows.
-
-    Parameters
-    ----------
-    box : Box
-        That no admissible labels lead out of.
-    budget : int
-
-    Returns
-    -------
-    Box
-    """
+    """Return a box cut down by what follows from remainders of its own rows."""
     rest, design = Remainder(box, budget, COARSE), box.problem.design
     up = np.minimum(box.up, rest.reach(design, box.up))
     down = np.minimum(box.down, rest.reach(-design, box.down))

@@ -39,22 +39,7 @@ _LEAST = 1e-100  # a price of 0 makes lines of parabolas, whose tops are at the 
 
 
 class Remainder:
-    """Bounds on scores inside a box that no admissible labels lead out of.
-
-    Parameters
-    ----------
-    box : Box
-    labels : int
-    parts : tuple of float
-        `FINE` or `COARSE`.
-    moved : (n,) array or float
-        τ are the slopes of secants to where margins have moved by this.
-
-    Raises
-    ------
-    UnprovenError
-        If nothing follows.
-    """
+    """Bounds on scores inside a box that no admissible labels lead out of."""
 
     def __init__(
         self,
@@ -88,19 +73,7 @@ class Remainder:
         self._square = float(box.high @ (widest * widest)) * SAFETY
 
     def reach(self, directions: FloatArray, about: FloatArray) -> FloatArray:
-        """Return upper bounds on how far scores can rise, seen from the centre.
-
-        Parameters
-        ----------
-        directions : (k, m) array
-            For how far they can fall, minus the rows.
-        about : (k,) array
-            About how far they can: prices are relative to it.
-
-        Returns
-        -------
-        (k,) array
-        """
+        """Return upper bounds on how far scores can rise, seen from the centre."""
         found = np.full(len(directions), np.inf)
         step = max(1, _BLOCK // max(1, len(self._slopes)))
         for start in range(0, len(directions), step):

@@ -10,20 +10,7 @@ from unswayed.verify.floating.rounding import TINY, FloatArray, gamma
 
 
 def largest(effects: FloatArray, counts: FloatArray, labels: int) -> FloatArray:
-    """Return upper bounds on the sums of the largest effects.
-
-    Parameters
-    ----------
-    effects : (k, s) array
-        Of one label each; those below 0 are as good as nothing.
-    counts : (s,) array
-        How many labels have each.
-    labels : int
-
-    Returns
-    -------
-    (k,) array
-    """
+    """Return upper bounds on the sums of the largest effects."""
     if not effects.shape[1] or not labels:
         return np.zeros(len(effects))
     mark = _threshold(effects, counts, labels)

@@ -23,32 +23,14 @@ _HALVES = 30
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A solution near some parameters.
-
-    Attributes
-    ----------
-    parameters : (m,) array
-    above : (m, m) array
-        No inverse of a matrix of secants is above it, up to roundings.
-    residual : float
-        Bound on √(ρᵀ H̄⁻¹ ρ).
-    """
+    """A solution near some parameters."""
 
     parameters: FloatArray
-    above: FloatArray
-    residual: float
+    above: FloatArray  # No inverse of a matrix of secants is above it, up to roundings
+    residual: float  # Bound on √(ρᵀ H̄⁻¹ ρ)
 
     def scores(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return bounds on scores.
-
-        Parameters
-        ----------
-        directions : (k, m) array
-
-        Returns
-        -------
-        low, high : (k,) arrays
-        """
+        """Return bounds on scores."""
         value, error = score(directions, self.parameters)
         away = forms(directions, self.above, np.abs(self.above)) * self.residual
         away = (away + error) * SAFETY
@@ -56,36 +38,13 @@ class Solution:
 
 
 def score(directions: FloatArray, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return scores, and bounds on their rounding.
-
-    Parameters
-    ----------
-    directions : (k, m) array
-    parameters : (m,) array
-
-    Returns
-    -------
-    scores, errors : (k,) arrays
-    """
+    """Return scores, and bounds on their rounding."""
     error = gamma(len(parameters) + 2) * (np.abs(directions) @ np.abs(parameters))
     return directions @ parameters, error * SAFETY + TINY
 
 
 def residual(missed: Missed, above: FloatArray) -> float:
-    """Return a bound on √(ρᵀ H⁻¹ ρ).
-
-    Parameters
-    ----------
-    missed : Missed
-        ρ.
-    above : (m, m) array
-        What H⁻¹ is not above.
-
-    Returns
-    -------
-    float
-        NaN if nothing is known.
-    """
+    """Return a bound on √(ρᵀ H⁻¹ ρ)."""
     size = np.abs(above)
     parts = np.stack((missed.vector, missed.error))
     own, lost = forms(parts, above, size)[0], forms(parts, size, size)[1]
@@ -93,18 +52,7 @@ def residual(missed: Missed, above: FloatArray) -> float:
 
 
 def newton(problem: Problem, labels: Labels, start: FloatArray) -> FloatArray:
-    """Return parameters that nearly solve the equations; nothing is proven of them.
-
-    Parameters
-    ----------
-    problem : Problem
-    labels : Labels
-    start : (m,) array
-
-    Returns
-    -------
-    (m,) array
-    """
+    """Return parameters that nearly solve the equations; nothing is proven of them."""
     at, missed = start, problem.missed(start, labels)
     for _ in range(_STEPS):
         margins, _ = problem.margins(at)
@@ -128,24 +76,7 @@ def newton(problem: Problem, labels: Labels, start: FloatArray) -> FloatArray:
 
 
 def enclosed(problem: Problem, labels: Labels, start: FloatArray) -> Solution:
-    """Return the solution for given labels.
-
-    Parameters
-    ----------
-    problem : Problem
-    labels : Labels
-    start : (m,) array
-        Where to look for it.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    UnprovenError
-        If it could not be enclosed.
-    """
+    """Return the solution for given labels."""
     at = newton(problem, labels, start)
     margins, error = problem.margins(at)
     slopes = problem.link.secant(margins, np.zeros_like(margins))
