@@ -16,8 +16,8 @@ from benchmarks.problems import (
     income,
 )
 from benchmarks.timing import Line, at_most, note
+from reproduction.problems import Data
 from unswayed import CertifiedClassifier, LabelBias
-from unswayed.experiments.problems import Data
 from unswayed.verify import verify
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks.problems import PROJECT
 from benchmarks.timing import Line
+from reproduction.running_times import processor
 from unswayed import __version__
 from unswayed._core.kernels import kernel_name
-from unswayed.experiments.running_times import processor
 
 FOLDER = Path(__file__).parent / "history"
 

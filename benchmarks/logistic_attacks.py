@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from reproduction.problems import Data
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed._core.compression import distinct_rows
 from unswayed.budgets import count_budget
 from unswayed.certificates import Verdict
-from unswayed.experiments.problems import Data
 
 CASES = {
     ("COMPAS", 100.0): (0.25, 0.5, 1.0, 2.0),

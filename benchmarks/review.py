@@ -10,8 +10,8 @@ import time
 import numpy as np
 from sklearn.linear_model import Ridge
 
+from reproduction.problems import ALPHAS, Data, fitted
 from unswayed import CertifiedClassifier, LabelBias
-from unswayed.experiments.problems import ALPHAS, Data, fitted
 
 LABELS = 60
 TESTS = 400  # rows of the drawn sets that are asked about

@@ -61,12 +61,14 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     for needed in ("unswayed/py.typed", "unswayed/_core/_selection.pyi"):
         assert needed in names, f"{wheel.name} lacks {needed}"
     assert not [name for name in names if name.endswith((".cpp", ".hpp"))], wheel.name
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"unswayed"}, wheel.name
     assert any(name.endswith("LICENSE") for name in names), f"{wheel.name} has no licence"
     size = wheel.stat().st_size
     assert size < LARGEST, f"{wheel.name} has {size:,} bytes; at most {LARGEST:,} are wanted"
     with tarfile.open(sdist) as archive:
         members = archive.getnames()
-    assert any(name.endswith("_selection.cpp") for name in members), sdist.name
+    for needed in ("_selection.cpp", "/reproduction/reproduce.py"):
+        assert any(name.endswith(needed) for name in members), f"{sdist.name} lacks {needed}"
     print(f"{wheel.name}: {size:,} bytes; {sdist.name}: {sdist.stat().st_size:,} bytes")
 
 

@@ -43,17 +43,7 @@ class Problem:
     race: NDArray[np.str_] | None = None
 
     def subset(self, chosen: IntArray) -> "Problem":
-        """Return the problem on some rows only, split anew.
-
-        Parameters
-        ----------
-        chosen : int array
-            Positions of the rows.
-
-        Returns
-        -------
-        Problem
-        """
+        """Return the problem on some rows only, split anew."""
         race = None if self.race is None else self.race[chosen]
         return Problem(self.rows[chosen], self.labels[chosen], paper_splits(len(chosen)), race)
 
@@ -65,17 +55,7 @@ class Data:
     home: str | os.PathLike[str] | None = None
 
     def problem(self, name: str) -> Problem:
-        """Load a data set with the paper's splits.
-
-        Parameters
-        ----------
-        name : str
-            "MNIST 1/7", "Income", "COMPAS", or Income of another state, such as "Income GA".
-
-        Returns
-        -------
-        Problem
-        """
+        """Load "MNIST 1/7", "COMPAS", "Income" or another state's, such as "Income GA"."""
         return _problem(name, None if self.home is None else str(self.home))
 
 
@@ -97,16 +77,7 @@ def _folded(bunch: Bunch) -> Problem:
 
 
 def with_constant(frame: Any) -> FloatArray:
-    """Append a constant column, which the paper regularises like any other.
-
-    Parameters
-    ----------
-    frame : DataFrame or (n, d) array
-
-    Returns
-    -------
-    (n, d + 1) array
-    """
+    """Append a constant column, which the paper regularises like any other."""
     rows = np.asarray(frame, dtype=np.float64)
     return np.hstack((rows, np.ones((len(rows), 1))))
 
@@ -116,17 +87,6 @@ def paper_splits(n_rows: int, folds: int = 10, seed: int = 42) -> list[tuple[Int
 
     Of the rows outside a fold, about as many as a fold has are left out: the paper used them for
     validation.
-
-    Parameters
-    ----------
-    n_rows : int
-    folds : int
-    seed : int
-
-    Returns
-    -------
-    list of (train, test)
-        Two int arrays of row positions per fold.
     """
     splits = []
     for rest, test in KFold(folds, shuffle=True, random_state=seed).split(np.zeros(n_rows)):
@@ -136,39 +96,14 @@ def paper_splits(n_rows: int, folds: int = 10, seed: int = 42) -> list[tuple[Int
 
 
 def ridge(alpha: float) -> Ridge:
-    """Make the paper's model: ridge regression whose constant is a column, not an intercept.
-
-    Parameters
-    ----------
-    alpha : float
-
-    Returns
-    -------
-    Ridge
-        Not fitted.
-    """
+    """Make the paper's model: ridge regression whose constant is a column, not an intercept."""
     return Ridge(alpha=alpha, fit_intercept=False)
 
 
 def fitted(
     problem: Problem, train: IntArray, alpha: float, where: BoolArray | None = None
 ) -> CertifiedClassifier:
-    """Fit the model on some rows, whose labels may be flipped.
-
-    Parameters
-    ----------
-    problem : Problem
-    train : int array
-        Positions of the training rows.
-    alpha : float
-    where : (n,) bool array, optional
-        Rows of the problem whose labels may be flipped; by default all.
-
-    Returns
-    -------
-    CertifiedClassifier
-        Fitted.
-    """
+    """Fit the model on some rows, of which the labels in `where`, or all, may be flipped."""
     bias = LabelBias.flips(budget=1, where=None if where is None else where[train])
     return CertifiedClassifier(ridge(alpha), bias=bias).fit(
         problem.rows[train], problem.labels[train]
@@ -176,41 +111,14 @@ def fitted(
 
 
 def percentages(minimum_budget: FloatArray, n_train: int, percents: Iterable[float]) -> list[float]:
-    """Return robustness rates, in per cent, at budgets in per cent of the training rows.
-
-    Parameters
-    ----------
-    minimum_budget : (n,) array
-        Of the test rows.
-    n_train : int
-        Number of training rows.
-    percents : iterable of float
-        The budgets.
-
-    Returns
-    -------
-    list of float
-        One rate per budget.
-    """
+    """Return robustness rates, in per cent, at budgets in per cent of the training rows."""
     with warnings.catch_warnings():  # a grid's least share may be no label of a small part
         warnings.simplefilter("ignore", VacuousWarning)
         return counted(minimum_budget, [count_budget(p / 100, n_train) for p in percents])
 
 
 def counted(minimum_budget: FloatArray, budgets: Iterable[int]) -> list[float]:
-    """Return robustness rates, in per cent, at budgets in labels.
-
-    Parameters
-    ----------
-    minimum_budget : (n,) array
-        Of the test rows.
-    budgets : iterable of int
-
-    Returns
-    -------
-    list of float
-        One rate per budget.
-    """
+    """Return robustness rates, in per cent, at budgets in labels."""
     return [100 * float(np.mean(minimum_budget > budget)) for budget in budgets]
 
 
@@ -229,24 +137,7 @@ def mean_rates(
     groups: Sequence[str] | None = None,
     where: BoolArray | None = None,
 ) -> dict[str, list[float]]:
-    """Return robustness rates, in per cent, as means over the folds.
-
-    Parameters
-    ----------
-    problem : Problem
-    alpha : float
-    percents : sequence of float
-        Budgets in per cent of the training rows.
-    groups : sequence of str, optional
-        Races to tell apart.
-    where : (n,) bool array, optional
-        Rows whose labels may be flipped; by default all.
-
-    Returns
-    -------
-    dict of str to list of float
-        One rate per budget, by group, or under "all" without groups.
-    """
+    """Return rates in per cent, as means over the folds: by group, or under "all"."""
     found: dict[str, list[list[float]]] = {}
     for fold, (train, test) in enumerate(problem.splits):
         if where is None:
@@ -269,17 +160,7 @@ def _members(
 
 
 def mean_accuracy(problem: Problem, alpha: float) -> float:
-    """Return the accuracy in per cent, as a mean over the folds.
-
-    Parameters
-    ----------
-    problem : Problem
-    alpha : float
-
-    Returns
-    -------
-    float
-    """
+    """Return the accuracy in per cent, as a mean over the folds."""
     accuracies = []
     for train, test in problem.splits:
         model = ridge(alpha).fit(problem.rows[train], problem.labels[train])
@@ -289,19 +170,6 @@ def mean_accuracy(problem: Problem, alpha: float) -> float:
 
 
 def subsample(n_rows: int, share: float, seed: int) -> IntArray:
-    """Draw a random part of the rows.
-
-    Parameters
-    ----------
-    n_rows : int
-    share : float
-        Of the rows, at most 1; their number is rounded down.
-    seed : int
-
-    Returns
-    -------
-    int array
-        Positions of the rows, ascending.
-    """
+    """Draw a random part of the rows, in ascending order."""
     rng = np.random.default_rng(seed)
     return np.sort(rng.choice(n_rows, int(share * n_rows), replace=False))

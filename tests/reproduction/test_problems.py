@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from unswayed.experiments.attacks import strongest_first
-from unswayed.experiments.problems import (
+from reproduction.attacks import strongest_first
+from reproduction.problems import (
     Problem,
     fitted,
     mean_rates,

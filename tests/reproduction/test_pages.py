@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from unswayed.experiments.markdown import compared, table, verdict
-from unswayed.experiments.page import page
-from unswayed.experiments.record import Comparison, Record
+from reproduction.experiment import Comparison, Record
+from reproduction.pages import compared, page, table, verdict
 
 HERE = Path(__file__).parent
 

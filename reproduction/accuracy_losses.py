@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import (
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
+from reproduction.problems import (
     ALPHAS,
     CLASSIFICATION,
     LOSSES,
@@ -17,8 +17,7 @@ from unswayed.experiments.problems import (
     mean_rates,
     paper_splits,
 )
-from unswayed.experiments.record import Claim, Comparison, Record, Table
-from unswayed.experiments.table1 import BARS, CHOSEN_NETWORK
+from reproduction.table1 import BARS, CHOSEN_NETWORK
 
 _OTHER_FOLDS = "COMPAS, other folds"
 _SHUFFLES = 20

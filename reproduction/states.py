@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.experiments import figures
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, Data, mean_rates
-from unswayed.experiments.record import Claim, Comparison, Record, Table
+from reproduction import figures
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
+from reproduction.problems import ALPHAS, Data, mean_rates
 
 STATES = {"GA": "Georgia", "LA": "Louisiana", "MD": "Maryland", "OR": "Oregon", "WI": "Wisconsin"}
 RACES = ("White", "Black")

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.budgets import count_budget
-from unswayed.experiments import figures
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import (
+from reproduction import figures
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
+from reproduction.problems import (
     ALPHAS,
     Data,
     Problem,
@@ -17,7 +16,7 @@ from unswayed.experiments.problems import (
     percentages,
     subsample,
 )
-from unswayed.experiments.record import Claim, Comparison, Record, Table
+from unswayed.budgets import count_budget
 
 _SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 _PERCENTS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from unswayed.experiments import accuracy_losses, compas_race, states, table1
-from unswayed.experiments.problems import ALPHAS, Data, mean_rates
+from reproduction import accuracy_losses, compas_race, states, table1
+from reproduction.problems import ALPHAS, Data, mean_rates
 
 
 def test_compas_is_within_a_point_of_table_1_in_every_cell(real_data):

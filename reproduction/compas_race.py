@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, Data, mean_rates
-from unswayed.experiments.record import Claim, Comparison, Record, Table
-from unswayed.experiments.table1 import PERCENTS
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
+from reproduction.problems import ALPHAS, Data, mean_rates
+from reproduction.table1 import PERCENTS
 
 _NAMES = {"African-American": "Black", "Caucasian": "White"}
 PAPER = {

@@ -24,21 +24,7 @@ def _pyplot() -> Any:
 def panels(
     n_columns: int, n_rows: int = 1, *, height: float = 2.9, alike: bool = True
 ) -> tuple[Any, Any]:
-    """Make a figure with a grid of panels.
-
-    Parameters
-    ----------
-    n_columns, n_rows : int
-    height : float
-        Of one row, in inches.
-    alike : bool
-        Share the vertical scale.
-
-    Returns
-    -------
-    figure : Figure
-    axes : (n_rows, n_columns) array of Axes
-    """
+    """Make a figure with a grid of panels."""
     plt = _pyplot()
     figure, axes = plt.subplots(
         n_rows,
@@ -55,16 +41,7 @@ def panels(
 
 
 def shares(series: Series) -> dict[str, Any]:
-    """Return percentages as the shares that displays take.
-
-    Parameters
-    ----------
-    series : dict of str to sequence of float
-
-    Returns
-    -------
-    dict of str to array
-    """
+    """Return percentages as the shares that displays take."""
     return {label: np.asarray(values) / 100 for label, values in series.items()}
 
 
@@ -76,20 +53,7 @@ def rate_panels(
     *,
     below: str = "labels wrong (% of training rows)",
 ) -> None:
-    """Draw and save a grid of panels with robustness rates over budgets, and one legend.
-
-    Parameters
-    ----------
-    rows : sequence of sequence of (title, series)
-        The panels, row by row.
-    xs : sequence of float
-        The budgets.
-    folder : Path
-    stem : str
-        Name of the files, without an ending.
-    below : str
-        Label of the horizontal axis.
-    """
+    """Draw and save a grid of panels with robustness rates over budgets, and one legend."""
     figure, axes = panels(len(rows[0]), len(rows), height=2.6)
     for axis, (title, series) in zip(axes.flat, chain(*rows), strict=True):
         curves = RobustnessCurveDisplay(xs, shares(series), steps=False, unit=below)
@@ -100,16 +64,7 @@ def rate_panels(
 
 
 def save(figure: Any, folder: Path, stem: str) -> None:
-    """Write a figure as SVG and PNG, and close it. Equal figures give equal SVG files.
-
-    Parameters
-    ----------
-    figure : Figure
-    folder : Path
-        It is made if it does not exist.
-    stem : str
-        Name of the files, without an ending.
-    """
+    """Write a figure as SVG and PNG, and close it. Equal figures give equal SVG files."""
     plt = _pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     with plt.rc_context({"svg.hashsalt": stem, "svg.fonttype": "none"}):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unswayed.experiments.problems import ALPHAS, Data, fitted, ridge
+from reproduction.problems import ALPHAS, Data, fitted, ridge
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,13 @@ import json
 
 import pytest
 
+from reproduction import reproduce as module
+from reproduction import store
+from reproduction.experiment import Claim, Comparison, Experiment, Record
+from reproduction.reproduce import chosen, reproduce
 from unswayed import InputError
 from unswayed.cli import main
 from unswayed.datasets import DatasetError
-from unswayed.experiments import catalogue, store
-from unswayed.experiments import reproduce as module
-from unswayed.experiments.experiment import Experiment
-from unswayed.experiments.record import Claim, Comparison, Record
-from unswayed.experiments.reproduce import reproduce
 
 
 class Counted:
@@ -48,7 +47,6 @@ class Counted:
 def counted(monkeypatch):
     made = Counted()
     experiments = {"counted": made.experiment()}
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", experiments)
     monkeypatch.setattr(module, "EXPERIMENTS", experiments)
     return made
 
@@ -97,7 +95,6 @@ def test_missing_data_stop_their_experiment_and_no_other(monkeypatch, tmp_path, 
     lacking, whole = Counted("lacking"), Counted("whole")
     lacking.fail = DatasetError("there is no file")
     experiments = {made.name: made.experiment() for made in (lacking, whole)}
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", experiments)
     monkeypatch.setattr(module, "EXPERIMENTS", experiments)
     assert main(["reproduce", "--out", str(tmp_path)]) == 2
     printed = capsys.readouterr()
@@ -119,5 +116,5 @@ def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path):
 
 
 def test_names_are_run_in_the_papers_order():
-    names = [experiment.name for experiment in catalogue.chosen(["attacks", "table1"])]
+    names = [experiment.name for experiment in chosen(["attacks", "table1"])]
     assert names == ["table1", "attacks"]

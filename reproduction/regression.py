@@ -4,20 +4,19 @@ from functools import partial
 
 import numpy as np
 
-from unswayed._typing import FloatArray
-from unswayed.bias import LabelBias
-from unswayed.certified import CertifiedRegressor
-from unswayed.datasets import load_acs_excerpt, load_income, load_wages
-from unswayed.datasets.registry import has_file
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import (
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results
+from reproduction.problems import (
     Data,
     paper_splits,
     percentages,
     ridge,
     with_constant,
 )
-from unswayed.experiments.record import Claim, Comparison, Record
+from unswayed._typing import FloatArray
+from unswayed.bias import LabelBias
+from unswayed.certified import CertifiedRegressor
+from unswayed.datasets import load_acs_excerpt, load_income, load_wages
+from unswayed.datasets.registry import has_file
 
 PERCENTS = tuple(float(percent) for percent in range(1, 11))
 SHIFTS = (1000, 2000, 4000, 6000, 8000, 10000)

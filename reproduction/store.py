@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from reproduction import problems
+from reproduction.experiment import Experiment, Record, Result
 from unswayed import __version__
-from unswayed.experiments import problems
-from unswayed.experiments.experiment import Experiment, Result
-from unswayed.experiments.record import Record
 
 
 def _slug(name: str) -> str:
@@ -28,17 +27,8 @@ def _write(path: Path, values: Any) -> None:
 def fingerprint(experiment: Experiment) -> str:
     """Return a hash of the code that an experiment's pieces depend on.
 
-    It covers the version, the experiment's module and `problems`. The data are left out: files are
+    It covers the version, the experiment's module and `problems`. Data files are left out: they are
     pinned by hashes of their own.
-
-    Parameters
-    ----------
-    experiment : Experiment
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
     """
     own = inspect.getmodule(experiment.report)
     code = inspect.getsource(problems) + ("" if own is None else inspect.getsource(own))
@@ -55,18 +45,7 @@ class Store:
         return self.folder / "pieces" / experiment.name / f"{_slug(piece)}.json"
 
     def load(self, experiment: Experiment, piece: str) -> tuple[Result, float] | None:
-        """Return the result of a finished piece.
-
-        Parameters
-        ----------
-        experiment : Experiment
-        piece : str
-
-        Returns
-        -------
-        tuple of (dict, float) or None
-            The result and the seconds it took; None if there is none or other code made it.
-        """
+        """Return a finished piece and its seconds; None if there is none, or other code made it."""
         path = self._path(experiment, piece)
         try:
             kept = json.loads(path.read_text())
@@ -77,15 +56,7 @@ class Store:
         return kept["result"], kept["seconds"]
 
     def save(self, experiment: Experiment, piece: str, result: Result, seconds: float) -> None:
-        """Keep the result of a finished piece, unless its data were absent.
-
-        Parameters
-        ----------
-        experiment : Experiment
-        piece : str
-        result : dict
-        seconds : float
-        """
+        """Keep the result of a finished piece, unless its data were absent."""
         if result.get("absent"):
             return
         print_ = fingerprint(experiment)
@@ -93,25 +64,10 @@ class Store:
         _write(self._path(experiment, piece), values)
 
     def save_record(self, record: Record) -> None:
-        """Keep the record of an experiment.
-
-        Parameters
-        ----------
-        record : Record
-        """
+        """Keep the record of an experiment."""
         _write(self.folder / f"{record.name}.json", record.to_dict())
 
     def records(self, names: list[str]) -> list[Record]:
-        """Return the records that are kept, in the order of `names`.
-
-        Parameters
-        ----------
-        names : list of str
-            Names of experiments; those without a record are left out.
-
-        Returns
-        -------
-        list of Record
-        """
+        """Return the records that are kept, in the order of `names`."""
         paths = [self.folder / f"{name}.json" for name in names]
         return [Record.from_dict(json.loads(path.read_text())) for path in paths if path.exists()]

@@ -7,11 +7,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
+from reproduction.problems import ALPHAS, Data, fitted, ridge
 from unswayed._typing import FloatArray, IntArray
 from unswayed.budgets import count_budget
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, Data, fitted, ridge
-from unswayed.experiments.record import Claim, Comparison, Record, Table
 
 _SAMPLES = 100
 _PERCENTS = (1, 2, 3, 4, 5)
@@ -21,24 +20,7 @@ PAPER = {"Income": (4, 3, 5, 5, 5, 5), "MNIST 1/7": (18, 36, 71, 84, 94, 98)}
 def strongest_first(
     rows: FloatArray, labels: IntArray, weights: FloatArray, positive: bool
 ) -> IntArray:
-    """Order training rows by how far flipping their label moves a prediction to the other class.
-
-    Parameters
-    ----------
-    rows : (n, d) array
-        Training rows.
-    labels : (n,) array
-        0 or 1.
-    weights : (d,) array
-        Weights of the test row: ``rows @ weights`` is the influence of every label on its score.
-    positive : bool
-        Whether the test row is predicted to be of class 1.
-
-    Returns
-    -------
-    (n,) int array
-        Positions of the training rows, strongest first.
-    """
+    """Order training rows by how far flipping their label moves a prediction to the other class."""
     influence = rows @ weights
     step = np.where(labels == 1, -influence, influence)  # of the score, by a flip
     return np.argsort(step if positive else -step, kind="stable")

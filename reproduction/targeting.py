@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.experiments import figures
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, Data, mean_rates
-from unswayed.experiments.record import Claim, Record, Table
-from unswayed.experiments.states import PERCENTS, RACES, STATES
+from reproduction import figures
+from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table
+from reproduction.problems import ALPHAS, Data, mean_rates
+from reproduction.states import PERCENTS, RACES, STATES
 
 _TARGETS = ("anyone", "Black", "White")
 _SHOWN = ("WI", "GA")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.experiments import figures
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import (
+from reproduction import figures
+from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table
+from reproduction.problems import (
     ALPHAS,
     CLASSIFICATION,
     LOSSES,
@@ -15,7 +15,6 @@ from unswayed.experiments.problems import (
     mean_accuracy,
     mean_rates,
 )
-from unswayed.experiments.record import Claim, Record, Table
 from unswayed.plots.tradeoff import TradeoffDisplay
 
 _PERCENTS = (0.5, 1.0, 2.0)

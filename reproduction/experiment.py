@@ -1,7 +1,14 @@
-"""What an experiment found: comparisons with the paper, claims, tables, notes. Plain JSON."""
+"""An experiment: pieces that are computed one by one, and a record of what they found.
 
+A record holds comparisons with the paper, claims, tables and notes; it is plain JSON.
+"""
+
+from collections.abc import Callable
 from dataclasses import KW_ONLY, asdict, dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
+
+from reproduction.problems import Data
 
 Value: TypeAlias = float | int | str | None
 """One entry of a table; None where there is nothing to say."""
@@ -21,13 +28,7 @@ class Comparison:
     decimals: int = 1
 
     def differences(self) -> list[list[float | None]]:
-        """Return our cells minus the paper's, after ours are rounded to the paper's decimals.
-
-        Returns
-        -------
-        list of list of (float or None)
-            None where either has no value.
-        """
+        """Return our cells minus the paper's, after ours are rounded to the paper's decimals."""
         return [
             [
                 None if a is None or b is None else round(round(b, self.decimals) - a, 6)
@@ -88,27 +89,12 @@ class Record:
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Return the record as plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Record":
-        """Make a record from plain values.
-
-        Parameters
-        ----------
-        values : dict
-            What `to_dict` returned.
-
-        Returns
-        -------
-        Record
-        """
+        """Make a record from plain values."""
         return cls(
             **{
                 **values,
@@ -117,3 +103,21 @@ class Record:
                 "tables": [Table(**item) for item in values["tables"]],
             }
         )
+
+
+Result: TypeAlias = dict[str, Any]
+"""What a piece found: plain values, as JSON has them."""
+
+Results: TypeAlias = dict[str, Result]
+"""Results of all pieces, by name."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of the paper."""
+
+    name: str
+    title: str
+    pieces: dict[str, Callable[[Data], Result]]
+    report: Callable[[Results], Record]
+    draw: Callable[[Results, Path], None] | None = None  # writes figures into a folder

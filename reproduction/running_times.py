@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table
+from reproduction.problems import ALPHAS, Data, fitted
 from unswayed._core.kernels import kernel_name
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, Data, fitted
-from unswayed.experiments.record import Claim, Record, Table
 
 SAMPLES = (100, 1000, 10_000)
 PAPER = {  # seconds: exact and approximate, by samples
@@ -25,12 +24,7 @@ _REPEATS = 3
 
 
 def processor() -> str:
-    """Name the kind of processor, as the system does.
-
-    Returns
-    -------
-    str
-    """
+    """Name the kind of processor, as the system does."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         for line in information.read_text().splitlines():
@@ -40,12 +34,7 @@ def processor() -> str:
 
 
 def machine() -> str:
-    """Name the processor, its cores, the system and the kernel in use.
-
-    Returns
-    -------
-    str
-    """
+    """Name the processor, its cores, the system and the kernel in use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{processor()}, {cores} cores, {platform.system()}, {kernel_name()} kernel"
 

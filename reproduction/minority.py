@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.datasets import make_demographic
-from unswayed.experiments import figures
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import (
+from reproduction import figures
+from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table
+from reproduction.problems import (
     Data,
     Problem,
     fitted,
@@ -16,7 +15,7 @@ from unswayed.experiments.problems import (
     percentages,
     with_constant,
 )
-from unswayed.experiments.record import Claim, Record, Table
+from unswayed.datasets import make_demographic
 from unswayed.plots.curve import RobustnessCurveDisplay
 from unswayed.plots.style import lines
 

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from reproduction import figures
+from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table, Value
+from reproduction.problems import ALPHAS, Data
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import count_budget
 from unswayed.certificates import Verdict
 from unswayed.certified import CertifiedClassifier
-from unswayed.experiments import figures
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, Data
-from unswayed.experiments.record import Claim, Record, Table, Value
 from unswayed.plots.curve import RobustnessCurveDisplay
 from unswayed.plots.style import COLOURS
 

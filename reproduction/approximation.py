@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unswayed.budgets import count_budget
-from unswayed.experiments import figures
-from unswayed.experiments.accuracy_losses import PERCENTS
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import (
+from reproduction import figures
+from reproduction.accuracy_losses import PERCENTS
+from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table
+from reproduction.problems import (
     ALPHAS,
     CLASSIFICATION,
     LOSSES,
@@ -18,7 +17,7 @@ from unswayed.experiments.problems import (
     fitted,
     percentages,
 )
-from unswayed.experiments.record import Claim, Record, Table
+from unswayed.budgets import count_budget
 
 _METHODS = ("exact", "sandwich", "box")
 _SHOWN = (0.0, 0.5, 1.0, 2.0)  # losses: the appendix's figure has four columns

@@ -6,14 +6,13 @@ from functools import partial
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
+from reproduction.problems import Data, paper_splits, with_constant
 from unswayed._typing import FloatArray, IntArray
 from unswayed.bias import LabelBias
 from unswayed.budgets import count_budget
 from unswayed.certified import CertifiedClassifier, CertifiedRegressor
 from unswayed.datasets import make_synthetic
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import Data, paper_splits, with_constant
-from unswayed.experiments.record import Claim, Comparison, Record, Table
 
 SIZES = (200, 500, 1000)
 FEATURES = (3, 4, 5)

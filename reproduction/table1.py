@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from unswayed.experiments.experiment import Experiment, Result, Results
-from unswayed.experiments.problems import ALPHAS, CLASSIFICATION, Data, mean_rates
-from unswayed.experiments.record import Claim, Comparison, Record
+from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results
+from reproduction.problems import ALPHAS, CLASSIFICATION, Data, mean_rates
 
 PERCENTS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)
 

@@ -1,4 +1,4 @@
-"""Runs the experiments: finished pieces are kept, tables, figures and the page are written."""
+"""Runs experiments, the paper's and one beyond it, and writes tables, figures and the page."""
 
 import os
 import shutil
@@ -8,19 +8,56 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from reproduction import (
+    accuracy_losses,
+    approximation,
+    attacks,
+    compas_race,
+    dataset_size,
+    logistic,
+    minority,
+    regression,
+    running_times,
+    states,
+    synthetic_table,
+    table1,
+    targeting,
+    tradeoff,
+)
+from reproduction.experiment import Experiment, Record, Results
+from reproduction.pages import own_page, section, verdict
+from reproduction.pages import page as whole_page
+from reproduction.problems import Data
+from reproduction.store import Store
 from unswayed.datasets import DatasetError
-from unswayed.experiments.catalogue import BEYOND, EXPERIMENTS, chosen
-from unswayed.experiments.experiment import Experiment, Results
-from unswayed.experiments.markdown import section
-from unswayed.experiments.page import own_page
-from unswayed.experiments.page import page as whole_page
-from unswayed.experiments.problems import Data
-from unswayed.experiments.record import Record
-from unswayed.experiments.store import Store
+from unswayed.exceptions import InputError
 
 COMMAND = "unswayed reproduce --data DIR --page docs/reproduction.md"
 _IMAGES = "images/reproduction"
+
+EXPERIMENTS: dict[str, Experiment] = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (
+        table1,
+        accuracy_losses,
+        regression,
+        tradeoff,
+        approximation,
+        states,
+        targeting,
+        compas_race,
+        dataset_size,
+        synthetic_table,
+        minority,
+        running_times,
+        attacks,
+    )
+}
+
+BEYOND: dict[str, Experiment] = {logistic.EXPERIMENT.name: logistic.EXPERIMENT}
+"""Experiments that the paper does not have, each with a page of its own."""
 
 
 @dataclass
@@ -30,34 +67,46 @@ class Reproduction:
     records: list[Record] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)  # experiment: why
 
+    def lines(self) -> Iterator[str]:
+        """Yield what the terminal shows: claims that hold, and the largest differences."""
+        for record in self.records:
+            held = sum(claim.holds for claim in record.claims)
+            yield f"{record.title}: {held} of {len(record.claims)} claims hold"
+            for item in record.comparisons:
+                largest = f"{item.largest:.{item.decimals}f}"
+                yield f"  {item.title}: largest difference {largest}: {verdict(item)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return claims, largest differences and failures as plain values, for JSON."""
+        return {
+            "experiments": {
+                record.name: {
+                    "claims": {claim.text: claim.holds for claim in record.claims},
+                    "largest differences": {c.title: c.largest for c in record.comparisons},
+                }
+                for record in self.records
+            },
+            "failures": self.failures,
+        }
+
+
+def chosen(names: list[str] | None) -> list[Experiment]:
+    """Return experiments by name, in the paper's order, then those beyond it."""
+    wanted, known = list(names or EXPERIMENTS), EXPERIMENTS | BEYOND
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"there is no experiment {name!r}; there are: {', '.join(known)}")
+    return [experiment for name, experiment in known.items() if name in wanted]
+
 
 def reproduce(
     names: Sequence[str] | None = None,
     data: str | os.PathLike[str] | None = None,
-    out: str | os.PathLike[str] = "reproduction",
+    out: str | os.PathLike[str] = "reproduction-results",
     *,
     page: str | os.PathLike[str] | None = None,
 ) -> Reproduction:
-    """Run experiments and write their tables, figures and pages.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Experiments by name; by default all of them.
-    data : path, optional
-        Folder with the data sets; by default UNSWAYED_DATA's, or else downloads.
-    out : path
-        Each experiment leaves NAME.json, NAME.md and its figures here, and all of them
-        together reproduction.md. Pieces that an earlier run finished are not computed again.
-    page : path, optional
-        Write the page here as well, its figures into images/reproduction beside it. Of one
-        experiment that the paper does not have, a page of its own.
-
-    Returns
-    -------
-    Reproduction
-        Records of the experiments that ran; failures of those whose data or libraries are missing.
-    """
+    """Run experiments, write their tables and figures to `out`, and the page of all of them."""
     experiments = chosen(None if names is None else list(names))
     folder = Path(out)
     store = Store(folder)
