@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from reproduction.problems import Data
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed._core.compression import distinct_rows
-from unswayed.budgets import count_budget
-from unswayed.certificates import Verdict
+from unswayed.labels.budgets import count_budget
+from unswayed.results.certificates import Verdict
 
 CASES = {
     ("COMPAS", 100.0): (0.25, 0.5, 1.0, 2.0),

@@ -12,7 +12,7 @@ from benchmarks.approximation import compas
 from benchmarks.problems import Problem, gaussian, income
 from benchmarks.timing import Line, at_most, interleaved
 from unswayed import CertifiedClassifier, LabelBias, Verdict
-from unswayed.certifiers.precision import Precision
+from unswayed.engines.protocol import Precision
 from unswayed.models.ridge.verified import VerifiedInverse, _invert
 
 _MOST = 1.25

@@ -25,12 +25,12 @@ from benchmarks.problems import PROJECT
 from benchmarks.timing import Line, at_least, at_most, note
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed._core.parallel import one_blas_thread, thread_count
-from unswayed.certified.fit_in_pieces import Columns, FitInPieces
-from unswayed.certifiers.exact import ExactEngine
-from unswayed.certifiers.streamed.engine import StreamedEngine
-from unswayed.scale.files import open_files
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import HeldPiece
+from unswayed.engines.passes.engine import StreamedEngine
+from unswayed.engines.selection import ExactEngine
+from unswayed.estimators.fit_in_pieces import Columns, FitInPieces
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import HeldPiece
+from unswayed.tables.many_files import open_files
 
 FOLDER = PROJECT / "build" / "scale"
 LEVELS = (2, 2, 3, 3, 4, 4, 5, 5, 6, 8)  # categories of the ten columns that are not numbers
@@ -200,7 +200,7 @@ def workers(folder: str, count: int) -> dict:
     """Count effects in one pass on so many dask workers."""
     from distributed import Client, LocalCluster  # noqa: PLC0415
 
-    from unswayed.scale.cluster import DaskPasses  # noqa: PLC0415
+    from unswayed.pieces.cluster import DaskPasses  # noqa: PLC0415
 
     pieces = open_files(folder, label="label", most_rows=2**17)
     with (

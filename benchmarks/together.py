@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 from reproduction.problems import ALPHAS, Data, fitted, ridge
-from unswayed.budgets import count_budget
 from unswayed.datasets import load_income
+from unswayed.labels.budgets import count_budget
 
 COUNTS = (("COMPAS", 0.25, 30), ("COMPAS", 1.0, 170), ("Income", 0.25, 280))  # seconds
 PERCENTS = {"COMPAS": (0.1, 0.25, 0.5, 1.0, 2.0), "Income": (0.01, 0.025, 0.05, 0.1, 0.25)}

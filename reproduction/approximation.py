@@ -17,7 +17,7 @@ from reproduction.problems import (
     fitted,
     percentages,
 )
-from unswayed.budgets import count_budget
+from unswayed.labels.budgets import count_budget
 
 _METHODS = ("exact", "sandwich", "box")
 _SHOWN = (0.0, 0.5, 1.0, 2.0)  # losses: the appendix's figure has four columns

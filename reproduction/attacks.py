@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
 from reproduction.problems import ALPHAS, Data, fitted, ridge
 from unswayed._typing import FloatArray, IntArray
-from unswayed.budgets import count_budget
+from unswayed.labels.budgets import count_budget
 
 _SAMPLES = 100
 _PERCENTS = (1, 2, 3, 4, 5)

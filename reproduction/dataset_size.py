@@ -16,7 +16,7 @@ from reproduction.problems import (
     percentages,
     subsample,
 )
-from unswayed.budgets import count_budget
+from unswayed.labels.budgets import count_budget
 
 _SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 _PERCENTS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0)

@@ -12,12 +12,12 @@ from reproduction import figures
 from reproduction.experiment import Claim, Experiment, Record, Result, Results, Table, Value
 from reproduction.problems import ALPHAS, Data
 from unswayed._typing import FloatArray, IntArray
-from unswayed.bias import LabelBias
-from unswayed.budgets import count_budget
-from unswayed.certificates import Verdict
-from unswayed.certified import CertifiedClassifier
+from unswayed.estimators import CertifiedClassifier
+from unswayed.labels.bias import LabelBias
+from unswayed.labels.budgets import count_budget
 from unswayed.plots.curve import RobustnessCurveDisplay
 from unswayed.plots.style import COLOURS
+from unswayed.results.certificates import Verdict
 
 PERCENTS = (0.1, 0.25, 0.5, 1.0, 2.0)
 """Budgets, in per cent of the training rows."""

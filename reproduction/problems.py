@@ -14,11 +14,11 @@ from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import Bunch
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.bias import LabelBias
-from unswayed.budgets import count_budget
-from unswayed.certified import CertifiedClassifier
 from unswayed.datasets import load_compas, load_income, load_mnist17
+from unswayed.estimators import CertifiedClassifier
 from unswayed.exceptions import VacuousWarning
+from unswayed.labels.bias import LabelBias
+from unswayed.labels.budgets import count_budget
 
 CLASSIFICATION = ("MNIST 1/7", "Income", "COMPAS")
 

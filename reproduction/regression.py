@@ -13,10 +13,10 @@ from reproduction.problems import (
     with_constant,
 )
 from unswayed._typing import FloatArray
-from unswayed.bias import LabelBias
-from unswayed.certified import CertifiedRegressor
 from unswayed.datasets import load_acs_excerpt, load_income, load_wages
 from unswayed.datasets.registry import has_file
+from unswayed.estimators import CertifiedRegressor
+from unswayed.labels.bias import LabelBias
 
 PERCENTS = tuple(float(percent) for percent in range(1, 11))
 SHIFTS = (1000, 2000, 4000, 6000, 8000, 10000)

@@ -9,10 +9,10 @@ from sklearn.linear_model import LinearRegression
 from reproduction.experiment import Claim, Comparison, Experiment, Record, Result, Results, Table
 from reproduction.problems import Data, paper_splits, with_constant
 from unswayed._typing import FloatArray, IntArray
-from unswayed.bias import LabelBias
-from unswayed.budgets import count_budget
-from unswayed.certified import CertifiedClassifier, CertifiedRegressor
 from unswayed.datasets import make_synthetic
+from unswayed.estimators import CertifiedClassifier, CertifiedRegressor
+from unswayed.labels.bias import LabelBias
+from unswayed.labels.budgets import count_budget
 
 SIZES = (200, 500, 1000)
 FEATURES = (3, 4, 5)

@@ -3,7 +3,7 @@
 import sys
 
 from unswayed.cli import main
-from unswayed.cli.last_word import guard, settle
+from unswayed.cli.program import guard, settle
 
 
 def program() -> None:

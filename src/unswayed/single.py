@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic
-from unswayed.bias import LabelBias
-from unswayed.certifiers.exact import ExactEngine
-from unswayed.certifiers.rows import FeatureRows
-from unswayed.doubles import as_doubles
+from unswayed.engines.rows import FeatureRows
+from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles
+from unswayed.labels.bias import LabelBias
 from unswayed.models.smoother import GivenInfluence
 
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from unswayed._typing import FloatArray
-from unswayed.doubles import as_doubles, as_values, is_missing, refuse_masked
 from unswayed.exceptions import InputError
-from unswayed.frames import eager_frame
+from unswayed.inputs import as_doubles, as_values, eager_frame, is_missing, refuse_masked
 
 
 def _kind(dtype: Any) -> str:

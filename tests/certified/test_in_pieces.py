@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, cross_certify
-from unswayed.certified import fit_in_pieces
+from unswayed.estimators import fit_in_pieces
 from unswayed.exceptions import BiasError, InputError, UnprovenWarning
 
 NUMBERS = ["age", "hours"]

@@ -28,8 +28,8 @@ from unswayed import (
     prediction_range,
     robustness_curve,
 )
-from unswayed.budgets import Count, count_budget
-from unswayed.decisions import Radius, Sign, Threshold
+from unswayed.labels.budgets import Count, count_budget
+from unswayed.margins.decisions import Radius, Sign, Threshold
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(40, 3))

@@ -10,8 +10,8 @@ from sklearn.linear_model import Ridge
 
 from tests import naive
 from unswayed import CertifiedRegressor, LabelBias
-from unswayed.audit.shift import log_below, parse_shift
 from unswayed.exceptions import BiasError
+from unswayed.study.request import log_below, parse_shift
 
 numbers = st.floats(-1e12, 1e12, allow_subnormal=False)
 

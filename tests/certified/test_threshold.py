@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unswayed import CertifiedClassifier, InputError, LabelBias, LinearSmoother, Verdict, verify
-from unswayed.decisions import Radius
+from unswayed.margins.decisions import Radius
 
 
 def problem(seed, n=7, d=3):

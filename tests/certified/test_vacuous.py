@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from unswayed import CertifiedClassifier, LabelBias, VacuousWarning, cross_certify
-from unswayed.certified import fit_in_pieces
+from unswayed.estimators import fit_in_pieces
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(60, 3))

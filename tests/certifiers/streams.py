@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unswayed.bias import LabelBias
-from unswayed.certifiers.exact import ExactEngine
-from unswayed.certifiers.precision import Precision
-from unswayed.certifiers.streamed import StreamedEngine
+from unswayed.engines.passes import StreamedEngine
+from unswayed.engines.passes.training import PassesScan, Reader, SumUp
+from unswayed.engines.protocol import Precision
+from unswayed.engines.selection import ExactEngine
+from unswayed.labels.bias import LabelBias
 from unswayed.models.ridge.summed import Design, SummedRidge
 from unswayed.models.ridge.tall import LeastSquares
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import HeldPiece
-from unswayed.scale.training import PassesScan, Reader, SumUp
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import HeldPiece
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,8 @@ from unswayed._core import selection, selection_numpy
 from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.compression import merge_rows
 from unswayed._core.sandwich import AnchoredBounds, Anchors
-from unswayed.certifiers.cascade import Cascade
-from unswayed.certifiers.parameter_box import ByBox
-from unswayed.certifiers.sandwich import BySandwich
+from unswayed.engines.anchors import ByBox, BySandwich
+from unswayed.engines.cascade import Cascade
 
 slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tests.commands import people, unswayed_here
-from unswayed.audit.suspicion import Tally, looks_like_codes
+from unswayed.tables.suspicion import Tally, looks_like_codes
 
 FILES = Path(__file__).parents[1] / "files"
 IDENTITY = ("applicant", "contact", "reached under", "lives at", "date of birth", "case id")

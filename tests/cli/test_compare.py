@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
-from unswayed.intervals import paired_interval
+from unswayed.results.groups import paired_interval
 from unswayed.words import signed
 
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
-from unswayed.groups import GroupRates
+from unswayed.results.groups import GroupRates
 from unswayed.words import distance, number_end, percent, points, range_text, separated, share_end
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from unswayed.audit.expression import select
 from unswayed.exceptions import InputError
+from unswayed.tables.expression import select
 
 TABLE = pa.table(
     {

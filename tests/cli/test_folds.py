@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from tests.commands import CLASSES, NUMBERS, minimum_budgets, people, unswayed_here
-from unswayed.audit.folded import Parts
-from unswayed.audit.folds import open_folds
-from unswayed.audit.request import Budget, Request
+from unswayed.study.folds import Parts, open_folds
+from unswayed.study.request import Budget, Request
 
 FOLDED = ("certify", "people.csv", *CLASSES, "--folds")
 

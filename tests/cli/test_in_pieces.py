@@ -12,8 +12,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
-from unswayed.audit.plan import _Look, _rows_asked
-from unswayed.scale.files import FilePiece
+from unswayed.study.plan import _Look, _rows_asked
+from unswayed.tables.many_files import FilePiece
 
 STREAMED = 300_000  # rows, all different: too many to be held
 

@@ -12,7 +12,6 @@ import pytest
 from unswayed import InputError
 from unswayed.datasets import (
     DatasetError,
-    census,
     compas,
     load_acs_excerpt,
     load_compas,
@@ -22,6 +21,7 @@ from unswayed.datasets import (
     make_demographic,
     make_synthetic,
 )
+from unswayed.datasets import income as census
 from unswayed.datasets.excerpts import _COLUMNS as EXCERPT_COLUMNS
 
 DEFENDANT = {

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from unswayed._core.rounding import subtraction_error, wider
-from unswayed.decisions import Decision, ExactLimits, Margins
+from unswayed.margins.decisions import Decision, ExactLimits, Margins
 
 
 @dataclass(frozen=True)

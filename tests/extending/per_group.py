@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from unswayed._core.selection import Crossings, Extremes
-from unswayed.budgets import Budget
+from unswayed.labels.budgets import Budget
 
 
 @dataclass(frozen=True)

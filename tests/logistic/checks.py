@@ -15,8 +15,8 @@ from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.logistic.glm import BITS
-from unswayed.certificates import Verdict
 from unswayed.exceptions import SolverPrecisionWarning, UnswayedError
+from unswayed.results.certificates import Verdict
 
 
 @contextlib.contextmanager

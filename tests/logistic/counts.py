@@ -15,7 +15,7 @@ from tests.logistic.glm import BITS, GLM
 from tests.logistic.oracle import Truth, moves
 from tests.logistic.problems import described
 from unswayed import CertifiedRegressor, LabelBias
-from unswayed.decisions import Radius
+from unswayed.margins.decisions import Radius
 
 N_PROBLEMS = 400
 

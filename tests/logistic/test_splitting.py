@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from unswayed import CertifiedClassifier, LabelBias, Verdict
-from unswayed.certifiers.secant.engine import Directions
-from unswayed.certifiers.secant.moves import SplitMoves
-from unswayed.certifiers.secant.splitting import Splitting
+from unswayed.engines.region.attack import SplitMoves
+from unswayed.engines.region.engine import Directions
+from unswayed.engines.region.region import Splitting
 
 
 def rare_category(seed, n_rows=160, rare=6, C=5.0, budget=4):

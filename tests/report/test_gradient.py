@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
-from unswayed.decisions import Radius
+from unswayed.margins.decisions import Radius
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(120, 2))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from unswayed.intervals import gap_interval, newcombe, paired_interval, wilson
+from unswayed.results.groups import gap_interval, newcombe, paired_interval, wilson
 
 # R. G. Newcombe, Statistics in Medicine 17 (1998): 857-872, table I (method 3).
 SHARES = {

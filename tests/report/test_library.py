@@ -8,8 +8,8 @@ import stat
 import pytest
 import vl_convert
 
-from unswayed.report import library
-from unswayed.report.library import chart_library
+from unswayed.report import render as library
+from unswayed.report.render import chart_library
 
 SCRIPT = "draw('é')\r\n"
 VERSION = importlib.metadata.version("vl-convert-python")

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from tests.commands import people, unswayed_here
-from unswayed.audit.findings import findings_of
-from unswayed.audit.opening import open_study
-from unswayed.audit.request import Request
-from unswayed.audit.shift import Shift
-from unswayed.certificates import Witness
 from unswayed.report.details import suspects
 from unswayed.report.render import render
 from unswayed.report.summarise import summarise
+from unswayed.results.certificates import Witness
+from unswayed.study.findings import findings_of
+from unswayed.study.opening import open_study
+from unswayed.study.request import Request, Shift
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.commands import CLASSES, people, unswayed_here
-from unswayed.groups import GroupRates, group_rates
-from unswayed.intervals import gap_interval, wilson
+from unswayed.results.groups import GroupRates, gap_interval, group_rates, wilson
 
 RATES = GroupRates(("a", "b"), np.array([0.0, 0.5]), np.array([40, 20]), np.array([37, 0]))
 

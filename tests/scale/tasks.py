@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unswayed.exceptions import InputError
-from unswayed.scale.passes import Task
-from unswayed.scale.pieces import Batch, HeldPiece, Piece
-from unswayed.scale.store import storable
+from unswayed.pieces.passes import Task
+from unswayed.pieces.pieces import Batch, HeldPiece, Piece
+from unswayed.pieces.store import storable
 
 WEIGHTS = np.array([[0.1, 0.3], [0.7, 1.1]])
 ROWS = 300

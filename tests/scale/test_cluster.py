@@ -36,9 +36,9 @@ from tests.scale.tasks import (
     wait_for,
 )
 from unswayed.exceptions import InputError
-from unswayed.scale.cluster import DaskPasses, is_lazy, pieces_of
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import HeldPiece
+from unswayed.pieces.cluster import DaskPasses, is_lazy, pieces_of
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import HeldPiece
 
 TASK = Summing(WEIGHTS)
 
@@ -236,7 +236,7 @@ def test_lazy_is_what_dask_computes() -> None:
     assert not is_lazy(np.zeros(3))
     assert not is_lazy(pd.DataFrame())
     code = (
-        "import sys, unswayed.scale.cluster as c; assert not c.is_lazy([]); "
+        "import sys, unswayed.pieces.cluster as c; assert not c.is_lazy([]); "
         "sys.exit('dask' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -14,10 +14,10 @@ from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from unswayed.exceptions import InputError
-from unswayed.scale.encoding import Encoding
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import HeldPiece, Place
-from unswayed.scale.survey import SurveyTask
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import HeldPiece, Place
+from unswayed.tables.encoding import Encoding
+from unswayed.tables.survey import SurveyTask
 
 
 def survey(rows, edges=(), **options):

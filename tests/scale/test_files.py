@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unswayed.exceptions import InputError
-from unswayed.scale.delimited import Csv
-from unswayed.scale.files import fingerprint, open_files
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import BATCH
-from unswayed.scale.survey import SurveyTask
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import BATCH
+from unswayed.tables.delimited import Csv
+from unswayed.tables.many_files import fingerprint, open_files
+from unswayed.tables.survey import SurveyTask
 
 
 def frame(n=10, seed=0):

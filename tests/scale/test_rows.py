@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from unswayed.scale.files import open_files
-from unswayed.scale.packing import pack, unpack
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.resume import open_store
-from unswayed.scale.rows import CollectRows, CountRows, SelectedRows
-from unswayed.scale.store import StoredPasses
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
+from unswayed.pieces.store import StoredPasses, pack, unpack
+from unswayed.study.workers import open_store
+from unswayed.tables.many_files import open_files
 
 
 @pytest.fixture(scope="module")

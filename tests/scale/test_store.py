@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 
 from tests.scale.tasks import PATIENCE, WEIGHTS, Gated, Summing, Sums, held, saved, wait_for
 from unswayed.exceptions import InputError
-from unswayed.scale.cluster import DaskPasses
-from unswayed.scale.packing import digest, pack, storable, unpack
-from unswayed.scale.passes import LocalPasses, OrderedSum, Passes
-from unswayed.scale.pieces import Batch, Piece
-from unswayed.scale.store import Source, Store, StoredPasses
+from unswayed.pieces.cluster import DaskPasses
+from unswayed.pieces.passes import LocalPasses, OrderedSum, Passes
+from unswayed.pieces.pieces import Batch, Piece
+from unswayed.pieces.store import Source, Store, StoredPasses, digest, pack, storable, unpack
 
 SOURCES = [Source("a.parquet", 100, 1.5, 10), Source("b.parquet", 200, 2.5)]
 TASK = Summing(WEIGHTS)
@@ -154,8 +153,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.scale.tasks import WEIGHTS, Gated, SavedPiece
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.store import Store, StoredPasses
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.store import Store, StoredPasses
 
 _, folder, *names = sys.argv
 passes = LocalPasses([SavedPiece(name) for name in names], threads=1)
@@ -356,7 +355,7 @@ def test_digests_tell_values_apart(one: Any, two: Any) -> None:
 
 def test_digests_are_those_of_other_processes() -> None:
     code = (
-        "from tests.scale.tasks import *; from unswayed.scale.packing import digest; "
+        "from tests.scale.tasks import *; from unswayed.pieces.store import digest; "
         "print(digest((Gated(WEIGHTS), {'a', 'b', 'c'}, np.sin, {'x': frozenset('ab')})))"
     )
     root = Path(__file__).parents[2]

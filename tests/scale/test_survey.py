@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unswayed.exceptions import InputError
-from unswayed.scale.distinct import group
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import Batch, HeldPiece
-from unswayed.scale.survey import MOST_CATEGORIES, SurveyTask
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import Batch, HeldPiece
+from unswayed.tables.columns import group
+from unswayed.tables.survey import MOST_CATEGORIES, SurveyTask
 
 FORMS = ("pandas", "category", "pyarrow", "polars")
 

@@ -10,13 +10,13 @@ from sklearn.base import clone
 
 from tests.soundness.truth import Fraction
 from unswayed import ParameterBox, Sandwich, prediction_range
-from unswayed.bias import ResolvedBias
-from unswayed.budgets import Count
-from unswayed.certificates import Verdict
-from unswayed.certifiers.cascade import Cascade
-from unswayed.certifiers.rational import RationalEngine
-from unswayed.decisions import Radius, Sign, Threshold
+from unswayed.engines.cascade import Cascade
+from unswayed.engines.rational import RationalEngine
 from unswayed.exceptions import SolverPrecisionWarning
+from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.budgets import Count
+from unswayed.margins.decisions import Radius, Sign, Threshold
+from unswayed.results.certificates import Verdict
 
 
 def decision(kind, value=None):

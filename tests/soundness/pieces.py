@@ -16,19 +16,19 @@ from tests.soundness.checks import (
     ill_conditioned,
 )
 from unswayed._core.compression import distinct_rows
-from unswayed.bias import LabelBias, ResolvedBias
-from unswayed.budgets import Count
-from unswayed.certified.in_pieces import QuestionInPieces
-from unswayed.certified.label_code import LabelCode
-from unswayed.certifiers.precision import Precision
-from unswayed.certifiers.rows import FeatureRows, UnitRows
-from unswayed.certifiers.streamed import AnchorsFirst, LabelBatch, MergedEngine, StreamedEngine
-from unswayed.decisions import Sign
+from unswayed.engines.passes import AnchorsFirst, LabelBatch, MergedEngine, StreamedEngine
+from unswayed.engines.passes.training import PassesScan, SumUp
+from unswayed.engines.protocol import Precision
+from unswayed.engines.rows import FeatureRows, UnitRows
+from unswayed.estimators.in_pieces import QuestionInPieces
+from unswayed.estimators.label_code import LabelCode
 from unswayed.exceptions import InputError
+from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.budgets import Count
+from unswayed.margins.decisions import Sign
 from unswayed.models.ridge.summed import Design, RowSums, SummedRidge
-from unswayed.scale.passes import LocalPasses
-from unswayed.scale.pieces import HeldPiece
-from unswayed.scale.training import PassesScan, SumUp
+from unswayed.pieces.passes import LocalPasses
+from unswayed.pieces.pieces import HeldPiece
 
 
 @dataclass(frozen=True, eq=False)

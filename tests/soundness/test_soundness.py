@@ -14,7 +14,7 @@ import pytest
 from tests.soundness.cases import FAMILIES, make
 from tests.soundness.checks import can_be_fitted, ill_conditioned, lies
 from tests.soundness.pieces import lies_in_pieces, possible
-from unswayed.certificates import Verdict
+from unswayed.results.certificates import Verdict
 
 CHUNK = 100
 SHARE = 1 if os.environ.get("CI") else 4  # one problem in so many, of every family

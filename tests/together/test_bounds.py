@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tests.together.oracle import problems
-from unswayed.budgets import Count
-from unswayed.certified.together import Collective
-from unswayed.together.bounds import Multipliers, lagrangian
-from unswayed.together.conflicts import Conflicts, Events, cliques
-from unswayed.together.goal import Goal, whole_numbers
-from unswayed.together.programme import Programme
+from unswayed.estimators.together import Collective
+from unswayed.joint.fragile import Conflicts, Events, cliques
+from unswayed.joint.goal import Goal, Multipliers, lagrangian, whole_numbers
+from unswayed.joint.programme import Programme
+from unswayed.labels.budgets import Count
 
 
 @pytest.fixture(autouse=True)

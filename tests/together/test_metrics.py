@@ -8,7 +8,7 @@ import pytest
 
 from tests.together.oracle import problems
 from unswayed import InputError, RowSum
-from unswayed.together.metrics import names
+from unswayed.joint.metrics import names
 
 CHUNK = 40
 THOROUGH = 25  # chunks, of which five are always checked

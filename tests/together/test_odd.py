@@ -9,7 +9,7 @@ from tests.together.test_metrics import RATES, lies, of_one, truth, undefined_in
 from tests.together.test_review import robust_rows
 from tests.together.test_together import check
 from unswayed import CertifiedClassifier, InputError, LabelBias
-from unswayed.together.metrics import names
+from unswayed.joint.metrics import names
 from unswayed.verify import verify
 
 CHUNK = 40

@@ -11,8 +11,8 @@ from sklearn.model_selection import KFold
 from tests.naive import refit_scores
 from tests.together.oracle import problems
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, cross_certify
-from unswayed.certified import three_numbers
-from unswayed.certified.three_numbers import Alone, Asked, summaries
+from unswayed.estimators import three_numbers
+from unswayed.estimators.three_numbers import Alone, Asked, summaries
 from unswayed.exceptions import InputError
 
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from tests.verify import exact
 from tests.verify.files import doubles, rows_of
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, RowSum
-from unswayed.together.metrics import names
+from unswayed.joint.metrics import names
 from unswayed.verify import verify
 
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from tests.verify import exact
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, LinearSmoother
-from unswayed.decisions import Sign
+from unswayed.margins.decisions import Sign
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from tests.verify.files import Case, doubles, pack
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
-from unswayed.decisions import Radius
+from unswayed.margins.decisions import Radius
 
 
 def packed(values):

@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
-from unswayed.decisions import Sign
+from unswayed.margins.decisions import Sign
 from unswayed.verify import verify
 
 SHAPES = ("smooth", "whole", "Hilbert", "scaled", "equal", "collinear")

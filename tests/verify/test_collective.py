@@ -16,8 +16,8 @@ from tests.verify.collective import Truth, rows, untrue
 from tests.verify.files import pack
 from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias, RowSum
 from unswayed.cli import main
-from unswayed.decisions import Sign
-from unswayed.together.metrics import names
+from unswayed.joint.metrics import names
+from unswayed.margins.decisions import Sign
 from unswayed.verify import CertificateError, schema_text, verify
 from unswayed.verify.collective.functions import is_reserved
 

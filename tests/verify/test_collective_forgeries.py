@@ -15,7 +15,7 @@ import pytest
 from tests.verify.collective import Truth, untrue
 from tests.verify.files import pack, rows_of, unpack
 from tests.verify.test_collective import KINDS
-from unswayed.together.metrics import names
+from unswayed.joint.metrics import names
 from unswayed.verify import CertificateError
 
 CHUNK, CHUNKS, ALWAYS = 50, 20, 2

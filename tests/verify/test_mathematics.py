@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.strategies import problems
 from tests.verify import exact
 from tests.verify.files import pack
-from unswayed.certified.certificate_file import SCHEMA
+from unswayed.estimators.certificate_file import SCHEMA
 from unswayed.verify import verify
 
 

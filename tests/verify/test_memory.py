@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.verify.measured import MOST, measured, run_measured
-from unswayed.certified.certificate_file import SCHEMA
+from unswayed.estimators.certificate_file import SCHEMA
 from unswayed.verify import verify
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unswayed.numerals import are_numbers, as_numbers, surely_numbers
+from unswayed.tables.cells import are_numbers, as_numbers, surely_numbers
 from unswayed.verify.cells import value_of
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.writing import Writing

@@ -8,10 +8,10 @@ from sklearn.linear_model import Ridge
 
 from tests.commands import CLASSES, people
 from unswayed import CertifiedClassifier, LabelBias
-from unswayed.audit.recipe import CertificateSize
 from unswayed.cli import main
 from unswayed.cli.checking import checking_time
-from unswayed.cli.progress_lines import ProgressLines
+from unswayed.cli.terminal import ProgressLines
+from unswayed.study.recipe import CertificateSize
 from unswayed.verify import seconds_to_check, verify
 
 

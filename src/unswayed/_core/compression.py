@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.doubles import dense
+from unswayed.inputs import dense
 
 _AT_ONCE = 2**15  # numbers hashed at a time: they stay in the cache
 

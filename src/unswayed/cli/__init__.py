@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from unswayed.cli.program import run
     except ModuleNotFoundError as error:
-        from unswayed.cli.extras import complain
+        from unswayed.cli.program import complain
 
         return complain(error)
     return run(given)

@@ -1,22 +1,56 @@
 """What commands about all test rows at once have in common: options, opening, the page."""
 
-from collections.abc import Callable
+import contextlib
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from unswayed.audit.all_rows import check_exact, check_seconds
-from unswayed.audit.findings import findings_of
-from unswayed.audit.folds import open_folds
-from unswayed.audit.opening import open_study
-from unswayed.audit.request import Request
-from unswayed.audit.study import Study
 from unswayed.cli.certify import describe
-from unswayed.cli.command import command_line
-from unswayed.cli.terminal import Terminal
-from unswayed.report.contents import contents, without_rows
+from unswayed.cli.terminal import Terminal, command_line
+from unswayed.report.classes import contents, without_rows
 from unswayed.report.summarise import headline, provenance
+from unswayed.study.findings import findings_of
+from unswayed.study.folds import open_folds
+from unswayed.study.joint import check_exact, check_seconds
+from unswayed.study.opening import open_study
+from unswayed.study.request import Request
+from unswayed.study.study import Study
+
+
+@contextlib.contextmanager
+def solver_output() -> Iterator[None]:
+    """Send what compiled code prints to stderr: HiGHS does now and then, whatever it is told.
+
+    Programs expect one JSON object on stdout and nothing else. Python's own output is not touched
+    if it goes elsewhere, but nothing should be printed within.
+
+    Yields
+    ------
+    None
+    """
+    if sys.__stdout__ is None or sys.__stderr__ is None:  # closed: 1 or 2 may be another file
+        yield
+        return
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        # C has a buffer of its own, which would be written later, to the restored stdout.
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+# ----------------------------------------------------------------------------------------
+# What commands about all test rows at once have in common: options, opening, the page.
 
 ASKED = Parameter(group=Group("What is asked", sort_key=0))
 

@@ -6,17 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from unswayed.audit.effects import Asked
-from unswayed.audit.findings import findings_of
-from unswayed.audit.folded import FoldedStudy
-from unswayed.audit.movement import need_radius
-from unswayed.audit.recipe import check_recipe, save_certificates
-from unswayed.audit.request import parse_share
-from unswayed.audit.study import Study
-from unswayed.audit.tradeoff import tradeoff
-from unswayed.certificates import probability_ranges
 from unswayed.cli.checking import checking_time
-from unswayed.cli.command import command_line
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.opened import check_beside, opened_study
 from unswayed.cli.options import (
@@ -51,12 +41,27 @@ from unswayed.cli.rates import (
     show_quality,
     show_three,
 )
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.cli.terminal import (
+    TABLES,
+    Terminal,
+    check_output,
+    command_line,
+    write_table,
+    write_text,
+)
 from unswayed.exceptions import InputError
-from unswayed.report.contents import without_rows
+from unswayed.report.classes import without_rows
 from unswayed.report.findings import Findings
 from unswayed.report.summarise import headline
+from unswayed.results.certificates import probability_ranges
+from unswayed.study.effects import Asked
+from unswayed.study.findings import findings_of
+from unswayed.study.folds import FoldedStudy
+from unswayed.study.movement import need_radius
+from unswayed.study.recipe import check_recipe, save_certificates
+from unswayed.study.request import parse_share
+from unswayed.study.study import Study
+from unswayed.study.tradeoff import tradeoff
 from unswayed.words import counted, listed, percent
 
 _VERSUS = 6  # classes named of the rest
@@ -235,7 +240,7 @@ def _tell(
 
 def _refuse_in_pieces(given: dict[str, Any]) -> None:
     """Raise, because an option of this command needs all training rows in memory."""
-    from unswayed.audit.source import refusal
+    from unswayed.study.source import refusal
 
     whole = "leave it out, or pass one file that fits into memory"
     reasons = {

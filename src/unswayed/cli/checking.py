@@ -1,6 +1,6 @@
 """What checking a certificate file will take, said when the file is written."""
 
-from unswayed.audit.recipe import CertificateSize
+from unswayed.study.recipe import CertificateSize
 from unswayed.verify import MOST_NUMBERS, seconds_to_check
 
 _PATIENCE = 60.0  # seconds: a shorter wait is not worth a word

@@ -4,11 +4,6 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from unswayed.audit.effects import Asked, effects_of
-from unswayed.audit.findings import column_facts, data_facts
-from unswayed.audit.opening import open_study
-from unswayed.audit.recipe import check_recipe, save_certificates
-from unswayed.audit.study import Study
 from unswayed.cli.certify import positive_in_words
 from unswayed.cli.checking import checking_time
 from unswayed.cli.model_options import MODEL, ModelOptions
@@ -25,12 +20,15 @@ from unswayed.cli.options import (
     make_request,
     split_names,
 )
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, check_output, write_table
+from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
 from unswayed.exceptions import InputError
-from unswayed.report.caveats import nothing_wrong
-from unswayed.report.effects import NOT_IDENTIFIED, Effects
-from unswayed.report.findings import caveat_dicts
+from unswayed.report.classes import nothing_wrong
+from unswayed.report.findings import NOT_IDENTIFIED, Effects, caveat_dicts
+from unswayed.study.effects import Asked, effects_of
+from unswayed.study.findings import column_facts, data_facts
+from unswayed.study.opening import open_study
+from unswayed.study.recipe import check_recipe, save_certificates
+from unswayed.study.study import Study
 from unswayed.words import labels, labels_between, number_end, range_text, shorten
 
 _LINES = 40

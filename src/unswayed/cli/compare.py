@@ -7,13 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
-from unswayed.audit.compare import Comparison
-from unswayed.audit.files import sha256
-from unswayed.audit.opening import open_study
-from unswayed.audit.request import Request
-from unswayed.audit.study import Study
 from unswayed.cli.certify import model_in_words, positive_in_words
-from unswayed.cli.command import command_line
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
     NO_LABEL,
@@ -31,10 +25,21 @@ from unswayed.cli.options import (
     split_names,
 )
 from unswayed.cli.rates import show_three
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, check_output, write_table, write_text
+from unswayed.cli.terminal import (
+    TABLES,
+    Terminal,
+    check_output,
+    command_line,
+    write_table,
+    write_text,
+)
 from unswayed.exceptions import InputError
-from unswayed.report.contents import contents, without_rows
+from unswayed.report.classes import contents, without_rows
+from unswayed.study.compare import Comparison
+from unswayed.study.opening import open_study
+from unswayed.study.request import Request
+from unswayed.study.study import Study
+from unswayed.tables.files import sha256
 from unswayed.words import (
     between,
     counted,
@@ -226,7 +231,7 @@ def _difference(second: Path | None, against: str | None, without: tuple[str, ..
 
 def _page(both: Comparison, facts: dict[str, Any]) -> str:
     # Templates take their time: only those who want a page pay for them.
-    from unswayed.report.comparison import render_comparison
+    from unswayed.report.collective import render_comparison
     from unswayed.report.summarise import provenance
 
     requests = both.first.request, both.second.request

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from unswayed.cli.command import command_line
 from unswayed.cli.options import OUTPUT, Flag, OutputOptions
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import check_output, write_table
+from unswayed.cli.terminal import Terminal, check_output, command_line, write_table
 from unswayed.datasets.salary_story import salary_columns
 
 _ROWS = 1200

@@ -4,11 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from unswayed.audit.all_rows import SOLVER
-from unswayed.audit.fairness import Fairness
-from unswayed.audit.limits import HOLDS, Limit, read_limits
-from unswayed.audit.study import Study
-from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
+from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows, solver_output
 from unswayed.cli.certify import NOTHING_TESTED, puts_to_the_test
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
@@ -26,10 +22,11 @@ from unswayed.cli.options import (
     make_request,
     split_names,
 )
-from unswayed.cli.solver_output import solver_output
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, check_output, write_table, write_text
-from unswayed.groups import LARGE_GROUPS
+from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table, write_text
+from unswayed.results.groups import LARGE_GROUPS
+from unswayed.study.fairness import HOLDS, Fairness, Limit, read_limits
+from unswayed.study.joint import SOLVER
+from unswayed.study.study import Study
 from unswayed.words import counted
 
 

@@ -3,10 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from unswayed.audit.inspection import Inspection, Roles
-from unswayed.audit.loading import inspect_file
-from unswayed.audit.other_file import OtherFile, look_at
-from unswayed.audit.target import Target
 from unswayed.cli.options import (
     DATA,
     FileOptions,
@@ -19,6 +15,10 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
 from unswayed.report.findings import caveat_dicts
+from unswayed.study.loading import inspect_file
+from unswayed.study.other_file import OtherFile, look_at
+from unswayed.study.target import Target
+from unswayed.tables.inspection import Inspection, Roles
 from unswayed.words import counted
 
 _UNSEEN = 3  # values shown of a column

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import IntArray
-from unswayed.audit.rows import Rows
-from unswayed.audit.study import Study
 from unswayed.cli.terminal import Terminal
+from unswayed.study.loading import Rows
+from unswayed.study.study import Study
 from unswayed.words import separated
 
 OWN = ("file", "row", "label", "new label")

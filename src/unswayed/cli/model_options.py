@@ -6,9 +6,17 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from unswayed.audit.kinds import KINDS, RIDGE, Kind, need_linear
-from unswayed.audit.request import parse_alpha, parse_probability, parse_strength, parse_threshold
 from unswayed.exceptions import InputError
+from unswayed.study.request import (
+    KINDS,
+    RIDGE,
+    Kind,
+    need_linear,
+    parse_alpha,
+    parse_probability,
+    parse_strength,
+    parse_threshold,
+)
 
 MODEL_GROUP = Group("Model", sort_key=3)
 MODEL = Parameter(group=MODEL_GROUP)

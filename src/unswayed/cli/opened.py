@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unswayed.audit.folds import open_fold, open_folds
-from unswayed.audit.opening import open_study
-from unswayed.audit.request import Request
-from unswayed.audit.study import Study
 from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
+from unswayed.study.folds import open_fold, open_folds
+from unswayed.study.opening import open_study
+from unswayed.study.request import Request
+from unswayed.study.study import Study
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def opened_study(request: Request, terminal: Terminal, row: int | None = None) -
     """
     if request.in_pieces is not None:
         with _resumable(request, terminal):
-            from unswayed.audit.in_pieces import open_pieces
+            from unswayed.study.in_pieces import open_pieces
 
             study: Study = open_pieces(request, terminal)
             try:
@@ -82,7 +82,7 @@ def check_beside(path: Path | None, option: str, request: Request) -> None:
             f"{option} {path} is in the folder of the training rows, and would be taken for one "
             "of its files the next time; choose another folder"
         )
-    from unswayed.scale.paths import find_files
+    from unswayed.pieces.paths import find_files
 
     if any(Path(file.path) == path.resolve() for file in find_files(source)):
         raise InputError(f"{option} {path} would overwrite the input; choose another name")

@@ -10,20 +10,22 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-from unswayed.audit.inspection import Roles
-from unswayed.audit.loading import inspect_file
-from unswayed.audit.reading import Reading
-from unswayed.audit.request import (
+from unswayed.cli.model_options import MODEL_GROUP, ModelOptions
+from unswayed.exceptions import InputError
+from unswayed.study.loading import inspect_file
+from unswayed.study.request import (
     DEFAULT_BUDGET,
     InPieces,
     Request,
     parse_budget,
+    parse_clip,
     parse_folds,
     parse_holdout,
+    parse_radius,
+    parse_shift,
 )
-from unswayed.audit.shift import parse_clip, parse_radius, parse_shift
-from unswayed.cli.model_options import MODEL_GROUP, ModelOptions
-from unswayed.exceptions import InputError
+from unswayed.tables.inspection import Roles
+from unswayed.tables.reading import Reading
 from unswayed.words import shorten
 
 _DATA = Group("Data", sort_key=1)
@@ -351,7 +353,7 @@ def by_size(request: Request, say: Callable[[str], None]) -> Request:
     path = request.train
     if request.in_pieces or not path.is_file() or path.stat().st_size < LARGE_FILE:
         return request
-    from unswayed.audit.source import check_options
+    from unswayed.study.source import check_options
 
     found = replace(request, in_pieces=InPieces(str(path)))
     try:
@@ -474,7 +476,7 @@ def _check_fold_by(test: RowOptions, data: DataOptions) -> None:
 
 def _no_label(source: str, data: DataOptions) -> InputError:
     """Return an error that lists the columns of a file, for its reader to choose the label."""
-    from unswayed.scale.paths import find_files, is_url
+    from unswayed.pieces.paths import find_files, is_url
 
     start = "--label is missing: name the column to predict"
     first = find_files(source)[0]

@@ -1,7 +1,7 @@
 """``unswayed certify --plan``: what passes over files would take."""
 
-from unswayed.audit.request import Request
 from unswayed.cli.terminal import Terminal
+from unswayed.study.request import Request
 from unswayed.words import counted
 
 _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
@@ -21,7 +21,7 @@ def show_plan(request: Request, terminal: Terminal) -> int:
     int
         Exit code.
     """
-    from unswayed.audit.plan import plan_of
+    from unswayed.study.plan import plan_of
 
     plan = plan_of(request)
     about = "about " if plan.estimated else ""

@@ -7,7 +7,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from unswayed.cli.terminal import Terminal, printable
-from unswayed.groups import LARGE_GROUPS
+from unswayed.results.groups import LARGE_GROUPS
 from unswayed.words import between, distance, labels, percent, points, separated, share_range
 
 _BAR = 24  # characters

@@ -6,17 +6,6 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import App, Parameter
 
-from unswayed.audit.corrected_file import endings, write_corrected
-from unswayed.audit.movement import need_radius
-from unswayed.audit.reviewing import (
-    Effort,
-    after_facts,
-    plan_columns,
-    plan_facts,
-    plan_review,
-    read_review,
-    verified,
-)
 from unswayed.cli.all_rows import ASKED, open_all_rows
 from unswayed.cli.label_changes import show_wide
 from unswayed.cli.model_options import ModelOptions
@@ -33,9 +22,20 @@ from unswayed.cli.options import (
     Train,
     make_request,
 )
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import check_output, write_table, write_text
+from unswayed.cli.terminal import Terminal, check_output, write_table, write_text
 from unswayed.exceptions import InputError
+from unswayed.study.movement import need_radius
+from unswayed.study.review import (
+    Effort,
+    after_facts,
+    endings,
+    plan_columns,
+    plan_facts,
+    plan_review,
+    read_review,
+    verified,
+    write_corrected,
+)
 from unswayed.words import counted, number_end, percent
 
 _LINES = 10  # labels that the terminal shows

@@ -1,18 +1,271 @@
-"""Terminal: tables for people, one JSON object for programs, and progress bars."""
+"""Terminal: tables for people, one JSON object for programs, progress, and output files."""
 
+import json
+import math
+import os
+import re
+import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from unswayed.atomic import atomic_write
 from unswayed.cli.options import OutputOptions
-from unswayed.cli.writing import to_json
+from unswayed.exceptions import InputError
+from unswayed.words import without_secrets
+
+TABLES = (".csv", ".parquet", ".json")
+# What spreadsheets take for the start of a formula, wide signs and spaces before it included.
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def check_output(
+    path: Path | None, option: str, suffixes: tuple[str, ...], *read: Path | None
+) -> None:
+    """Raise, before any work is done, if `path` cannot become an output file.
+
+    Parameters
+    ----------
+    path : Path or None
+        None is always fine.
+    option : str
+        Name of the option, for the error.
+    suffixes : tuple of str
+        Endings that the name may have.
+    *read : Path or None
+        Other files of the same command, which must not be overwritten.
+
+    Raises
+    ------
+    InputError
+    """
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{option} {path}: the name must end in {' or '.join(suffixes)}")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{option} {path}: there is no folder {folder}; make it first")
+    if path.is_dir():
+        raise InputError(f"{option} {path} is a folder; name a file in it")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{option} {path}: nothing may be written to {folder}")
+    if any(each is not None and each.resolve() == path.resolve() for each in read):
+        raise InputError(f"{option} {path} would overwrite the input; choose another name")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+    """
+    with atomic_write(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+
+
+def to_json(value: Any, *, indent: int | None = 2) -> str:
+    """Return a value as JSON that every reader accepts: infinity and NaN become null.
+
+    Parameters
+    ----------
+    value : dict, list, array, str or number
+        Nested at will.
+    indent : int or None
+        None puts everything on one line.
+
+    Returns
+    -------
+    str
+    """
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return columns as one dict per row.
+
+    Parameters
+    ----------
+    columns : dict of str to sequence
+        All of the same length.
+
+    Returns
+    -------
+    list of dict
+    """
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def escaped(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        Numbers, signed ones too, stay as they are.
+
+    Examples
+    --------
+    >>> escaped("=1+1"), escaped("-2+3"), escaped("-2.5"), escaped("a=1")
+    ("'=1+1", "'-2+3", '-2.5', 'a=1')
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def write_table(path: Path, columns: dict[str, Any], *, escape: bool = True) -> None:
+    """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending.
+
+    Parameters
+    ----------
+    path : Path
+    columns : dict of str to sequence
+        Values by the name of their column.
+    escape : bool
+        In CSV, put an apostrophe before texts, names of columns too, that a spreadsheet would run.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        rows = as_rows(_plain(columns))
+        write_text(path, to_json(rows, indent=None).replace("}, {", "},\n{") + "\n")
+        return
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pq
+
+    table = pa.table(columns)
+    with atomic_write(path) as beside:
+        if suffix == ".csv":
+            pa_csv.write_csv(_without_formulas(table) if escape else table, beside)
+        else:
+            pq.write_table(table, beside)
+
+
+def _without_formulas(table: Any) -> Any:
+    """Return a table with its texts and the names of its columns escaped."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array([None if text is None else escaped(text) for text in column.to_pylist()])
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=[escaped(name) for name in table.column_names])
+
+
+# ----------------------------------------------------------------------------------------
+# The command as it was given, for whoever wants to run it again.
+
+given: ContextVar[list[str]] = ContextVar("given")
+"""Arguments of the command that runs now."""
+
+
+def command_line(arguments: Iterable[str] | None = None) -> str:
+    """Return a command line, quoted for a shell, without the secrets of URLs.
+
+    Parameters
+    ----------
+    arguments : iterable of str, optional
+        What follows the program's name; by default the arguments of this run.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(command_line(["certify", "my people.csv", "--only", "gender == 'female'"]))
+    unswayed certify 'my people.csv' --only "gender == 'female'"
+    """
+    words = given.get() if arguments is None else arguments
+    return " ".join(["unswayed", *(_quoted(without_secrets(word, word)) for word in words)])
+
+
+def _quoted(text: str) -> str:
+    """Quote an argument for a shell.
+
+    One with single quotes gets double ones, which are easier to read, unless it holds a sign
+    that shells interpret inside them.
+    """
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!%') else shlex.quote(text)
+
+
+# ----------------------------------------------------------------------------------------
+# Progress where there is no terminal: a line now and then, for logs.
 
 T = TypeVar("T")
+EVERY = 10.0  # seconds
+
+
+class ProgressLines:
+    """Says in a line how far long work has come, every ten seconds.
+
+    Parameters
+    ----------
+    say : callable
+        Takes the line.
+    clock : callable
+        Returns seconds.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say, self._clock = say, clock
+
+    def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Yield steps, and say how many of them are done.
+
+        Parameters
+        ----------
+        steps : iterable
+        what : str
+            Name of the work.
+        total : int
+            Number of steps.
+
+        Yields
+        ------
+        object
+            The steps, unchanged.
+        """
+        said = self._clock()
+        for done, step in enumerate(steps, start=1):
+            yield step
+            if self._clock() - said >= EVERY:
+                self._say(f"{what}: {done:,} of {total:,}")
+                said = self._clock()
+
+
+# ----------------------------------------------------------------------------------------
+# Terminal: tables for people, one JSON object for programs, and progress bars.
+
 _PATIENCE = 1.0  # seconds before a progress bar appears
 _PASSING = 5.0  # seconds between two lines about a pass
 

@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from unswayed.audit.counting import Counted, Counting, count_together
-from unswayed.audit.movement import need_radius
-from unswayed.audit.study import Study
-from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows
+from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows, solver_output
 from unswayed.cli.label_changes import change_columns, show_changes
 from unswayed.cli.model_options import ModelOptions
 from unswayed.cli.options import (
@@ -23,9 +20,10 @@ from unswayed.cli.options import (
     Train,
     make_request,
 )
-from unswayed.cli.solver_output import solver_output
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, as_rows, check_output, write_table, write_text
+from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table, write_text
+from unswayed.study.joint import Counted, Counting, count_together
+from unswayed.study.movement import need_radius
+from unswayed.study.study import Study
 from unswayed.words import counted, number_end
 
 _NAMED = 12  # overturned rows that are named

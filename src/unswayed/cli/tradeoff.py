@@ -6,10 +6,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unswayed.atomic import atomic_write
-from unswayed.audit import tradeoff as over_alpha
-from unswayed.audit.findings import findings_of
-from unswayed.audit.kinds import RIDGE, Kind
-from unswayed.audit.request import parse_alpha, parse_strength
 from unswayed.cli.certify import describe
 from unswayed.cli.model_options import MODEL, MODEL_GROUP, KindName, ModelOptions
 from unswayed.cli.options import (
@@ -24,10 +20,12 @@ from unswayed.cli.options import (
     Train,
     make_request,
 )
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
+from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
+from unswayed.study import tradeoff as over_alpha
+from unswayed.study.findings import findings_of
+from unswayed.study.request import RIDGE, Kind, parse_alpha, parse_strength
 from unswayed.words import percent
 
 _CHARTS = (".html", ".svg", ".png")

@@ -8,8 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from unswayed.cli.options import OUTPUT, Flag, OutputOptions
-from unswayed.cli.progress_lines import ProgressLines
-from unswayed.cli.terminal import Terminal
+from unswayed.cli.terminal import ProgressLines, Terminal
 from unswayed.exceptions import InputError
 from unswayed.verify import CertificateError, Report, Track, schema_text
 from unswayed.verify import verify as check

@@ -6,11 +6,6 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from unswayed.audit.findings import data_facts
-from unswayed.audit.movement import need_radius
-from unswayed.audit.refit import refitted_scores
-from unswayed.audit.study import Study
-from unswayed.certificates import Verdict, Witness
 from unswayed.cli.certify import positive_in_words
 from unswayed.cli.label_changes import (
     beside,
@@ -38,10 +33,14 @@ from unswayed.cli.options import (
     in_pieces,
     make_request,
 )
-from unswayed.cli.terminal import Terminal
-from unswayed.cli.writing import TABLES, as_rows, check_output, write_table
+from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.findings import caveat_dicts, probability
+from unswayed.results.certificates import Verdict, Witness
+from unswayed.study.findings import data_facts
+from unswayed.study.folds import refitted_scores
+from unswayed.study.movement import need_radius
+from unswayed.study.study import Study
 from unswayed.words import labels, number_end, outside, separated
 
 _FEWEST = 6  # digits of a score

@@ -1,13 +1,12 @@
 """Data sets of the paper and of its story, one loader per file."""
 
 from unswayed.datasets.compas import load_compas
-from unswayed.datasets.demographic import make_demographic
 from unswayed.datasets.excerpts import load_acs_excerpt
+from unswayed.datasets.generated import make_demographic, make_synthetic
 from unswayed.datasets.income import load_income
 from unswayed.datasets.mnist17 import load_mnist17
 from unswayed.datasets.registry import DatasetError
 from unswayed.datasets.salary_story import make_salary_story
-from unswayed.datasets.synthetic import make_synthetic
 from unswayed.datasets.wages import load_wages
 
 __all__ = [

@@ -15,9 +15,16 @@ from scipy import sparse
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SIZE_UNDERFLOW, UNIT, gamma, subtraction_error, wider
 from unswayed._typing import FloatArray, Matrix
-from unswayed.models.learner import ErrorScale, Learner, Scores, Solution
+from unswayed.models.learner import (
+    ErrorScale,
+    ExactInfluence,
+    InfluenceRow,
+    Learner,
+    Scores,
+    Solution,
+    Specification,
+)
 from unswayed.models.ridge.scaling import row_norms
-from unswayed.models.specification import ExactInfluence, InfluenceRow, Specification
 
 
 class Balanced(Learner):

@@ -18,8 +18,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles
 from unswayed.models.learner import Learner
 from unswayed.models.refusals import check_final, check_parameters, check_step, refuse_nonlinear
 from unswayed.models.steps import final_estimator, may_write, transformers

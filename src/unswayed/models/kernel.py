@@ -16,14 +16,17 @@ from unswayed._core.dyadic import Dyadic, power_of_two
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SIZE_UNDERFLOW, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import dense
 from unswayed.exceptions import InputError
+from unswayed.inputs import dense
 from unswayed.models.family import Family, one_alpha, register
-from unswayed.models.learner import ErrorScale, Learner, Scores, Solution
-from unswayed.models.ridge.scaling import ScaledWeights, padded, rescaled, row_norms
-from unswayed.models.ridge.verified import VerifiedInverse
-from unswayed.models.specification import ExactInfluence, InfluenceRow, Specification
-from unswayed.models.whole_matrix import (
+from unswayed.models.learner import (
+    ErrorScale,
+    ExactInfluence,
+    InfluenceRow,
+    Learner,
+    Scores,
+    Solution,
+    Specification,
     column_of,
     diagonal,
     exact_arithmetic,
@@ -32,6 +35,8 @@ from unswayed.models.whole_matrix import (
     scale_rows,
     take,
 )
+from unswayed.models.ridge.scaling import ScaledWeights, padded, rescaled, row_norms
+from unswayed.models.ridge.verified import VerifiedInverse
 
 _BLOCK = 16  # rows solved for at once
 _ROUNDING = 1e-6  # of the largest kernel number: more is no rounding, not even to single precision

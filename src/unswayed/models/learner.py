@@ -1,18 +1,217 @@
-"""Learner: what certifiers need of a model that is linear in its labels, with error bounds."""
+"""Learner: what engines need of a model that is linear in its labels, with error bounds."""
 
+import importlib
 import math
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from fractions import Fraction
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from unswayed._core.dyadic import Dyadic, power_of_two
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
-from unswayed.models.specification import Specification
+from unswayed.inputs import dense
+
+_PRIMES = (2**61 - 1, 2**62 - 57, 2**63 - 25, 2**64 - 59)
+
+
+def exact_arithmetic() -> Any:
+    """Return the module `flint`."""
+    try:
+        return importlib.import_module("flint")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "exact rational arithmetic needs python-flint, which is not installed; "
+            "pip install 'unswayed[exact]'",
+            name="flint",
+        ) from error
+
+
+def column_of(matrix: Any, column: int) -> list[int]:
+    """Return one column of a matrix as Python integers."""
+    return [int(matrix[row, column]) for row in range(matrix.nrows())]
+
+
+def diagonal(values: Sequence[int]) -> Any:
+    """Return a square matrix with these values on its diagonal."""
+    matrix = exact_arithmetic().fmpz_mat(len(values), len(values))
+    for at, value in enumerate(values):
+        matrix[at, at] = value
+    return matrix
+
+
+def scale_rows(matrix: Any, factors: Sequence[int]) -> Any:
+    """Return a matrix with each row multiplied by its factor."""
+    if all(factor == 1 for factor in factors):
+        return matrix
+    width = matrix.ncols()
+    entries = matrix.entries()
+    scaled = [entry * factors[at // width] for at, entry in enumerate(entries)] if width else []
+    return type(matrix)(matrix.nrows(), width, scaled)
+
+
+def take(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    """Return some rows and columns of a matrix."""
+    chosen = [matrix[row, column] for row in rows for column in columns]
+    return type(matrix)(len(rows), len(columns), chosen)
+
+
+def _pivots(matrix: Any, prime: int) -> list[int]:
+    """Return columns that are independent modulo a prime, and therefore over the rationals."""
+    reduced, rank = exact_arithmetic().nmod_mat(matrix, prime).rref()
+    found: list[int] = []
+    for row in range(rank):
+        column = found[-1] + 1 if found else 0
+        while reduced[row, column] == 0:
+            column += 1
+        found.append(column)
+    return found
+
+
+def is_surely_regular(matrix: Any) -> bool:
+    """Return whether a square matrix is regular modulo a large prime, and therefore regular.
+
+    A regular matrix fails this test if the prime divides its determinant, which is rare.
+    """
+    return bool(exact_arithmetic().nmod_mat(matrix, _PRIMES[0]).det() != 0)
+
+
+def _is_spanned(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> bool:
+    """Return whether some rows span all rows; their part in `columns` must be regular."""
+    other_columns = sorted(set(range(matrix.ncols())) - set(columns))
+    other_rows = sorted(set(range(matrix.nrows())) - set(rows))
+    if len(other_rows) < len(other_columns):  # the same question of the transpose is cheaper
+        return _is_spanned(matrix.transpose(), columns, rows)
+    if not other_columns:
+        return True
+    everything = range(matrix.nrows())
+    square = take(matrix, rows, columns)
+    answer = square.solve(take(matrix, rows, other_columns))
+    numerator, denominator = answer.numer_denom()
+    made = take(matrix, everything, columns) * numerator
+    return bool(made == take(matrix, everything, other_columns) * denominator)
+
+
+def independent_rows(matrix: Any) -> list[int]:
+    """Return the numbers of rows that are a basis of a matrix's row space, over the rationals."""
+    for prime in _PRIMES:
+        rows = _pivots(matrix.transpose(), prime)
+        chosen = take(matrix, rows, range(matrix.ncols()))
+        # A prime may hide independent rows but never invent them: what it found is checked.
+        if _is_spanned(matrix, rows, _pivots(chosen, prime)):
+            return rows
+    raise ArithmeticError("the rank of the training features differs modulo four large primes")
+
+
+# ----------------------------------------------------------------------------------------
+# Specification: the numbers that define a model, for exact arithmetic and certificate files.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InfluenceRow:
+    """Influence of the labels on one score: ``z_i = scale · s_i · numerators[group_i]``.
+
+    Training row i is in group `group_i` of equal training rows and has sample weight s_i.
+    """
+
+    numerators: list[int]
+    scale: Fraction  # positive
+
+
+class ExactInfluence(ABC):
+    """Influence of the labels on scores, in rational arithmetic."""
+
+    group: IntArray  # of each training row; rows of weight 0 may be in any
+    n_groups: int
+
+    @abstractmethod
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
+        """Yield the influence on the score of each row."""
+
+    def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
+        """Yield the influence on each of some coefficients."""
+        raise InputError("this model has no coefficients; ask about rows instead")
+
+    def combinations(self, weights: Matrix) -> Iterator[InfluenceRow]:
+        """Yield the influence on linear combinations of coefficients."""
+        raise InputError("this model has no coefficients; ask about rows instead")
+
+
+class GivenInfluenceRows(ExactInfluence):
+    """Exact form of influence rows that are given as doubles."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.group, self.n_groups = np.arange(n_rows), n_rows
+
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
+        """Yield each influence row as whole numbers times a power of two."""
+        for values in dense(represented):
+            row = Dyadic.of(values)
+            low = row.least()
+            yield InfluenceRow(row.over(low), power_of_two(low))
+
+
+def _checksum(matrix: Matrix) -> int:
+    # Of sparse ones the data alone: they are copies, nobody else has them.
+    data = matrix.data if hasattr(matrix, "indptr") else matrix
+    # It must depend on the order of the rows: shuffling them in place is a change too.
+    return zlib.crc32(np.ascontiguousarray(data).data)
+
+
+class Specification(ABC):
+    """The kind of a model and the doubles that define it."""
+
+    kind: str  # Its name in certificate files
+
+    def __init__(
+        self, matrix: Matrix | None = None, *, sample_weight: FloatArray | None = None
+    ) -> None:
+        self.sample_weight = sample_weight
+        # Not a copy: features may be gigabytes. The sum tells if somebody wrote into them since.
+        self._matrix = matrix
+        self._sum = None if matrix is None else _checksum(matrix)
+
+    @property
+    def matrix(self) -> Matrix | None:
+        """What the model is trained on, or None; raises InputError if it was changed since."""
+        if self._matrix is not None and _checksum(self._matrix) != self._sum:
+            raise InputError(
+                "the training features were changed in place after fit, so that nothing exact "
+                "can be said of the fitted model any more; fit again"
+            )
+        return self._matrix
+
+    def weights(self, n_rows: int) -> FloatArray:
+        """Return the sample weights, 1 where none were given."""
+        return np.ones(n_rows) if self.sample_weight is None else self.sample_weight
+
+    @abstractmethod
+    def exact(self, n_rows: int) -> ExactInfluence:
+        """Return the model in rational arithmetic."""
+
+    def document(self) -> dict[str, Any]:
+        """Return what a certificate file says of the model, apart from its weights."""
+        return {"kind": self.kind}
+
+
+class SmootherSpecification(Specification):
+    """Score z·y for given influence z: the form of every model without one of its own."""
+
+    kind = "smoother"
+
+    def exact(self, n_rows: int) -> GivenInfluenceRows:
+        """Return the given influence rows in rational arithmetic."""
+        return GivenInfluenceRows(n_rows)
+
+
+# ----------------------------------------------------------------------------------------
+# Learner: what certifiers need of a model that is linear in its labels, with error bounds.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import PRODUCT_UNDERFLOW, exact_dots, gamma
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import dense
 from unswayed.exceptions import InputError
+from unswayed.inputs import dense
 from unswayed.models.family import Family, register
-from unswayed.models.learner import ErrorScale, Learner, Scores, Solution
-from unswayed.models.specification import SmootherSpecification
+from unswayed.models.learner import ErrorScale, Learner, Scores, SmootherSpecification, Solution
 
 
 class LinearSmoother(RegressorMixin, BaseEstimator):

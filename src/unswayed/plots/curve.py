@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._typing import FloatArray
-from unswayed.curves import robustness_curve
-from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
-from unswayed.groups import group_names
+from unswayed.inputs import as_doubles
 from unswayed.plots.style import ROBUST_ROWS, axes_of, lines, need
+from unswayed.results.curves import robustness_curve
+from unswayed.results.groups import group_names
 
 ALL_ROWS = "all rows"
 

@@ -5,8 +5,8 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from unswayed.exceptions import InputError
-from unswayed.groups import GroupRates
 from unswayed.plots.style import COLOURS, ROBUST_ROWS, axes_of, height, listed, need
+from unswayed.results.groups import GroupRates
 
 
 class GroupDisplay:

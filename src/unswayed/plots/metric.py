@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed.collective import MetricRange
 from unswayed.exceptions import InputError
 from unswayed.plots.style import COLOURS, axes_of, height, listed, need
+from unswayed.results.collective import MetricRange
 
 
 class MetricRangeDisplay:

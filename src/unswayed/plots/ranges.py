@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.certificates import Verdict
-from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles
 from unswayed.plots.style import COLOURS, axes_of, height, listed, need
+from unswayed.results.certificates import Verdict
 
 _LOOKS = {
     Verdict.ROBUST: (COLOURS[0], "o"),

@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed.budgets.count import count_budget
-from unswayed.doubles import as_doubles
 from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles
+from unswayed.labels.budgets import count_budget
 from unswayed.plots.style import ROBUST_ROWS, axes_of, lines, need
 
 ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import IntArray
-from unswayed.certificates import Witness
-from unswayed.report.effects import NOT_IDENTIFIED, Effects
-from unswayed.report.findings import Findings
+from unswayed.report.findings import NOT_IDENTIFIED, Effects, Findings
+from unswayed.results.certificates import Witness
 from unswayed.words import as_text, distance, labels_between, number_end, range_text
 
 _ROWS = 500

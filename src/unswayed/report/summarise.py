@@ -13,13 +13,8 @@ import numpy as np
 from unswayed import __version__
 from unswayed._core.kernels import kernel_name
 from unswayed._typing import BoolArray, FloatArray
-from unswayed.curves import robustness_curve
-from unswayed.groups import SMALL_GROUP, group_rates
-from unswayed.intervals import CONFIDENCE
-from unswayed.report import three_numbers
-from unswayed.report.caveats import result_caveats
-from unswayed.report.classes import class_facts, selected
-from unswayed.report.contents import contents, without_rows
+from unswayed.report import classes as three_numbers
+from unswayed.report.classes import class_facts, contents, result_caveats, selected, without_rows
 from unswayed.report.details import (
     chosen_rows,
     coefficients,
@@ -29,6 +24,8 @@ from unswayed.report.details import (
     witnesses_of,
 )
 from unswayed.report.findings import BudgetRate, Findings, Size, caveat_dicts
+from unswayed.results.curves import robustness_curve
+from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates
 from unswayed.words import labels_of, natural, shorten
 
 _PER_ROW = ("minimum_budget", "enough", "predicted_codes", "group_codes")  # for the page's script

@@ -1,18 +1,9 @@
-"""A training problem whose labels are in the gradient, with bounds on rounding.
-
-Parameters θ of labels y solve Σ_i w_i (mean(a_i·θ) - y_i) a_i + Λθ = 0. Equal rows are merged: what
-counts of them is the sum of their weights and of their weighted labels. Columns are scaled by
-powers of two, so that features of any unit are treated alike.
-
-Columns that vary little beside their size, years or numbers of accounts, are seen from their median
-if there is an intercept, which makes up for it: in the equations of such a column and a column of
-ones, all digits would cancel. The difference of two doubles that are within a factor 2 is a double,
-so that no training row is rounded; entries of other rows are, once.
-"""
+"""The problem whose minimiser a model with labels in its gradient is, and its numbers for files."""
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,9 +11,58 @@ from unswayed._core.compression import distinct_rows
 from unswayed._core.influence import InfluenceMap
 from unswayed._core.rounding import SAFETY, UNIT, binade, gamma
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.doubles import dense
+from unswayed.exceptions import NotLinearError
+from unswayed.inputs import dense
 from unswayed.models.gradient.links import LIBRARY, Link
+from unswayed.models.learner import Specification
 from unswayed.models.ridge.scaling import column_peaks, rescaled, row_norms, with_ones
+
+_KINDS = {"logistic": "logistic", "log": "poisson"}  # names of links, and of models in files
+
+
+class GradientSpecification(Specification):
+    """Features, penalty and weights of logistic or Poisson regression."""
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        link: Link,
+        *,
+        penalty: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+        class_weight: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        super().__init__(matrix, sample_weight=sample_weight)
+        self.kind = _KINDS[link.name]
+        self._penalty, self._intercept, self._classes = penalty, fit_intercept, class_weight
+
+    def exact(self, n_rows: int) -> NoReturn:
+        """Raise: there is no form of it in rational arithmetic."""
+        raise NotLinearError(
+            "logistic and Poisson regression have no form in rational arithmetic: their solutions "
+            "are no rational numbers"
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return what a certificate file says of the model, apart from its weights."""
+        made = super().document() | {"penalty": self._penalty, "intercept": self._intercept}
+        if self._classes != (1.0, 1.0):
+            made["class_weights"] = list(self._classes)
+        return made
+
+
+# ----------------------------------------------------------------------------------------
+# A training problem whose labels are in the gradient, with bounds on rounding.
+#
+# Parameters θ of labels y solve Σ_i w_i (mean(a_i·θ) - y_i) a_i + Λθ = 0. Equal rows are merged:
+# what counts of them is the sum of their weights and of their weighted labels. Columns are scaled
+# by powers of two, so that features of any unit are treated alike.
+#
+# Columns that vary little beside their size, years or numbers of accounts, are seen from their
+# median if there is an intercept, which makes up for it: in the equations of such a column and a
+# column of ones, all digits would cancel. The difference of two doubles that are within a factor
+# 2 is a double, so that no training row is rounded; entries of other rows are, once.
 
 _SCALES = 2.0**300  # columns are scaled by this at most: squares of it are doubles
 _WHOLE = 2.0**40  # sums of whole numbers up to this are exact

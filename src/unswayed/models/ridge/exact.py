@@ -14,9 +14,11 @@ from scipy import sparse
 from unswayed._core.compression import distinct_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
 from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.doubles import dense
-from unswayed.models.specification import ExactInfluence, InfluenceRow, Specification
-from unswayed.models.whole_matrix import (
+from unswayed.inputs import dense
+from unswayed.models.learner import (
+    ExactInfluence,
+    InfluenceRow,
+    Specification,
     column_of,
     diagonal,
     exact_arithmetic,

@@ -19,12 +19,12 @@ from unswayed._core.rounding import (
     norm,
 )
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import dense
 from unswayed.exceptions import InputError
+from unswayed.inputs import dense
 from unswayed.models.learner import ErrorScale, Solution
-from unswayed.models.ridge.gram import moment, roundings, weighted_gram
 from unswayed.models.ridge.scaling import column_scale, row_norms, with_data, with_ones
 from unswayed.models.ridge.tall import DIRECTION, LeastSquares
+from unswayed.models.ridge.verified import moment, roundings, weighted_gram
 
 
 @dataclass(frozen=True, slots=True, eq=False)

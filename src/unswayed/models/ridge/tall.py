@@ -21,12 +21,10 @@ from unswayed._core.rounding import (
     norm,
 )
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import dense
+from unswayed.inputs import dense
 from unswayed.models.learner import ErrorScale, Scores, Solution
-from unswayed.models.ridge.centred import CentredRidge
-from unswayed.models.ridge.gram import moment, summation, weighted_gram
-from unswayed.models.ridge.null_space import null_vectors
 from unswayed.models.ridge.scaling import (
+    CentredRidge,
     column_peaks,
     column_scale,
     padded,
@@ -35,7 +33,13 @@ from unswayed.models.ridge.scaling import (
     times_columns,
     with_ones,
 )
-from unswayed.models.ridge.verified import VerifiedInverse
+from unswayed.models.ridge.verified import (
+    VerifiedInverse,
+    moment,
+    null_vectors,
+    summation,
+    weighted_gram,
+)
 
 DIRECTION = 8 * UNIT
 """Relative error of directions: they are centred and scaled, a few roundings."""

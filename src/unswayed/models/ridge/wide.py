@@ -21,17 +21,16 @@ from unswayed._core.rounding import (
     norm,
 )
 from unswayed._typing import FloatArray, Matrix
-from unswayed.doubles import dense
+from unswayed.inputs import dense
 from unswayed.models.learner import ErrorScale, Scores, Solution
-from unswayed.models.ridge.centred import CentredRidge
-from unswayed.models.ridge.null_space import null_vectors
 from unswayed.models.ridge.scaling import (
+    CentredRidge,
     column_peaks,
     padded,
     rescaled,
     row_norms,
 )
-from unswayed.models.ridge.verified import VerifiedInverse
+from unswayed.models.ridge.verified import VerifiedInverse, null_vectors
 
 
 class WideLeastSquares(CentredRidge):

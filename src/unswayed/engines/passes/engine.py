@@ -1,0 +1,311 @@
+"""The engine: ranges, minimum budgets and witnesses of rows, by passes over training labels."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from unswayed._core.influence import WeightRows, Weights
+from unswayed._core.rounding import SAFETY, narrower
+from unswayed._core.sandwich import Bounds
+from unswayed._core.tally import Lines
+from unswayed._typing import FloatArray, IntArray
+from unswayed.engines.anchors import Sandwich
+from unswayed.engines.passes.search import MOST_PASSES, Crossings, Reaches, Search
+from unswayed.engines.passes.work import FindStrongest, LabelBatch, OffsetGram, Scan, Strongest
+from unswayed.engines.protocol import RELATIVE, Precision
+from unswayed.engines.rows import FeatureRows
+from unswayed.labels.budgets import Budget
+from unswayed.margins.decisions import Decision, Margins
+from unswayed.margins.verdicts import judge
+from unswayed.models.learner import Solution
+from unswayed.models.ridge.summed import SummedRidge
+from unswayed.results.certificates import MinimumBudgets
+
+_MOST_LISTED = 2**20  # labels of a witness that is not proven to be smaller
+_LINES = 2**14  # rows and directions that are looked at in one pass
+_LARGEST = 1e290  # effects: sums of them do not overflow
+
+
+class StreamedBias(NamedTuple):
+    """What an engine knows of a bias without all labels: its budget."""
+
+    budget: Budget
+
+
+class StreamedEngine:
+    """Ranges, minimum budgets and witnesses, by passes over the training labels."""
+
+    rounds = 1  # anchors of a sandwich come in one lot: in one pass
+
+    def __init__(
+        self,
+        learner: SummedRidge,
+        scan: Scan,
+        budget: Budget,
+        precision: Precision,
+        sample: LabelBatch,
+        largest_offset: float,
+    ) -> None:
+        self.learner, self.scan, self.precision = learner, scan, precision
+        self.bias = StreamedBias(budget)
+        self._sample, self._largest_offset = sample, largest_offset
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of learner and bias: bounds that were built from others are refused."""
+        digest = hashlib.blake2b(self.scan.fingerprint.encode(), digest_size=16)
+        digest.update(self.learner.sums.gram.tobytes())
+        digest.update(self.learner.sums.moment.tobytes())
+        return digest.hexdigest()
+
+    # --- searches -------------------------------------------------------------------------
+
+    def _largest_effects(self, values: FloatArray) -> FloatArray:
+        """Return what no single label adds to a score; rounding and underflow included."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.linalg.norm(values, axis=1) + np.abs(values).max(axis=1, initial=0.0)
+            most = norms * self.learner.sums.longest * self._largest_offset
+        return np.asarray(most * SAFETY + 2.0**-1000)
+
+    def _search(self, made: Weights, lines: Lines) -> Search:
+        most = self._largest_effects(made.values)
+        share = len(self._sample) / max(1, self.learner.n_rows)
+        return Search(
+            self.scan,
+            self._sample,
+            share,
+            weights=made.values,
+            lines=lines,
+            most=most[lines.row],
+        )
+
+    def _blocks(self, weights: WeightRows) -> Iterator[tuple[slice, Weights]]:
+        """Yield rows and their weights, as many as are looked at in one pass."""
+        for start in range(0, len(weights), _LINES // 2):
+            here = slice(start, min(start + _LINES // 2, len(weights)))
+            made = weights.block(here.start, here.stop)
+            # Influence that is not finite would not be counted.
+            known = self._largest_effects(made.values) < _LARGEST
+            yield (
+                here,
+                Weights(
+                    np.where(known[:, None], made.values, 0.0),
+                    np.where(known, made.error, np.inf),
+                    made.size,
+                ),
+            )
+
+    def _errors(self, made: Weights, labels: FloatArray | float) -> FloatArray:
+        return self.precision.errors(made.error, made.size, labels)
+
+    def _labels(self, budget: Budget) -> int:
+        return int(min(budget.most_labels, self.precision.n_movable))
+
+    # --- reach ----------------------------------------------------------------------------
+
+    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
+        return self.reach(rows, budget)
+
+    def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return how far a budget can raise and lower the score of each row."""
+        return self._reach(weights, budget, MOST_PASSES)
+
+    def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return bounds on how far a budget can move the score of each row, from a single pass."""
+        return self._reach(weights, budget, 1)
+
+    def _reach(self, weights: WeightRows, budget: Budget, passes: int) -> Bounds:
+        labels, found = self._labels(budget), _BothWays(len(weights))
+        for here, made in self._blocks(weights):
+            goals = Reaches(2 * len(made.values), labels)
+            if labels:
+                self._search(made, _both_ways(len(made.values))).run(goals, passes)
+            found.put(here, goals, self._errors(made, labels), known=labels == 0)
+        return found.bounds()
+
+    def extremes(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[Bounds, FloatArray, FloatArray]:
+        """Return bounds of each row, and what labels that nearly attain them do to any score.
+
+        All of it comes from one pass.
+        """
+        labels, found = self._labels(budget), _BothWays(len(weights))
+        moved = np.zeros((len(weights), 2, self.learner.n_parameters))
+        for here, made in self._blocks(weights):
+            goals = Reaches(2 * len(made.values), labels)
+            if labels:
+                pulled = self._search(made, _both_ways(len(made.values))).pull(goals, labels)
+                moved[here] = pulled.reshape(len(made.values), 2, -1)
+            found.put(here, goals, self._errors(made, labels), known=labels == 0)
+        return found.bounds(), moved[:, 0], moved[:, 1]
+
+    def offset_gram(self) -> tuple[FloatArray, int]:
+        """Return the Gram matrix of the design, each label's row times the square of its offset."""
+        found = self.scan.run(OffsetGram(self.learner.n_parameters))
+        return found.gram, found.roundings
+
+    # --- minimum budgets ------------------------------------------------------------------
+
+    def minimum_budget(
+        self, weights: WeightRows, margins: Margins, asked: Budget | None = None
+    ) -> MinimumBudgets:
+        """Return the least number of labels that overturns each row; inf if none does."""
+        low, high = np.full((2, len(weights)), np.nan)
+        for here, made in self._blocks(weights):
+            low[here], high[here] = self._least(made, margins[here], asked)
+        return MinimumBudgets(low, high)
+
+    def _least(
+        self, made: Weights, margins: Margins, asked: Budget | None
+    ) -> tuple[FloatArray, FloatArray]:
+        margin = np.stack((margins.up, margins.down), axis=1)
+        known = np.isfinite(margins.slack) & np.isfinite(self._errors(made, np.inf))
+        row, way = np.nonzero(np.isfinite(margin) & known[:, None])
+        low, high = np.full((2, *margin.shape), np.inf)
+
+        def error(labels: FloatArray) -> FloatArray:
+            rounded = self.precision.errors(made.error[row], made.size[row], labels)
+            return np.asarray(rounded + margins.slack[row])
+
+        if len(row):
+            amount = None if asked is None else self._labels(asked)
+            goals = Crossings(margin[row, way], error, amount)
+            self._search(made, Lines(row, np.where(way == 0, 1.0, -1.0))).run(goals)
+            low[row, way], high[row, way] = goals.low, goals.high
+        unknown = np.where(known, 0.0, np.nan)
+        return low.min(axis=1) + unknown, high.min(axis=1) + unknown
+
+    # --- witnesses ------------------------------------------------------------------------
+
+    def strongest(
+        self,
+        weights: WeightRows,
+        row: int,
+        margins: Margins,
+        budget: Budget,
+        needed: float | None = None,
+    ) -> tuple[Strongest, float] | None:
+        """Return the fewest labels within a budget that are proven to overturn a row.
+
+        Of equally strong labels those that come first in the data are taken.
+        """
+        ((_, made),) = self._blocks(_One(weights, row))
+        margins = margins[row : row + 1]
+        if needed is None:
+            needed = float(self._least(made, margins, None)[1][0])
+        return proven_witness(
+            lambda sign, labels: self._find(made, sign, labels),
+            lambda labels: self._errors(made, labels),
+            margins,
+            enough_labels(needed, self._labels(budget)),
+        )
+
+    def _find(self, made: Weights, sign: float, labels: int) -> Strongest:
+        floor = self._search(made, Lines(np.zeros(1, dtype=np.intp), np.array([sign]))).floor(
+            labels
+        )
+        found = self.scan.run(FindStrongest(made.values, sign, labels, floor))
+        if len(found.value) < labels and floor > 0:  # the sample has misled
+            found = self.scan.run(FindStrongest(made.values, sign, labels, 0.0))
+        return found
+
+
+def enough_labels(needed: float, most: int) -> list[int]:
+    """Return how many labels to look for: those proven to be enough, then all that may move.
+
+    A row can be proven to be overturned by a budget where rounding hides by how few labels.
+    """
+    every = min(most, _MOST_LISTED)
+    return list(dict.fromkeys([int(needed), every] if needed <= most else [every]))
+
+
+def proven_witness(
+    find: Callable[[float, int], Strongest],
+    errors: Callable[[int], FloatArray],
+    margins: Margins,
+    tried: Iterable[int],
+) -> tuple[Strongest, float] | None:
+    """Return the first set of labels that is proven to overturn a row."""
+    for labels in tried:
+        for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
+            if not np.isfinite(margin[0]):
+                continue
+            found = find(sign, labels)
+            reach = np.array([math.fsum(found.value)])
+            error = errors(labels) + RELATIVE * reach + margins.slack
+            if narrower(reach, error)[0] > margin[0]:
+                return found, sign * float(reach[0])
+    return None
+
+
+class _One:
+    """One of some rows."""
+
+    def __init__(self, weights: WeightRows, row: int) -> None:
+        self._weights, self._row = weights, row
+
+    def __len__(self) -> int:
+        return 1
+
+    def block(self, start: int, stop: int) -> Weights:
+        return self._weights.block(self._row, self._row + 1)
+
+
+def _both_ways(n_rows: int) -> Lines:
+    """Return lines that look at every row upwards and downwards."""
+    return Lines(np.repeat(np.arange(n_rows), 2), np.tile([1.0, -1.0], n_rows))
+
+
+class _BothWays:
+    """Reaches of rows, upwards and downwards, as they are found."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._up, self._down, self._error = np.empty((3, n_rows))
+
+    def put(self, here: slice, goals: Reaches, rounded: FloatArray, *, known: bool) -> None:
+        """Take over what goals took note of; `known`: nothing moves at all."""
+        reach, off = goals.reach.reshape(-1, 2), goals.off.reshape(-1, 2).max(axis=1)
+        if known:
+            reach, off = np.zeros_like(reach), np.zeros_like(off)
+        reach = np.where(np.isnan(reach), 0.0, reach)
+        self._up[here], self._down[here] = reach[:, 0], reach[:, 1]
+        with np.errstate(invalid="ignore"):
+            found = rounded + RELATIVE * reach.max(axis=1) + off
+        self._error[here] = np.where(np.isnan(found), np.inf, found)
+
+    def bounds(self) -> Bounds:
+        """Return them as bounds."""
+        return Bounds.around(self._up, self._down, self._error)
+
+
+class AnchorsFirst:
+    """The certifier "auto" in passes: anchors decide most rows, exact passes what they leave open.
+
+    Anchors take one pass, whatever the number of rows in question.
+    """
+
+    def __init__(self, engine: StreamedEngine, solution: Solution, decision: Decision) -> None:
+        self._engine, self._solution, self._decision = engine, solution, decision
+        self._built: dict[Budget, Sandwich] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the model and bias it answers for."""
+        return self._engine.fingerprint
+
+    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return bounds from anchors, and exact ones of rows that these leave open."""
+        if budget not in self._built:
+            made = Sandwich(self._engine, budget)
+            self._built[budget] = made.choose_anchors(self._solution, self._decision)
+        found = self._built[budget].bounds(rows.directions(slice(None)), margins)
+        robust, broken = judge(found, margins)
+        open_rows: IntArray = np.flatnonzero(~(robust | broken))
+        if len(open_rows):
+            found.put(open_rows, self._engine.reach(rows.take(open_rows), budget))
+        return found

@@ -1,0 +1,242 @@
+"""Training: from batches of a user's rows to batches of labels, and what a model needs of them."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unswayed._core.compression import mix, mix_rows
+from unswayed._core.parts import P
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.engines.passes.work import LabelBatch, Work
+from unswayed.engines.protocol import OffsetSums
+from unswayed.exceptions import BiasError, InputError
+from unswayed.labels.bias import LabelBias
+from unswayed.models.ridge.summed import Design, RowSums, entry_errors
+from unswayed.pieces.passes import Passes, Task
+from unswayed.pieces.pieces import Batch, Piece, cut
+
+_ALONE = 4  # rows of either kind that a callable is asked about by themselves
+_SAMPLED = 2**19  # numbers of a sample of the design: four megabytes
+
+
+class Encoder(Protocol):
+    """From rows as the user has them to features."""
+
+    def features(self, rows: Any) -> Matrix:
+        """Return the features of rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """Reads batches: their rows of the design, their labels, and how far these may move."""
+
+    encoder: Encoder
+    design: Design
+    bias: LabelBias
+    # The negative and the positive label; None where labels are numbers
+    classes: NDArray[Any] | None = None
+    codes: tuple[float, float] = (0.0, 1.0)  # Numbers that stand for them
+
+    def targets(self, labels: Any) -> FloatArray:
+        """Return labels as numbers."""
+        given = as_array(labels)
+        if self.classes is None:
+            return np.asarray(given, dtype=np.float64)
+        negative, positive = self.codes
+        return np.where(given == self.classes[1], positive, negative)
+
+    def offsets(
+        self, rows: Any, labels: Any, targets: FloatArray, *, check: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how far labels may fall and rise."""
+        between = None if self.classes is None else self.codes
+        bias = replace(self.bias, budget=0)  # a budget is of all rows, and these are some
+        found = bias.resolve(targets, X=rows, labels=labels, flip_between=between)
+        if check and callable(self.bias.where):
+            movable = found.lower < found.upper
+            alone = [*np.flatnonzero(movable)[:_ALONE], *np.flatnonzero(~movable)[:_ALONE]]
+            for here in (slice(len(targets) // 2, None), *(slice(at, at + 1) for at in alone)):
+                some = self.offsets(cut(rows, here), cut(labels, here), targets[here])
+                if np.array_equal(some, (found.lower[here], found.upper[here])):
+                    continue
+                raise BiasError(
+                    "where(X, y) says something else of the same rows when it is asked about some "
+                    "of them alone, but rows in pieces are never together: let it look at each "
+                    "row by itself, such as X['sex'] == 'female', and at no mean or position"
+                )
+        return found.lower, found.upper
+
+    def read(self, number: int, batch: Batch) -> LabelBatch:
+        """Return a batch as engines work with it."""
+        targets = self.targets(batch.labels)
+        first = len(batch) > 0 and batch.numbers[0] == 0
+        lower, upper = self.offsets(batch.rows, batch.labels, targets, check=first)
+        rows = self.design.rows(self.encoder.features(batch.rows))
+        return LabelBatch(rows, lower, upper, targets, number, batch.numbers)
+
+
+def as_array(labels: Any) -> NDArray[Any]:
+    """Return labels as an array."""
+    if hasattr(labels, "combine_chunks"):  # of pyarrow, which knows no kind "category"
+        labels = labels.combine_chunks()
+    if hasattr(labels, "dictionary_decode"):
+        labels = labels.dictionary_decode()
+    if hasattr(labels, "to_numpy"):
+        try:
+            return np.asarray(labels.to_numpy(zero_copy_only=False))
+        except TypeError:
+            return np.asarray(labels.to_numpy())
+    return np.asarray(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """A fingerprint of rows, whatever their order: as many rows of other numbers have another."""
+
+    rows: int = 0
+    bits: int = 0
+
+    @classmethod
+    def of(cls, batch: LabelBatch) -> "Print":
+        """Take the fingerprint of a batch."""
+        mixed = mix_rows(batch.design)
+        for at, column in enumerate((batch.targets, batch.lower, batch.upper), 1):
+            mixed = mix(mixed + np.uint64(at)) ^ (column + 0.0).view(np.uint64)
+        return cls(len(batch), int(mix(mixed).sum(dtype=np.uint64)))
+
+    def __add__(self, other: "Print") -> "Print":
+        return Print(self.rows + other.rows, (self.bits + other.bits) % 2**64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums over training rows, and a sample of them."""
+
+    rows: RowSums
+    offsets: OffsetSums
+    sample: tuple[LabelBatch, ...]
+    print: Print
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.rows + other.rows,
+            self.offsets + other.offsets,
+            (*self.sample, *other.sample),
+            self.print + other.print,
+        )
+
+    def sampled(self, width: int) -> LabelBatch:
+        """Return the sample as one batch."""
+        parts = self.sample
+        if not parts:
+            none = np.empty(0)
+            return LabelBatch(np.empty((0, width)), none, none, none, 0, none.astype(np.intp))
+        design: list[Matrix] = [part.design for part in parts]
+        stacked = hasattr(design[0], "indptr")
+        return LabelBatch(
+            sparse.vstack(design, format="csr") if stacked else np.vstack(design),
+            np.concatenate([part.lower for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.targets for part in parts]),
+            0,
+            np.concatenate([part.numbers for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumUp(Task[Sums]):
+    """Sum up what a model needs of its training rows, and take a sample of them."""
+
+    title: ClassVar[str] = "summing up"
+
+    reader: Reader
+    starts: IntArray  # number of rows before each piece
+    step: int  # every so-many-th row is in the sample
+
+    @classmethod
+    def of(cls, reader: Reader, counts: IntArray) -> "SumUp":
+        """Return the task for pieces of known sizes."""
+        most = max(1, _SAMPLED // reader.design.width)
+        step = max(1, -(-int(counts.sum()) // most))
+        return cls(reader, np.cumsum(counts) - counts, step)
+
+    def nothing(self) -> Sums:
+        """Return the sums of no rows."""
+        return Sums(RowSums.nothing(self.reader.design.width), OffsetSums(), (), Print())
+
+    def batch(self, number: int, piece: Piece, batch: Batch) -> Sums:
+        """Return the sums of a batch."""
+        read = self.reader.read(number, batch)
+        taken = np.flatnonzero((read.numbers + self.starts[number]) % self.step == 0)
+        return Sums(
+            RowSums.of(read.design, read.targets),
+            OffsetSums.of(np.maximum(-read.lower, read.upper), 1.0, entry_errors(read.design)),
+            (read.take(taken),) if len(taken) else (),
+            Print.of(read),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found(Generic[P]):
+    """What work found, and in which rows."""
+
+    part: P
+    print: Print
+
+    def __add__(self, other: "Found[P]") -> "Found[P]":
+        return Found(self.part + other.part, self.print + other.print)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkTask(Task[Found[P]], Generic[P]):
+    """Work of an engine, as a task for passes."""
+
+    reader: Reader
+    work: Work[P]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What the work calls itself."""
+        return self.work.title
+
+    def nothing(self) -> Found[P]:
+        """Return what the work finds in no labels."""
+        return Found(self.work.nothing(), Print())
+
+    def batch(self, number: int, piece: Piece, batch: Batch) -> Found[P]:
+        """Return what the work finds in a batch."""
+        read = self.reader.read(number, batch)
+        return Found(self.work.of(read), Print.of(read))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassesScan:
+    """Has an engine's work done by passes over pieces."""
+
+    passes: Passes
+    reader: Reader
+    # Of the rows that the model was trained on: every pass must find the same
+    expected: Print | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the pieces' names and the bias."""
+        text = "\0".join((*self.passes.names, repr(self.reader.bias)))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def run(self, work: Work[P]) -> P:
+        """Return the sum of what is found in all batches."""
+        found = self.passes.run(WorkTask(self.reader, work))
+        if self.expected is not None and found.print != self.expected:
+            raise InputError(
+                f"the training rows have changed since the first pass over them "
+                f"({self.expected.rows:,} rows then, {found.print.rows:,} now), so that nothing "
+                "can be said of them; read them from where they stay the same (a lazy frame that "
+                "draws or shuffles rows needs a seed) and fit again"
+            )
+        return found.part

@@ -1,0 +1,7 @@
+"""Models whose labels are in the gradient: regions, remainders, attacks.
+
+`attack`  what single labels add to the gradient, label changes that move scores, and proofs
+`region`  a box of margins that no admissible labels leave, and bounds on scores inside it
+`engine`  all of it for some rows, from cheap to dear
+`least`   least budgets and small witnesses
+"""

@@ -1,0 +1,282 @@
+"""Exact answers by selection over influence rows (paper, section 4), in blocks on all cores.
+
+Exact means up to rounding, and every answer carries a bound on its rounding error.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from unswayed._core import selection
+from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
+from unswayed._core.parallel import block_starts, one_blas_thread, run_blocks
+from unswayed._core.rounding import narrower, wider
+from unswayed._core.sandwich import Bounds
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.engines.protocol import RELATIVE, Precision
+from unswayed.engines.rows import FeatureRows
+from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.budgets import Budget
+from unswayed.margins.decisions import Margins
+from unswayed.models.learner import Learner, LinearLearner
+from unswayed.results.certificates import MinimumBudgets
+
+_AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
+
+
+class _Rounded(NamedTuple):
+    """What the errors of rows are relative to (see `Weights`), and rows that have none."""
+
+    error: FloatArray
+    size: FloatArray
+    exact: BoolArray
+
+
+class Effects(NamedTuple):
+    """Influence rows over the entries, and how far what is computed of them may be wrong."""
+
+    influence: FloatArray
+    # However labels move within the budget: of the sum of their effects on a row's score, if it is
+    # rounded once
+    error: FloatArray
+    up: FloatArray  # How far scores can rise and fall, rounded up
+    down: FloatArray  # How far scores can rise and fall, rounded up
+
+
+class ExactEngine:
+    """Ranges, minimum budgets and witnesses of one learner under one bias.
+
+    Everything about the training rows is prepared once; questions come as weight rows.
+    """
+
+    rounds = 8
+    """Anchors of a sandwich come in so many lots, each where the ones before left rows open."""
+
+    def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
+        self.bias = bias
+        self.learner = learner
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Merge equal training rows, and bound errors."""
+        learner, bias = self.learner, self.bias
+        apart = bias.budget.apart(bias.lower, bias.upper)
+        self.influence = InfluenceMap(
+            learner.design, bias.lower, bias.upper, learner.row_scale, apart
+        )
+        self.precision = Precision.of(learner, bias)
+
+    def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> _Rounded:
+        """Call ``work(influence rows, their place)`` for all rows, block by block.
+
+        Errors are bounded for all rows at once, later: beside the kernels, which hold no GIL,
+        small steps of Python would keep the threads waiting for one another.
+        """
+        entries, n_rows = self.influence.entries, len(weights)
+        widest = max(self.influence.width, len(entries))
+        starts = block_starts(n_rows, 8 * widest, self.influence.block_bytes)
+        rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=bool))
+        if n_rows * self.influence.width <= _AT_ONCE:
+            # Products of small matrices: more threads would wait for one another.
+            with one_blas_thread:
+                weights = MadeRows(weights.block(0, n_rows))
+
+        def block(start: int, stop: int, buffer: FloatArray) -> None:
+            here = slice(start, stop)
+            values, rounded.error[here], rounded.size[here] = weights.block(start, stop)
+            z = self.influence(values, buffer)
+            rounded.exact[here] = self.precision.exact_rows(z, entries)
+            work(z, here)
+
+        run_blocks(starts, len(entries), block)
+        return rounded
+
+    def _errors(
+        self, rounded: _Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
+    ) -> FloatArray:
+        """Return bounds on the errors of reaches of so many labels."""
+        error, size, exact = rounded
+        if reach.ndim == 2:
+            error, size, exact = error[:, None], size[:, None], exact[:, None]
+        with np.errstate(invalid="ignore"):
+            found = self.precision.errors(error, size, labels) + relative * reach
+        return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
+
+    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
+        return self.reach(rows, budget)
+
+    def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return how far a budget can raise and lower the score of each row."""
+        up, down = np.empty((2, len(weights)))
+
+        def work(z: FloatArray, here: slice) -> None:
+            up[here], down[here] = budget.reach(z, self.influence.entries)
+
+        rounded = self._run(weights, work)
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
+        return Bounds.around(up, down, errors)
+
+    def effects(self, weights: WeightRows, budget: Budget) -> "Effects":
+        """Return influence rows, for questions about many of them at once."""
+        n_rows = len(weights)
+        z = np.empty((n_rows, len(self.influence.entries)))
+        up, down = np.empty((2, n_rows))
+
+        def work(block: FloatArray, here: slice) -> None:
+            z[here] = block
+            up[here], down[here] = budget.reach(block, self.influence.entries)
+
+        rounded = self._run(weights, work)
+        # Effects that raise a score and effects that lower it are each within a reach.
+        errors = self._errors(rounded, budget.most_labels, up + down, RELATIVE)
+        return Effects(z, errors, wider(up, errors), wider(down, errors))
+
+    def extremes(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[Bounds, FloatArray, FloatArray]:
+        """Return the reach of each row, and what the labels that attain it do to any score."""
+        up, down = np.empty((2, len(weights)))
+        moved_up = np.empty((len(weights), self.influence.width))
+        moved_down = np.empty_like(moved_up)
+
+        def work(z: FloatArray, here: slice) -> None:
+            for sign, reached, moved in ((1.0, up, moved_up), (-1.0, down, moved_down)):
+                best = budget.argmax(z, self.influence.entries, sign)
+                reached[here] = best.reach
+                moved[here] = [self.influence.pull_back(*best.changes(i)) for i in range(len(z))]
+
+        rounded = self._run(weights, work)
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
+        return Bounds.around(up, down, errors), moved_up, moved_down
+
+    def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return the same as `reach`: where all rows are at hand, nothing is gained by less."""
+        return self.reach(weights, budget)
+
+    def offset_gram(self) -> tuple[FloatArray, int]:
+        """Return the Gram matrix of the design, each label's row times the square of its offset."""
+        entries = self.influence.entries
+        up, down = entries.n_upper * entries.upper**2, entries.n_lower * entries.lower**2
+        # In one direction an entry moves on one side only: the larger bounds both.
+        return self.influence.gram(np.maximum(up, down)), self.influence.gram_terms
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of learner and bias: bounds that were built from others are refused."""
+        digest = hashlib.blake2b(digest_size=16)
+        # Uneven: offsets belong to rows, and the same rows in another order are another model.
+        probe = np.random.default_rng(0).random((1, self.learner.n_rows))
+        parts = [self.bias.lower, self.bias.upper]
+        if self.learner.row_scale is not None:
+            parts.append(self.learner.row_scale)
+        if isinstance(self.learner, LinearLearner):
+            q = self.learner.n_parameters
+            # An uneven one of all parameters too: those after the first may have changed places.
+            every = np.random.default_rng(1).random((1, q))
+            units = np.vstack((np.eye(min(64, q), q), every))
+            parts.append(self.learner.direction_weights(units).values)
+        if self.learner.design is not None:
+            parts.append(np.asarray(probe @ self.learner.design))
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    # --- minimum budgets ------------------------------------------------------------------
+
+    def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
+        """Return the least budget of the bias's kind that overturns each row; inf if none does."""
+        entries, budget = self.influence.entries, self.bias.budget
+        crossings = selection.Crossings.blank(len(weights))
+
+        def work(z: FloatArray, here: slice) -> None:
+            up, down = margins.up[here], margins.down[here]
+            crossings.put(here, budget.least(z, entries, up, down))
+
+        rounded = self._run(weights, work)
+        sure = self._sure(crossings, rounded, margins)
+        low = crossings.least
+        found = MinimumBudgets(low, low.copy())
+        for row in np.flatnonzero(~sure).tolist():
+            found.low[row], found.high[row] = self._between(
+                weights.block(row, row + 1), margins[row : row + 1]
+            )
+        return found
+
+    def _sure(self, found: selection.Crossings, rounded: _Rounded, margins: Margins) -> BoolArray:
+        """Return rows whose least budget is proven, whatever was rounded."""
+        margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
+        labels, fewer = self.bias.budget.labels_of(found.count)
+        with np.errstate(invalid="ignore"):
+            off_after = self._errors(rounded, labels, found.after, RELATIVE) + slack
+            off_before = self._errors(rounded, fewer, found.before, RELATIVE) + slack
+            enough = narrower(found.after, off_after) > margin
+            too_few = (wider(found.before, off_before) <= margin) | np.isposinf(margin)
+        # Overturned by the least count in one direction, by no smaller count in either.
+        least = found.least
+        overturned = (enough & (found.count == least[:, None])).any(axis=1) | np.isposinf(least)
+        return np.asarray(overturned & too_few.all(axis=1) & np.isfinite(margins.slack))
+
+    def _between(self, weights: Weights, margins: Margins) -> tuple[float, float]:
+        """Return the smallest and the largest budget that rounding leaves possible for one row."""
+        if not (self.precision.proven and np.isfinite(margins.slack[0])):
+            return np.nan, np.nan
+        z, entries = self.influence(weights.values), self.influence.entries
+        most = self.precision.errors(weights.error, weights.size, np.inf) + margins.slack
+
+        def least(up: FloatArray, down: FloatArray) -> float:
+            return float(self.bias.budget.least(z, entries, up, down).least[0])
+
+        up, down = margins.up, margins.down
+        less, more = 1.0 - 2 * RELATIVE, 1.0 + 2 * RELATIVE
+        with np.errstate(invalid="ignore"):
+            low = least(
+                np.where(np.isposinf(up), up, narrower(up * less, most)),
+                np.where(np.isposinf(down), down, narrower(down * less, most)),
+            )
+            high = least(wider(up * more, most), wider(down * more, most))
+        return max(low, self.bias.budget.least_amount), high
+
+    # --- witnesses ------------------------------------------------------------------------
+
+    def changes(
+        self, weights: WeightRows, row: int, margins: Margins, budget: Budget, *, smallest: bool
+    ) -> tuple[IntArray, FloatArray, float] | None:
+        """Return the smallest set of label changes within a budget proven to overturn a row.
+
+        Of equally strong labels those with the lowest row numbers are taken.
+        """
+        one, margins = weights.block(row, row + 1), margins[row : row + 1]
+        least = self.minimum_budget(MadeRows(one), margins)
+        needed = least.high[0]
+        if not needed <= budget.amount or (smallest and not least.proven[0]):
+            return None
+        z, needed = self.influence(one.values), budget.sized(needed)
+        exact = self.precision.exact_rows(z, self.influence.entries)
+        rounded = _Rounded(one.error, one.size, exact)
+        for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
+            strength, offset = self._labels(sign * z[0])
+            chosen, share = needed.choose(strength)
+            reach = np.array([math.fsum(strength[chosen] * share)])
+            error = self._errors(rounded, needed.most_labels, reach, RELATIVE) + margins.slack
+            if narrower(reach, error) > margin:
+                return chosen, offset[chosen] * share, sign * float(reach[0])
+        return None
+
+    def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what each single training label can add to the score, and by which offset."""
+        entries, bias = self.influence.entries, self.bias
+        strength, offset = np.zeros(len(bias.lower)), np.zeros(len(bias.lower))
+        for members, count, step, source in (
+            (entries.members_up, entries.n_upper, entries.upper, bias.upper),
+            (entries.members_down, entries.n_lower, entries.lower, bias.lower),
+        ):
+            gain = np.repeat(signed * step, count.astype(np.intp))
+            better = gain > strength[members]
+            rows = members[better]
+            strength[rows], offset[rows] = gain[better], source[rows]
+        return strength, offset

@@ -1,0 +1,276 @@
+"""Certificate files: every claim of some rows, and the data it is about."""
+
+import base64
+import hashlib
+import json
+import math
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from unswayed import __version__
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.atomic import atomic_write
+from unswayed.engines.rows import CombinationRows, FeatureRows
+from unswayed.estimators.question import Question
+from unswayed.exceptions import InputError
+from unswayed.inputs import dense
+from unswayed.labels.budgets import Budget
+from unswayed.margins.decisions import Sign
+from unswayed.results.certificates import CertificateSet, Verdict
+
+Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
+
+SCHEMA = 2
+_LONGEST_LIST = 50  # longer lists of row numbers are packed
+_BLOCK = 2**20  # numbers hashed at a time
+_MOST_BYTES = 2**31  # of features written beside a certificate file
+
+
+def write_certificates(
+    certificates: Sequence[CertificateSet],
+    path: Path,
+    *,
+    recipe: dict[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
+    track: Track = lambda steps, what, total: steps,
+) -> None:
+    """Write a certificate file, whole or not at all."""
+    questions = [_question(each) for each in certificates]
+    budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
+    head = _head(questions, budget, recipe, classes) | questions[0].proof(budget)
+    claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
+    with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(_json(head)[:-1] + ',"claims":[')
+        for at, claim in enumerate(track(claims, "writing certificates", _count(certificates))):
+            file.write((",\n" if at else "\n") + _json(claim))
+        file.write("\n]}\n")
+
+
+def write_collective(
+    question: Question,
+    budget: Budget,
+    section: dict[str, Any],
+    path: Path,
+    *,
+    recipe: dict[str, Any] | None = None,
+    classes: Sequence[Any] | None = None,
+) -> None:
+    """Write a certificate file with a claim about all rows together, whole or not at all."""
+    document = _head([question], budget, recipe, classes) | {"claims": [], "collective": section}
+    with atomic_write(path) as beside:
+        beside.write_text(_json(document) + "\n", encoding="utf-8", newline="\n")
+
+
+def write_data(question: Question, path: Path) -> None:
+    """Write training and test rows as the model's specification sees them, and training labels."""
+    parts = {"train": question.engine.learner.specification.matrix, "test": _represented(question)}
+    arrays: dict[str, Any] = {n: _dense(part) for n, part in parts.items() if part is not None}
+    with atomic_write(path) as beside, beside.open("wb") as file:
+        np.savez_compressed(file, labels=question.targets, **arrays)
+
+
+def pack_rows(rows: IntArray) -> list[int] | str:
+    """Return row numbers for a certificate file: as a list if there are few, else packed.
+
+    Packed are the differences of successive numbers, by zlib and base64.
+    """
+    if len(rows) <= _LONGEST_LIST:
+        return [int(row) for row in rows]
+    return _packed(np.diff(rows, prepend=-1).astype("<u4"))
+
+
+def pack_doubles(values: FloatArray) -> float | str:
+    """Return one number per row for a certificate file."""
+    same = bool((values == values[0]).all())
+    return float(values[0]) if same else _packed(values.astype("<f8"))
+
+
+# --- the question ---------------------------------------------------------------------------
+
+
+def _head(
+    questions: Sequence[Question],
+    budget: Budget,
+    recipe: dict[str, Any] | None,
+    classes: Sequence[Any] | None,
+) -> dict[str, Any]:
+    question = questions[0]
+    specification, bias = question.engine.learner.specification, question.engine.bias
+    model = specification.document()
+    if specification.sample_weight is not None:
+        model["weights"] = pack_doubles(specification.sample_weight)
+    optional: dict[str, Any] = {"trusted": list(question.trusted)} if question.trusted else {}
+    optional |= {} if recipe is None else {"recipe": recipe}
+    return {
+        "schema": SCHEMA,
+        "unswayed": __version__,
+        "question": question.decision.document() | _contrasts(questions),
+        "model": model,
+        "bias": {
+            "lower": pack_doubles(bias.lower),
+            "upper": pack_doubles(bias.upper),
+            "budget": budget.document(len(bias.lower)),
+        },
+        "data": _data(questions) | _classes(question, classes),
+    } | optional
+
+
+def _contrasts(questions: Sequence[Question]) -> dict[str, Any]:
+    """Return the sums of coefficients that were asked about, if they were."""
+    made = []
+    for question in questions:
+        if isinstance(question.weights, CombinationRows):
+            made += _sums(question.weights.weights, {})
+        elif _is_of_parameters(question) and isinstance(question.weights, FeatureRows):
+            model = question.engine.learner.specification.document()
+            intercept = {"intercept": True} if model.get("intercept") else {}
+            rows = question.weights.represented.take(question.group)
+            made += _sums(sparse.csr_array(rows), intercept)
+    return {"contrasts": made} if made else {}
+
+
+def _sums(weights: Matrix, intercept: dict[str, bool]) -> list[dict[str, Any]]:
+    """Return how often each coefficient counts, and whether the intercept does."""
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return [
+        {"features": weights.indices[row].tolist(), "weights": weights.data[row].tolist()}
+        | intercept
+        for row in (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
+    ]
+
+
+def _is_of_parameters(question: Question) -> bool:
+    """Return whether a sign is asked about: a row's prediction is then a sum of coefficients."""
+    return isinstance(question.decision, Sign)
+
+
+def _question(certificates: CertificateSet) -> Question:
+    if not isinstance(certificates.source, Question):
+        raise InputError(
+            "these certificates are without the model that made them, which a certificate file "
+            "is about: write the file where they were made, or certify again"
+        )
+    return certificates.source
+
+
+def _count(parts: Sequence[CertificateSet]) -> int:
+    return sum(map(len, parts))
+
+
+def _data(questions: Sequence[Question]) -> dict[str, Any]:
+    question = questions[0]
+    train, n_train = question.engine.learner.specification.matrix, len(question.targets)
+    tests = [matrix for each in questions if (matrix := _represented(each)) is not None]
+    width = n_train if train is None else int(train.shape[1])
+    hashes = {"labels": _sha256([question.targets[:, None]])}
+    hashes |= {} if train is None else {"train": _sha256([train])}
+    hashes |= {"test": _sha256(tests)} if tests else {}
+    sizes = {
+        "train_rows": n_train,
+        "features": width,
+        "test_rows": sum(len(each.group) for each in questions),
+    }
+    return {**sizes, "sha256": hashes}
+
+
+def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]:
+    """Classes as a file holds them, and the numbers that stand for them."""
+    if values is None:
+        known = question.code.classes
+        values = () if known is None else known.tolist()
+    if not values or not all(isinstance(value, str | int | float | None) for value in values):
+        return {}  # numbers, or things that no file of texts and numbers holds
+    numbers = np.unique(question.targets).tolist()
+    return {"classes": {"values": list(values), "numbers": numbers}}
+
+
+def _represented(question: Question) -> Matrix | None:
+    """Test rows as the definition of the model sees them; None for coefficients."""
+    if _is_of_parameters(question) or not isinstance(question.weights, FeatureRows):
+        return None
+    return question.weights.represented.take(question.group)
+
+
+def _dense(matrix: Matrix) -> FloatArray:
+    if 8 * math.prod(matrix.shape) > _MOST_BYTES:
+        raise InputError(
+            f"features of {matrix.shape[0]} × {matrix.shape[1]} numbers are too many for a data "
+            "file; certify fewer rows, or save without data="
+        )
+    return dense(matrix)
+
+
+def _sha256(parts: list[Matrix]) -> str:
+    """Of the shape as two 64-bit integers, then row by row of doubles; little-endian, -0 as 0."""
+    width = parts[0].shape[1]
+    digest = hashlib.sha256(struct.pack("<QQ", sum(part.shape[0] for part in parts), width))
+    step = max(1, _BLOCK // max(1, width))
+    for part in parts:
+        for start in range(0, part.shape[0], step):
+            block = dense(part[start : start + step])
+            digest.update((block + 0.0).astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+# --- the claims -----------------------------------------------------------------------------
+
+
+def _starts(parts: Sequence[CertificateSet]) -> Iterator[int]:
+    """Return the number of the first row of each part."""
+    return accumulate(map(len, parts), initial=0)
+
+
+def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]]:
+    question = _question(certificates)
+    stated = question.stated(certificates)
+    least = stated.least
+    witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
+    for row in range(len(certificates)):
+        verdict = Verdict(certificates.verdict[row])
+        claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
+        if verdict != Verdict.UNDECIDED and (decision := question.claim(row)) is not None:
+            claim["decision"] = decision
+        ends = (("low", stated.low[row]), ("high", stated.high[row]))
+        claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
+        if not np.isnan(least.low[row]):
+            claim["minimum_budget"] = _bounds(least.low[row], least.high[row])
+        if verdict == Verdict.NOT_ROBUST:
+            group = int(question.group[row])
+            if group not in witnesses:
+                # No larger than is proven to be enough, whatever its own rounding hides.
+                most = question.engine.bias.budget.sized(
+                    np.fmin(certificates.budget, least.high[row])
+                )
+                witnesses[group] = _witness(question, row, most)
+            claim["witness"] = witnesses[group]
+        yield claim
+
+
+def _bounds(low: float, high: float) -> Any:
+    """Minimum budget, or from and to what rounding leaves open."""
+    ends = [int(end) if math.isfinite(end) else "never" for end in (low, high)]
+    return ends[0] if low == high else ends
+
+
+def _witness(question: Question, row: int, budget: Budget) -> dict[str, Any]:
+    rows, added = question.stated_changes(row, budget)
+    return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
+
+
+# --- numbers as text ------------------------------------------------------------------------
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _packed(values: Any) -> str:
+    return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()

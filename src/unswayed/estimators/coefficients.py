@@ -1,0 +1,156 @@
+"""Coefficients of a fitted model, and contrasts: linear combinations of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from unswayed._typing import Matrix
+from unswayed.engines.rows import CombinationRows, UnitRows
+from unswayed.estimators.fitted import Fitted
+from unswayed.exceptions import InputError
+from unswayed.inputs import dense, refuse_masked
+from unswayed.labels.budgets import Budget
+from unswayed.margins.decisions import Sign
+from unswayed.models.learner import LinearLearner
+from unswayed.results.certificates import CertificateSet
+from unswayed.words import shorten, suggest
+
+_TERMS = 4  # of a contrast whose name lists them
+_EXAMPLE = (
+    "pass {'female - male': {'female': 1, 'male': -1}}, or a matrix of one row per contrast and "
+    "one column per coefficient"
+)
+
+
+def coefficients_of(
+    fitted: Fitted,
+    budget: Budget,
+    *,
+    resolve: bool,
+    effort: int | None = None,
+    contrasts: tuple[CombinationRows, tuple[str, ...]] | None = None,
+) -> tuple[CertificateSet, tuple[str, ...]] | None:
+    """Return certificates of the coefficients, or of contrasts of them, and their names."""
+    learner = fitted.learner
+    if not isinstance(learner, LinearLearner):
+        return None
+    rows, names = contrasts or (UnitRows(learner, learner.n_features), fitted.names)
+    question = fitted.question(
+        engine=fitted.engine,
+        targets=fitted.targets,
+        code=fitted.labels.code,
+        weights=rows,
+        group=np.arange(len(rows)),
+        scores=rows.scores(fitted.model.solution),
+        solution=None if contrasts is None else fitted.model.solution,
+        decision=Sign(),
+        origin=fitted.like,
+        resolve=resolve,
+        trusted=fitted.trusted,
+    )
+    if effort is not None:
+        question = question.with_effort(effort)
+    return question.certificates(question.exact(budget), budget, names), names
+
+
+def as_contrasts(
+    given: Any, learner: LinearLearner, names: tuple[str, ...]
+) -> tuple[CombinationRows, tuple[str, ...]]:
+    """Read contrasts and name them."""
+    if isinstance(given, Mapping):
+        called = tuple(map(str, given))
+        weights = _from_mapping(given, names)
+    else:
+        weights = _as_matrix(given, len(names))
+        called = tuple(_called(weights[[row]], names, row) for row in range(weights.shape[0]))
+    if not weights.shape[0]:
+        raise InputError(f"there are no contrasts; {_EXAMPLE}")
+    _check(weights, learner, called)
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return CombinationRows(learner, weights), called
+
+
+def _from_mapping(given: Mapping[Any, Any], names: tuple[str, ...]) -> Matrix:
+    where = {name: at for at, name in enumerate(names)}
+    entries: list[tuple[int, int, float]] = []
+    for row, (called, terms) in enumerate(given.items()):
+        if not isinstance(terms, Mapping):
+            raise InputError(f"contrast {called!r} is {terms!r}; {_EXAMPLE}")
+        for name, weight in terms.items():
+            if name not in where:
+                raise InputError(
+                    f"contrast {called!r}: there is no feature {shorten(str(name))!r}; "
+                    f"{suggest(str(name), list(names), 'features')}"
+                )
+            if names.count(name) > 1:
+                raise InputError(
+                    f"contrast {called!r}: {names.count(name)} features are called "
+                    f"{shorten(str(name))!r}; pass a matrix of one column per coefficient"
+                )
+            entries.append((row, where[name], _number(weight, called)))
+    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+    shape = (len(given), len(names))
+    return sparse.csr_array((np.array(values, dtype=float), (rows, columns)), shape=shape)
+
+
+def _number(weight: Any, called: Any) -> float:
+    try:
+        return float(weight)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"contrast {called!r} counts a coefficient {weight!r} times; pass a number"
+        ) from None
+
+
+def _as_matrix(given: Any, width: int) -> Matrix:
+    refuse_masked(given, "contrasts")
+    try:
+        values = given if sparse.issparse(given) else np.asarray(given, dtype=np.float64)
+        found = sparse.csr_array(values, dtype=np.float64, copy=True)
+        found.sum_duplicates()
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"contrasts must hold numbers; {_EXAMPLE}") from None
+    if found.ndim != 2 or found.shape[1] != width:
+        raise InputError(
+            f"contrasts have the shape {values.shape}, but there are {width} coefficients; "
+            f"{_EXAMPLE}"
+        )
+    return found
+
+
+def _called(row: Matrix, names: tuple[str, ...], at: int) -> str:
+    """Return a name for a contrast: its terms if they are few, else its number."""
+    weights = dense(row)[0]
+    used = np.flatnonzero(weights)
+    if len(used) > _TERMS:
+        return f"contrast {at}"
+    terms = [(float(weights[j]), names[j]) for j in sorted(used, key=lambda j: weights[j] < 0)]
+    text = ""
+    for weight, name in terms:
+        size = "" if abs(weight) == 1 else f"{abs(weight):g} "
+        sign = "-" if weight < 0 else "+"
+        text += f" {sign} {size}{name}" if text else f"{'-' if weight < 0 else ''}{size}{name}"
+    return text
+
+
+def _check(weights: Matrix, learner: LinearLearner, names: tuple[str, ...]) -> None:
+    """Raise for contrasts of nothing, and for numbers that scaling by powers of two would round."""
+    values, scale = weights.data, learner.parameter_scale[weights.indices]
+    with np.errstate(all="ignore"):
+        kept = (values * scale) / scale == values
+    fine = np.isfinite(values) & np.isfinite(values * scale) & kept
+    if not fine.all():
+        wrong = float(values[~fine][0])
+        raise InputError(
+            f"contrasts hold {wrong!r}, which is not finite or too large or small for exact "
+            "scaling; only ratios matter, so pass numbers near 1"
+        )
+    empty = np.flatnonzero(np.asarray(abs(weights).sum(axis=1)).ravel() == 0)
+    if len(empty):
+        raise InputError(
+            f"contrast {names[empty[0]]!r} counts no coefficient, so it is 0 whatever the labels "
+            f"are; {_EXAMPLE}"
+        )

@@ -1,0 +1,340 @@
+"""Reviews: which labels to check, what that proves, and what to expect of it."""
+
+import operator
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from unswayed._core.rounding import ordinary_arithmetic
+from unswayed._typing import FloatArray, IntArray
+from unswayed.engines.rows import FeatureRows
+from unswayed.engines.selection import ExactEngine
+from unswayed.estimators.all_rows import AllRows
+from unswayed.estimators.label_code import Reading
+from unswayed.estimators.question import Question
+from unswayed.estimators.together import Collective
+from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles, refuse_masked
+from unswayed.joint.review import Review
+from unswayed.joint.search import Progress
+from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.corrections import bias_without, corrected
+from unswayed.margins.decisions import Decision
+from unswayed.results.certificates import Verdict
+from unswayed.results.reviews import Reviewed, ReviewPlan, read_answers
+from unswayed.validation import as_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A model, and the rows that a review is to make robust."""
+
+    question: Question  # Labels that were checked before cannot be wrong in it
+    budget: Budget
+
+    @property
+    def usual_rate(self) -> float:
+        """The budget's share of the labels that may be wrong."""
+        bias = self.question.engine.bias
+        movable = int(np.sum((bias.lower < 0) | (bias.upper > 0)))
+        return min(1.0, self.budget.amount / movable) if movable else 0.0
+
+    @ordinary_arithmetic()
+    def robust(
+        self, order: IntArray, checks: IntArray, rate: float, rng: np.random.Generator
+    ) -> IntArray:
+        """Draw which labels are wrong, and count robust rows after the first checks of a plan."""
+        wrong = rng.random(len(order)) < rate
+        correction = np.where(wrong, self._corrections(order, rng), 0.0)
+        return np.array([self._count(order[:many], correction[:many]) for many in checks.tolist()])
+
+    def _corrections(self, order: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return what is added to labels that turn out to be wrong."""
+        bias = self.question.engine.bias
+        lower, upper = bias.lower[order], bias.upper[order]
+        if bias.whole:
+            return np.where(upper > 0, upper, lower)
+        return lower + rng.random(len(order)) * (upper - lower)
+
+    def _count(self, checked: IntArray, correction: FloatArray) -> int:
+        """Return how many rows are proven robust after labels were checked and corrected."""
+        question = self.question
+        engine, weights = question.engine, question.weights
+        targets, lower, upper = (
+            np.array(each) for each in (question.targets, engine.bias.lower, engine.bias.upper)
+        )
+        targets[checked] += correction
+        lower[checked] = upper[checked] = 0.0
+        left = ResolvedBias(lower, upper, engine.bias.budget, engine.bias.whole)
+        solution = engine.learner.solve(targets)
+        assert isinstance(weights, FeatureRows)  # noqa: S101  (no others are asked about)
+        after = replace(
+            question,
+            engine=ExactEngine(engine.learner, left),
+            targets=targets,
+            scores=weights.scores(solution),
+            solution=solution,
+            _settled={},
+        )
+        verdict = after.exact(self.budget).verdict[question.group]
+        return int(np.sum(verdict == Verdict.ROBUST))
+
+
+# ----------------------------------------------------------------------------------------
+# Which labels to check, from a fitted model to a plan in the user's terms.
+
+_DRAWN = 10  # random orders whose mean is a baseline
+
+
+class Reviewable(AllRows):
+    """What the certified meta-estimators answer about labels to check; `Certified` has the rest."""
+
+    bias: LabelBias | None
+
+    @abstractmethod
+    def _read(self, labels: NDArray[Any]) -> Reading:
+        """Read labels as a model does."""
+
+    @ordinary_arithmetic()
+    def review_plan(
+        self,
+        X: Any,
+        labels: int = 60,
+        *,
+        budget: float | Budget | None = None,
+        costs: ArrayLike | None = None,
+        cost_limit: float | None = None,
+        exclude: ArrayLike | None = None,
+        per_reviewer: int | None = None,
+        decision: Decision | None = None,
+        progress: Progress | None = None,
+    ) -> ReviewPlan:
+        """Find the labels whose verification makes most of these predictions robust.
+
+        A label that was checked, and found right, can no longer be wrong; as many as before may be
+        among the others. The number of robust predictions is proven, that no other labels would
+        bring more is not.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
+        labels : int
+            At most so many labels are checked.
+        budget : int, float or Budget, optional
+            Instead of the bias's own: a count of labels, or a share of the training rows.
+        costs : (n,) array, optional
+            What it takes to check the label of each training row, above 0; by default 1.
+        cost_limit : float, optional
+            The costs of all checks sum up to this at most.
+        exclude : array of int, or of one flag per training row, optional
+            Training rows whose labels were checked already: they are not wrong either.
+        per_reviewer : int, optional
+            Labels that one reviewer checks; by default one reviewer checks all. The first reviewer
+            gets the labels that matter most.
+        decision : Decision, optional
+            What must stay the same, instead of the class or of being within `radius`.
+        progress : callable, optional
+            Given a line of text after every plan that was tried.
+
+        Returns
+        -------
+        ReviewPlan
+            Labels in the order in which to check them, and what that brings.
+
+        Examples
+        --------
+        The last row's label does most: once it is known to be right, no other moves the prediction
+        by more than 1.
+
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from unswayed import CertifiedRegressor
+        >>> model = CertifiedRegressor(
+        ...     LinearRegression(fit_intercept=False), bias=LabelBias.shifts(4, budget=1), radius=1
+        ... ).fit([[1], [1], [2]], [1, 1, 2])
+        >>> plan = model.review_plan([[1]], labels=1)
+        >>> plan.order.tolist(), plan.robust_after.tolist()
+        ([2], [0, 1])
+        """
+        fitted = self._current()
+        fitted.need_rows("review_plan")
+        return plan_review(
+            self._question(fitted, X, None, decision),
+            self._budget(fitted, budget),
+            labels=labels,
+            costs=costs,
+            cost_limit=cost_limit,
+            exclude=exclude,
+            per_reviewer=per_reviewer,
+            like=fitted.like,
+            progress=progress,
+        )
+
+    def reviewed(
+        self, X: Any, y: Any, answers: Any, sample_weight: ArrayLike | None = None
+    ) -> Reviewed:
+        """Fit the model again after labels were checked: these can no longer be wrong.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            The rows that this model was fitted on.
+        y : (n,) array-like
+            The labels that it was fitted on.
+        answers : mapping of row to label, frame, or path of a CSV file
+            What reviewers found: for training rows by number the label as it should be. Frames and
+            files have columns ``row`` and ``checked_label``, as `ReviewPlan.to_csv` writes them;
+            what is empty there was not checked.
+        sample_weight : weights, one per row, optional
+            As this model was fitted with.
+
+        Returns
+        -------
+        Reviewed
+            With a new model, fitted on the corrected labels, whose bias leaves out those that were
+            checked. Its budget is as it was written, for the labels that are left.
+        """
+        fitted = self._current()
+        fitted.need_rows("reviewed")
+        assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
+        given = as_labels(y, fitted.n_rows)
+        if not np.array_equal(self._read(given).targets, fitted.targets):
+            raise InputError(
+                "y holds other labels than this model was fitted on, so that the numbers of rows "
+                "in the answers may mean others; pass the X and y that were passed to fit"
+            )
+        found = read_answers(answers, fitted.n_rows)
+        labels = corrected(given, found, classes=fitted.labels.decision is not None)
+        bias = bias_without(self.bias, found, fitted.n_rows)
+        model = clone(self).set_params(bias=bias).fit(X, labels, sample_weight)
+        wrong = [row for row in sorted(found) if labels[row] != given[row]]
+        return Reviewed(
+            model, labels, np.array(sorted(found), dtype=np.intp), np.array(wrong, dtype=np.intp)
+        )
+
+
+def plan_review(
+    question: Question,
+    budget: Budget,
+    *,
+    labels: Any,
+    costs: Any,
+    cost_limit: Any,
+    exclude: Any,
+    per_reviewer: Any,
+    like: Any,
+    progress: Progress | None,
+) -> ReviewPlan:
+    """Return the labels whose verification makes most of the rows robust."""
+    n_labels = len(question.targets)
+    many = _count(labels, "labels", 0, "how many labels can be checked")
+    batch = many if per_reviewer is None else per_reviewer
+    batch = _count(batch, "per_reviewer", 0 if per_reviewer is None else 1, "labels per reviewer")
+    cost, limit = _costs(costs, n_labels), _limit(cost_limit)
+    if not isinstance(budget, Count):
+        raise InputError(
+            f"a review plan is about budgets that are a number of labels, and this one is a "
+            f"{type(budget).__name__}; pass budget=, or a bias, with a count or a share"
+        )
+    checked = np.zeros(n_labels, dtype=bool)
+    checked[as_rows(exclude, n_labels)] = True
+    if checked.any():
+        bias = question.engine.bias
+        left = ResolvedBias(
+            np.where(checked, 0.0, bias.lower),
+            np.where(checked, 0.0, bias.upper),
+            bias.budget,
+            bias.whole,
+        )
+        question = replace(question, engine=ExactEngine(question.engine.learner, left), _settled={})
+    asked = Collective.of(question, budget)
+    weight = np.bincount(question.group).astype(np.float64)
+    review = Review(asked.fragile, weight, cost, many)
+    order = review.best(limit, progress)
+    sure = weight.sum() - weight[np.unique(asked.fragile.row)].sum()
+    drawn = [review.curve(review.drawn(len(order), seed)) for seed in range(_DRAWN)]
+    return ReviewPlan(
+        order=order,
+        labels=_as_given(question, order),
+        cost=cost[order],
+        batch=np.arange(len(order)) // max(1, batch) + 1,
+        robust_after=review.curve(order) + int(sure),
+        n_rows=len(question.group),
+        baselines={
+            "random": np.mean(drawn, axis=0) + sure,
+            "witness": review.curve(review.most_used(len(order))) + sure,
+        },
+        budget=budget.amount,
+        question=f"{question.decision} if {budget}",
+        trusted=question.trusted,
+        like=like,
+        source=Simulation(question, budget),
+    )
+
+
+def _as_given(question: Question, rows: IntArray) -> NDArray[Any]:
+    """Return labels of training rows as the user wrote them."""
+    classes, targets = question.code.classes, question.targets[rows]
+    if classes is None:
+        return targets
+    return np.asarray(classes[(targets == question.code.positive).astype(np.intp)])
+
+
+# --- what users pass ----------------------------------------------------------------------
+
+
+def as_rows(rows: Any, n_labels: int) -> IntArray:
+    """Return numbers of training rows, given as such or as a mask."""
+    if rows is None:
+        return np.zeros(0, dtype=np.intp)
+    refuse_masked(rows, "exclude")
+    given = np.asarray(rows)
+    if given.dtype == np.bool_ and given.shape == (n_labels,):
+        return np.flatnonzero(given)
+    if given.size == 0 and given.ndim == 1:
+        return np.zeros(0, dtype=np.intp)
+    inside = given.dtype.kind in "iu" and given.ndim == 1
+    if not inside or given.min() < 0 or given.max() >= n_labels:
+        raise InputError(
+            f"exclude must be training rows whose labels were checked already, numbers from 0 to "
+            f"{n_labels - 1} or one flag per training row; got {rows!r}"
+        )
+    return given.astype(np.intp)
+
+
+def _count(given: Any, name: str, least: int, what: str) -> int:
+    try:
+        number = -1 if isinstance(given, bool | np.bool_) else operator.index(given)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise InputError(f"{name} must be an int, {least} or more ({what}); got {given!r}")
+    return number
+
+
+def _costs(costs: Any, n_labels: int) -> FloatArray:
+    if costs is None:
+        return np.ones(n_labels)
+    found = as_doubles(costs, "costs")
+    if found.shape != (n_labels,) or not (np.isfinite(found) & (found > 0)).all():
+        raise InputError(
+            f"costs must be one number above 0 per training row, {n_labels} in all: what it takes "
+            "to check its label, in any unit"
+        )
+    return found
+
+
+def _limit(cost_limit: Any) -> float:
+    if cost_limit is None:
+        return np.inf
+    found = as_doubles(cost_limit, "cost_limit")
+    if found.ndim or not found >= 0:
+        raise InputError(
+            f"cost_limit must be a number, 0 or more, in the unit of costs; got {cost_limit!r}"
+        )
+    return float(found)

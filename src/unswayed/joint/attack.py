@@ -1,0 +1,373 @@
+"""Attacks: label sets that overturn many rows at once, chosen or drawn at random."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.joint.fragile import Changes, Fragile
+from unswayed.joint.goal import Goal
+from unswayed.labels.bias import ResolvedBias
+from unswayed.results.curves import RandomDraws
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Sums of the strongest effects of labels on rows, as doubles add up."""
+
+    count: IntArray  # Number of labels with each effect
+    value: FloatArray  # Effects of each row in falling order, 0 or more
+
+    @cached_property
+    def _labels(self) -> FloatArray:
+        return np.cumsum(self.count, axis=1, dtype=np.float64)
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        return np.cumsum(self.count * self.value, axis=1)
+
+    def __getitem__(self, rows: IntArray) -> "Prefixes":
+        return Prefixes(self.count[rows], self.value[rows])
+
+    def _place(self, labels: FloatArray) -> IntArray:
+        """Return where the so manieth label of each row stands; the width if there is none."""
+        return np.asarray((self._labels < labels[:, None]).sum(axis=1))
+
+    def value_at(self, labels: FloatArray) -> FloatArray:
+        """Return the effect of the so manieth label of each row, 0 if there is none."""
+        padded = np.pad(self.value, ((0, 0), (0, 1)))
+        return np.asarray(padded[np.arange(len(padded)), self._place(labels)])
+
+    def first(self, labels: FloatArray) -> FloatArray:
+        """Return the sum of the strongest so many labels of each row."""
+        place, rows = self._place(labels), np.arange(len(self.value))
+        sums, counts = (np.pad(each, ((0, 0), (1, 0))) for each in (self._sums, self._labels))
+        rest = np.where(place < self.value.shape[1], labels - counts[rows, place], 0.0)
+        return np.asarray(sums[rows, place] + rest * self.value_at(labels))
+
+    def reach(self, budget: int, checked: FloatArray) -> FloatArray:
+        """Return the reach of `budget` labels after the strongest so many were checked."""
+        return self.first(checked + budget) - self.first(checked)
+
+    def needed(self, budget: int, most: int, target: FloatArray) -> FloatArray:
+        """Return how many checks bring each reach down to its target; more than `most` if none."""
+        low, high = np.full(len(target), -1.0), np.full(len(target), most + 1.0)
+        while (high - low > 1).any():
+            middle = np.floor((low + high) / 2)
+            enough = self.reach(budget, middle) <= target
+            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+        return high
+
+    def to_exceed(self, margin: FloatArray) -> FloatArray:
+        """Return how many labels it takes to exceed each margin; infinite if all do not."""
+        sums = np.pad(self._sums, ((0, 0), (1, 0)))
+        labels = np.pad(self._labels, ((0, 0), (1, 0)))
+        place, rows = (sums <= margin[:, None]).sum(axis=1) - 1, np.arange(len(margin))
+        place = np.maximum(place, 0)
+        value = np.pad(self.value, ((0, 0), (0, 1)))[rows, place]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            more = np.floor((margin - sums[rows, place]) / value) + 1
+        return np.where(value > 0, labels[rows, place] + more, np.inf)
+
+
+# ----------------------------------------------------------------------------------------
+# Chance: what label sets drawn at random do to predictions. A simulation, and no proof.
+
+Overturned = Callable[[Any], FloatArray]
+"""From label changes, (draws, n) and sparse, to how many predictions each draw changes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A model whose labels are drawn, and where its training rows are among all of them."""
+
+    bias: ResolvedBias
+    place: IntArray
+    overturned: Overturned
+
+
+def at_random(
+    models: Sequence[Drawn], labels: Sequence[int], n_rows: int, draws: int, seed: int
+) -> list[RandomDraws]:
+    """Return what so many random wrong labels do to the predictions of all models, at each count.
+
+    Every draw is one set of labels for all models; those of smaller counts are parts of it.
+    """
+    found = np.zeros((len(labels), draws))
+    places = np.concatenate([each.place for each in models]) if models else np.zeros(0, np.intp)
+    low, high = np.zeros((2, int(places.max(initial=-1)) + 1))
+    for each in models:
+        low[each.place], high[each.place] = each.bias.lower, each.bias.upper
+    whole = bool(models) and models[0].bias.whole
+    for at, changes in enumerate(_changes(low, high, labels, draws, seed, whole)):
+        for each in models:
+            found[at] += each.overturned(changes[:, each.place])
+    every = max(1, n_rows)
+    return [
+        RandomDraws(float(each.sum() / (draws * every)), float(each.max() / every), draws)
+        for each in found
+    ]
+
+
+def _changes(
+    low: FloatArray, high: FloatArray, labels: Sequence[int], draws: int, seed: int, whole: bool
+) -> Iterator[Any]:
+    """Yield label changes, (draws, n) and sparse, for each number of labels, which ascend."""
+    rng = np.random.default_rng(seed)
+    movable = np.flatnonzero((low != 0) | (high != 0))
+    most = min(max(labels, default=0), len(movable))
+    order = np.array([rng.choice(movable, most, replace=False) for _ in range(draws)])
+    order = order.reshape(draws, most).astype(np.intp)
+    if whole:  # a label that is wrong is the other one
+        amount = np.where(high[order] > 0, high[order], low[order])
+    else:
+        amount = low[order] + rng.random(order.shape) * (high - low)[order]
+    for count in labels:
+        taken = min(count, most)
+        rows = np.repeat(np.arange(draws), taken)
+        entries = (amount[:, :taken].ravel(), (rows, order[:, :taken].ravel()))
+        yield sparse.csr_array(entries, shape=(draws, len(low)))
+
+
+# ----------------------------------------------------------------------------------------
+# Attacks: sets of labels that reach much, whatever they are made from.
+#
+# A label set is tried in doubles and counts only after the engine has proven what it does. Sets
+# come from sums of influence rows with weights that are changed until many rows are overturned,
+# from linear programmes from which hopeless rows are dropped one after the other, and from local
+# search.
+
+_ROUNDS = 60  # of changing weights
+
+_FUNCTIONS = 4  # of a goal that has several, from which attacks start
+
+_PARTS = 50  # of a label set that are tried
+
+_NEAR = 0.5  # of a goal's gains, for rows that are nearly overturned: less than any row counts
+
+_AT_ONCE = 2**24  # numbers that local search looks at in one step
+
+
+@dataclass(eq=False)
+class Attack:
+    """The best label set found so far for one goal."""
+
+    fragile: Fragile
+    goal: Goal
+    spent: Callable[[], bool]  # Whether the time is up
+    changes: Changes = field(init=False)  # The best label set
+    value: Fraction = field(init=False)  # What it is proven to reach
+
+    def __post_init__(self) -> None:
+        none = np.zeros(0, dtype=np.intp)
+        self.changes = self.fragile.from_labels(none, np.zeros(0), np.zeros(0))
+        self.value = self.goal.value(*self.fragile.outcome(self.changes))
+
+    def offer(self, changes: Changes | None) -> bool:
+        """Take a label set if it is proven to reach more than the best one."""
+        if changes is None:
+            return False
+        moved = self.fragile.effects @ changes.amount
+        hopeful = float(self.goal.values(self._overturned(moved[:, None]))[0])
+        if hopeful <= float(self.value) - 1e-9 * self.goal.size:
+            return False
+        value = self.goal.value(*self.fragile.outcome(changes))
+        if value <= self.value:
+            return False
+        self.changes, self.value = changes, value
+        return True
+
+    def _overturned(self, moved: FloatArray) -> FloatArray:
+        return (moved > self._margin[:, None]).astype(np.float64)
+
+    @property
+    def _margin(self) -> FloatArray:
+        return np.where(self.fragile.known, self.fragile.margin, np.inf)
+
+    # --- sums of influence rows -----------------------------------------------------------
+
+    def reweigh(self) -> None:
+        """Try the strongest labels for sums of influence rows, with weights that change.
+
+        It works for every kind of budget.
+        """
+        fragile = self.fragile
+        if not fragile.known.any():
+            return
+        scale = np.where(fragile.known & (fragile.margin > 0), fragile.margin, 1.0)
+        for start in self._starts():
+            weight = start / scale
+            self._try_parts(strongest(fragile, weight @ fragile.influence))
+            for _ in range(_ROUNDS):
+                if self.spent() or not weight.any():
+                    return
+                changes = strongest(fragile, weight @ fragile.influence)
+                self.offer(changes)
+                progress = (fragile.effects @ changes.amount) / scale
+                # Far from being overturned: given up, by and by. Far beyond: less is enough.
+                near = (progress > 0.3) & (progress <= 1.0)
+                factor = np.where(near, 1.3, np.where(progress > 1.2, 0.8, 0.85))
+                factor = np.where((progress > 1.0) & (progress <= 1.2), 1.05, factor)
+                weight *= np.where(start > 0, factor, np.where(progress > 0.8, 1.3, 0.9))
+
+    def _starts(self) -> list[FloatArray]:
+        """First weights: all rows, and those of each of the two directions that matter.
+
+        Of several functions, those that are least as things are.
+        """
+        found: list[FloatArray] = []
+        for at in np.argsort(self.goal.offsets, kind="stable")[:_FUNCTIONS]:
+            pull = self.goal.slopes[at] * self.fragile.known
+            correlation = self.fragile.influence @ (pull @ self.fragile.influence)
+            found += [
+                pull,
+                np.where(correlation > 0, pull, 0.0),
+                np.where(correlation < 0, pull, 0),
+            ]
+        return found
+
+    def _try_parts(self, changes: Changes) -> None:
+        """Try some of the labels, where all of them may be too much of a good thing."""
+        if self.goal.single:
+            return
+        strength = self.goal.slopes[self.goal.offsets.argmin()] @ self.fragile.effects
+        order = np.argsort(-strength[self.fragile.column_of(changes)], kind="stable")
+        for count in range(1, len(order) + 1, max(1, len(order) // _PARTS)):
+            kept = np.sort(order[:count])
+            self.offer(
+                self.fragile.from_labels(
+                    changes.rows[kept], changes.share[kept], changes.sign[kept]
+                )
+            )
+
+    # --- fractional solutions -------------------------------------------------------------
+
+    def round(self, amount: FloatArray, target: BoolArray) -> None:
+        """Try whole numbers of labels near a fractional solution, and improve them."""
+        labels = np.floor(amount + 1e-6)
+        left = int(min(self.fragile.budget.most_labels, np.ceil(amount.sum() - 1e-6)))
+        left -= int(labels.sum())
+        order = np.argsort(labels - amount, kind="stable")[: max(left, 0)]
+        labels[order] += (amount - labels)[order] > 1e-6
+        self.offer(self.fragile.from_columns(labels.astype(np.intp), labels))
+        self.improve(labels)
+        self.pursue(labels, target & self.fragile.known)
+
+    def pursue(self, labels: FloatArray, target: BoolArray, steps: int = 3000) -> None:
+        """Exchange labels until certain rows are overturned, if that can be had.
+
+        What is missing of each row counts with a weight that grows as long as the row is not
+        overturned, so that no minimum of their sum holds the search for ever.
+        """
+        fragile = self.fragile
+        goal = float(self.goal.values(target[:, None].astype(np.float64))[0])
+        kept = ~target & self.goal.feared & fragile.known
+        sign = np.where(target, 1.0, -1.0)[target | kept]
+        rows = np.flatnonzero(target | kept)
+        scale = np.maximum(np.abs(fragile.margin[rows]), 1e-12)
+        effects = np.ascontiguousarray((fragile.effects[rows] * (sign / scale)[:, None]).T)
+        level = sign * fragile.margin[rows] / scale + 1e-9
+        labels, weight = labels.copy(), np.ones(len(rows))
+        moved = labels @ effects
+        rng = np.random.default_rng(0)
+        recent = np.full(len(labels), -1)
+        n_out = max(1, _AT_ONCE // 4 // max(1, effects.size))
+        for step in range(steps):
+            if self.spent() or float(self.value) >= goal - 1e-9 * self.goal.size:
+                return
+            missing = np.maximum(level - moved, 0.0)
+            if not missing.any():
+                self.offer(fragile.from_columns(labels.astype(np.intp), labels))
+                return
+            used = np.flatnonzero(labels)
+            allowed = used[recent[used] < step]
+            allowed = allowed if len(allowed) else used
+            outs = rng.permutation(allowed)[:n_out]
+            free = (labels < fragile.columns.count) & (recent < step)
+            best = (np.inf, -1, -1)
+            for out in outs.tolist():
+                after = (moved - effects[out]) + effects
+                cost = np.maximum(level - after, 0.0) @ weight
+                cost[~free] = np.inf
+                into = int(cost.argmin())
+                if cost[into] < best[0]:
+                    best = (float(cost[into]), out, into)
+            _, out, into = best
+            if out < 0:
+                return
+            if best[0] >= missing @ weight:
+                weight += missing > 0
+            labels[out] -= 1
+            labels[into] += 1
+            moved = labels @ effects
+            # What came in stays for a while, and what went out stays out.
+            recent[[out, into]] = step + rng.integers(2, 8, size=2)
+            self.offer(fragile.from_columns(labels.astype(np.intp), labels))
+
+    def improve(self, labels: FloatArray, sweeps: int = 20) -> None:
+        """Add labels and exchange one for another as long as that brings rows nearer."""
+        fragile = self.fragile
+        labels = labels.copy()
+        moved = fragile.effects @ labels
+        most = min(float(fragile.budget.most_labels), float(fragile.columns.count.sum()))
+        worth = float(self._worth(moved[:, None])[0])
+        for _ in range(sweeps):
+            before = worth
+            removals = [-1] if labels.sum() < most else np.flatnonzero(labels).tolist()
+            for out in removals:
+                if self.spent():
+                    return
+                if out >= 0 and not labels[out]:
+                    continue
+                base = moved if out < 0 else moved - fragile.effects[:, out]
+                free = np.flatnonzero(labels < fragile.columns.count)
+                found, best = self._best_addition(base, free)
+                if found > worth + 1e-9 * self.goal.size:
+                    labels[best] += 1
+                    if out >= 0:
+                        labels[out] -= 1
+                    moved = fragile.effects @ labels
+                    worth = found
+            self.offer(fragile.from_columns(labels.astype(np.intp), labels))
+            if worth <= before + 1e-9 * self.goal.size:
+                return
+
+    def _best_addition(self, base: FloatArray, free: IntArray) -> tuple[float, int]:
+        """Return how much the best further label is worth, and its column."""
+        best, where = -np.inf, -1
+        step = max(1, _AT_ONCE // max(1, len(base)))
+        for at in range(0, len(free), step):
+            columns = free[at : at + step]
+            worth = self._worth(base[:, None] + self.fragile.effects[:, columns])
+            top = int(worth.argmax())
+            if worth[top] > best:
+                best, where = float(worth[top]), int(columns[top])
+        return best, where
+
+    def _worth(self, moved: FloatArray) -> FloatArray:
+        """Value of the goal, and a part of what rows would add that are nearly overturned."""
+        margin = self._margin[:, None]
+        scale = np.where(np.isfinite(margin) & (margin > 0), margin, 1.0)
+        with np.errstate(invalid="ignore"):
+            progress = np.where(np.isfinite(margin), moved / scale, 0.0)
+        nearness = np.clip(progress, -1.0, 1.0) / 4 + np.clip(2 * progress - 1, 0.0, 1.0) / 4
+        reached = self.goal.values(self._overturned(moved))
+        return np.asarray(reached + _NEAR * (self.goal.values(nearness) / (1 + len(margin)) ** 0.5))
+
+
+def strongest(fragile: Fragile, combined: FloatArray) -> Changes:
+    """Return the labels that move a sum of influence rows furthest."""
+    columns = fragile.columns
+    gain = np.append(combined[columns.entry] * columns.offset, 0.0)  # the last one for "none"
+    up, down = fragile.columns_of_labels
+    rise, fall = gain[up], gain[down]
+    strength = np.maximum(np.maximum(rise, fall), 0.0)
+    rows, share = fragile.budget.choose(strength)
+    useful = strength[rows] > 0
+    rows, share = rows[useful], share[useful]
+    return fragile.from_labels(rows, share, np.where(rise[rows] >= fall[rows], 1.0, -1.0))

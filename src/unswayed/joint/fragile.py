@@ -1,0 +1,336 @@
+"""Fragile rows: what single label changes do to them, and which exclude one another."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unswayed._core.compression import Entries
+from unswayed._core.parallel import block_starts, run_blocks
+from unswayed._core.rounding import SAFETY, gamma, narrower, wider
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.labels.budgets import Budget, Count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Label changes, equal ones once: all labels of an entry that may move the same way."""
+
+    entry: IntArray
+    sign: FloatArray  # +1 for labels that rise, -1 for labels that fall
+    offset: FloatArray  # What a change adds to a label, times the label's weight in training
+    count: FloatArray  # How many labels there are
+
+    @classmethod
+    def of(cls, entries: Entries) -> "Columns":
+        """Return the label changes that entries stand for."""
+        up, down = np.flatnonzero(entries.n_upper), np.flatnonzero(entries.n_lower)
+        return cls(
+            entry=np.concatenate((up, down)),
+            sign=np.repeat([1.0, -1.0], [len(up), len(down)]),
+            offset=np.concatenate((entries.upper[up], entries.lower[down])),
+            count=np.concatenate((entries.n_upper[up], entries.n_lower[down])),
+        )
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """An admissible set of label changes."""
+
+    rows: IntArray  # Training rows, ascending
+    share: FloatArray  # How much of its offset each label is moved by, above 0 and at most 1
+    sign: FloatArray  # +1 for labels that rise, -1 for labels that fall
+    amount: FloatArray  # Sum of the shares of each of the columns
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fragile:
+    """Rows that are not proven robust, each with the direction in which it is overturned.
+
+    A row that can be overturned both ways is here twice. The influence of a row is multiplied by
+    its direction, so that what overturns it is positive.
+    """
+
+    row: IntArray  # Which of the distinct rows in question
+    way: FloatArray  # 1 where a row is overturned by rising, -1 where by falling
+    influence: FloatArray
+    margin: FloatArray  # More movement than this overturns
+    error: FloatArray  # Of a movement and of the margin together. Infinite where nothing is known
+    # How far labels can move the row towards being overturned and away from it, rounded up
+    ahead: FloatArray
+    # How far labels can move the row towards being overturned and away from it, rounded up
+    back: FloatArray
+    # Weight vectors: influence is their product with the design rows of the entries
+    weights: FloatArray
+    design: Matrix | None
+    entries: Entries
+    n_labels: int  # Number of training labels
+    budget: Budget
+    whole: bool  # Labels move by all of their offset or not at all, as flips do
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def known(self) -> BoolArray:
+        """Rows of which anything is known; the others may be overturned or not by any labels."""
+        return np.isfinite(self.error)
+
+    @property
+    def countable(self) -> bool:
+        """Whether the budget is a number of labels, so that any so many labels are admissible."""
+        return isinstance(self.budget, Count)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Single label changes."""
+        return Columns.of(self.entries)
+
+    @cached_property
+    def effects(self) -> FloatArray:
+        """What each single label change does to each row, (t, c)."""
+        return self.influence[:, self.columns.entry] * self.columns.offset
+
+    @cached_property
+    def least(self) -> FloatArray:
+        """Movement that every set of labels makes at least which overturns a row, error included.
+
+        Minus infinity where nothing is known.
+        """
+        return narrower(self.margin, self.error)
+
+    @cached_property
+    def most(self) -> FloatArray:
+        """Movement that every set of labels makes at most which leaves a row as it is."""
+        return wider(self.margin, self.error)
+
+    def reach(self, combined: FloatArray, error: FloatArray) -> FloatArray:
+        """Return how far labels can move sums of rows at most."""
+        up, _ = self.budget.reach(np.ascontiguousarray(combined), self.entries)
+        return wider(up * SAFETY_OF_SUMS, error)
+
+    @cached_property
+    def rounding(self) -> FloatArray:
+        """What each row adds to the rounding error of a weighted sum of rows, per unit of weight.
+
+        The error of the rows themselves is in `least` and `most`.
+        """
+        return SAFETY * gamma(len(self) + 8) * (self.ahead + self.back)
+
+    # --- sets of labels -------------------------------------------------------------------
+
+    def outcome(self, changes: Changes) -> tuple[BoolArray, BoolArray]:
+        """Return the rows that the changes are proven to overturn, and those proven to stay."""
+        used = np.flatnonzero(changes.amount)
+        effects = self.effects[:, used]
+        shares = [changes.share[self.column_of(changes) == at] for at in used]
+        moved = np.array(
+            [
+                math.fsum(
+                    effect * share for effect, of in zip(row, shares, strict=True) for share in of
+                )
+                for row in effects.tolist()
+            ]
+        )
+        overturned = narrower(moved, self.error) > self.margin
+        kept = wider(moved, self.error) <= self.margin
+        return overturned & self.known, kept & self.known
+
+    def column_of(self, changes: Changes) -> IntArray:
+        """Return the column of each label of a set."""
+        up, down = self.columns_of_labels
+        return np.where(changes.sign > 0, up[changes.rows], down[changes.rows])
+
+    @cached_property
+    def columns_of_labels(self) -> tuple[IntArray, IntArray]:
+        """For each training row the column of its rise and of its fall; -1 where it has none."""
+        entries = self.entries
+        up, down = np.full(self.n_labels, -1), np.full(self.n_labels, -1)
+        n_up = int(np.count_nonzero(entries.n_upper))
+        for of, members, count, first in (
+            (up, entries.members_up, entries.n_upper, 0),
+            (down, entries.members_down, entries.n_lower, n_up),
+        ):
+            number = first + np.cumsum(count > 0) - 1
+            of[members] = np.repeat(number, count.astype(np.intp))
+        return up, down
+
+    def from_labels(self, rows: IntArray, share: FloatArray, sign: FloatArray) -> Changes:
+        """Return label changes given label by label."""
+        up, down = self.columns_of_labels
+        column = np.where(sign > 0, up[rows], down[rows])
+        amount = np.bincount(column, weights=share, minlength=len(self.columns)).astype(float)
+        return Changes(rows, share, sign, amount)
+
+    def from_columns(self, labels: IntArray, amount: FloatArray) -> Changes | None:
+        """Return label changes given by how many labels of each column move.
+
+        Of equal labels those with the lowest row numbers are taken.
+        """
+        if labels.sum() > self.budget.most_labels:
+            return None
+        taken: dict[int, tuple[float, float]] = {}
+        for at in np.flatnonzero((labels > 0) & (amount > 0)).tolist():
+            sign = float(self.columns.sign[at])
+            members = self.entries.members(int(self.columns.entry[at]), sign).tolist()
+            free = [row for row in members if row not in taken][: int(labels[at])]
+            if len(free) < labels[at]:
+                return None
+            share = min(1.0, float(amount[at] / labels[at]))
+            taken.update(dict.fromkeys(free, (share, sign)))
+        rows = np.array(sorted(taken), dtype=np.intp)
+        pairs = np.array([taken[row] for row in rows.tolist()]).reshape(-1, 2)
+        return self.from_labels(rows, pairs[:, 0], pairs[:, 1])
+
+
+SAFETY_OF_SUMS = 1.0 + 2.0**-48
+"""Factor on a reach of a sum of rows: it is rounded a handful of times itself."""
+
+
+# ----------------------------------------------------------------------------------------
+# Conflicts: pairs of events that no admissible labels bring about together, and cliques of these.
+#
+# An *event* is a row being overturned, or a row keeping its prediction. Both are half-spaces of
+# label changes: U·f >= level. Two exclude each other if some weighted sum of them asks for more
+# than labels can do, U₁ + λU₂ moved by at most reach(U₁ + λU₂) < level₁ + λ·level₂: one selection
+# proves it.
+
+# Shares of the first row in the sum, those that prove most pairs first.
+_SHARES = (0.5, 0.3, 0.7, 0.4, 0.6, 0.15, 0.85)
+
+_MOST_WORK = 3 * 10**9  # numbers that are selected from, in all: some ten seconds
+
+_MOST_CLIQUES = 4  # per event
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Events:
+    """Half-spaces U·f >= level, with U the influence of a fragile row times a sign."""
+
+    at: IntArray  # Numbers of fragile rows
+    over: BoolArray  # True: the row is overturned; False: it keeps its prediction
+    sign: FloatArray  # 1 or -1, likewise
+    level: FloatArray  # Rounded down
+    back: FloatArray  # How far labels can move away from the level, rounded up
+
+    @classmethod
+    def of(cls, fragile: Fragile, over: BoolArray, kept: BoolArray) -> "Events":
+        """Return the events of some rows, of those about which anything is known."""
+        first, second = np.flatnonzero(over & fragile.known), np.flatnonzero(kept & fragile.known)
+        return cls(
+            at=np.concatenate((first, second)),
+            over=np.repeat([True, False], [len(first), len(second)]),
+            sign=np.repeat([1.0, -1.0], [len(first), len(second)]),
+            level=np.concatenate((fragile.least[first], -fragile.most[second])),
+            back=np.concatenate((fragile.back[first], fragile.ahead[second])),
+        )
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+@dataclass(frozen=True, eq=False)
+class Conflicts:
+    """Which events of fragile rows exclude each other, computed when first asked for."""
+
+    fragile: Fragile
+
+    @cached_property
+    def _both_over(self) -> BoolArray:
+        every = np.ones(len(self.fragile), dtype=bool)
+        events = Events.of(self.fragile, every, ~every)
+        first, second = np.triu_indices(len(events), 1)
+        found = self._matrix(events, events, first, second)
+        return found | found.T
+
+    @cached_property
+    def _over_and_kept(self) -> BoolArray:
+        every = np.ones(len(self.fragile), dtype=bool)
+        over, kept = Events.of(self.fragile, every, ~every), Events.of(self.fragile, ~every, every)
+        first, second = np.nonzero(~np.eye(len(over), dtype=bool))
+        return self._matrix(over, kept, first, second)
+
+    def _matrix(self, one: Events, other: Events, first: IntArray, second: IntArray) -> BoolArray:
+        found = np.zeros((len(self.fragile), len(self.fragile)), dtype=bool)
+        hit = self._exclusive(one, other, first, second)
+        found[one.at[first[hit]], other.at[second[hit]]] = True
+        return found
+
+    def _exclusive(
+        self, one: Events, other: Events, first: IntArray, second: IntArray
+    ) -> BoolArray:
+        """Return which pairs of events are proven to exclude each other."""
+        fragile, found = self.fragile, np.zeros(len(first), dtype=bool)
+        if not len(fragile.entries):
+            return found
+        width = len(fragile.entries)
+        rounded = fragile.rounding
+        scales = [np.maximum(np.abs(each.level), 1e-6 * (fragile.ahead + fragile.back)[each.at])
+                  for each in (one, other)]  # fmt: skip
+        left = np.arange(len(first))
+        for share in _SHARES:
+            left = left[~found[left]][: max(0, _MOST_WORK // (len(_SHARES) * width))]
+            starts = block_starts(len(left), 8 * width, 2**24)
+            a, b = first[left], second[left]
+            x = share * one.sign[a] / scales[0][a]
+            y = (1 - share) * other.sign[b] / scales[1][b]
+            level = np.abs(x) * one.level[a] + np.abs(y) * other.level[b]
+            error = SAFETY * (np.abs(x) * rounded[one.at[a]] + np.abs(y) * rounded[other.at[b]])
+            error += gamma(4) * (np.abs(x * one.level[a]) + np.abs(y * other.level[b]))
+            reached = np.empty(len(left))
+
+            def work(start: int, stop: int, buffer: FloatArray) -> None:
+                here = slice(start, stop)
+                rows = buffer[: stop - start]
+                np.multiply(fragile.influence[one.at[a[here]]], x[here, None], out=rows)  # noqa: B023
+                rows += fragile.influence[other.at[b[here]]] * y[here, None]  # noqa: B023
+                reached[here] = fragile.reach(rows, error[here])  # noqa: B023
+
+            if len(left):
+                run_blocks(starts, width, work)
+            found[left] = reached < level
+        return found
+
+    def between(self, events: Events) -> BoolArray:
+        """Return which of some events exclude each other."""
+        at, over = events.at, events.over
+        found = np.zeros((len(events), len(events)), dtype=bool)
+        both = np.ix_(over, over)
+        found[both] = self._both_over[np.ix_(at[over], at[over])]
+        if (~over).any() and over.any():
+            mixed = self._over_and_kept[np.ix_(at[over], at[~over])]
+            mixed = mixed | (at[over][:, None] == at[~over])  # a row is overturned or kept
+            found[np.ix_(over, ~over)] = mixed
+            found[np.ix_(~over, over)] = mixed.T
+        return found
+
+
+def cliques(conflict: BoolArray) -> list[list[int]]:
+    """Return sets of events that exclude one another, which together hold every conflict.
+
+    Examples
+    --------
+    >>> cliques(np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]], dtype=bool))
+    [[0, 1, 2], [2, 3]]
+    """
+    open_edges = conflict.copy()
+    found: list[list[int]] = []
+    for start in range(len(conflict)):
+        while open_edges[start].any() and len(found) < _MOST_CLIQUES * len(conflict):
+            members = [start]
+            candidates = conflict[start].copy()
+            new = open_edges[start].astype(np.int64)
+            while candidates.any():
+                # The one with most edges that no clique has yet, then with most candidates left.
+                rank = np.where(candidates, new * len(conflict) + conflict @ candidates, -1)
+                best = int(rank.argmax())
+                members.append(best)
+                candidates &= conflict[best]
+                new = new + open_edges[best]
+            open_edges[np.ix_(members, members)] = False
+            found.append(sorted(members))
+    return found

@@ -1,0 +1,255 @@
+"""Ranges of metrics: goals are made of them, and what is found of goals becomes their ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from unswayed._typing import BoolArray, IntArray
+from unswayed.exceptions import InputError
+from unswayed.joint.fragile import Changes, Fragile
+from unswayed.joint.goal import Goal
+from unswayed.joint.metrics import Form, Function, Largest, Quotient, Smallest
+from unswayed.joint.search import FRAGILE, Deadline, Found, Search, dearest, enough, weakest
+
+_ROUNDS = 12  # of better and better quotients
+
+_FINEST = 2**53  # denominator of quotients; beyond, the next double is near enough
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """One end of a range."""
+
+    outer: Fraction  # No admissible labels lead beyond
+    inner: Fraction  # Proven to be reached
+    changes: Changes  # The labels that reach it
+    proven: bool
+    rests_on: str
+    # Bounds on the function that was made large, by what they rest on
+    bounds: dict[str, Fraction] = field(default_factory=dict)
+    at: Fraction | None = None  # Of quotients, the value whose excess was bounded
+
+    def mirrored(self) -> "End":
+        """Return the end of the negative metric."""
+        return replace(self, outer=-self.outer, inner=-self.inner)
+
+
+@dataclass(eq=False)
+class Ranges:
+    """Metrics of predictions that labels may overturn."""
+
+    search: Search
+    group: IntArray  # The distinct row of each row
+    positive: BoolArray  # Predictions as they are
+
+    @property
+    def _fragile(self) -> Fragile:
+        return self.search.fragile
+
+    def goal(self, functions: Sequence[Function]) -> Goal:
+        """Return the goal of making the least of some functions large."""
+        size = int(self.group.max(initial=-1)) + 1
+        gains = np.zeros((len(functions), len(self._fragile)), dtype=np.int64)
+        for at, function in enumerate(functions):
+            per_row = np.zeros(size, dtype=np.int64)
+            # Overturned, a positive row is no longer counted, and a negative one is.
+            np.add.at(per_row, self.group, np.where(self.positive, -1, 1) * function.gains)
+            gains[at] = per_row[self._fragile.row]
+        starts = tuple(function.value(self.positive) for function in functions)
+        return Goal(starts, gains, tuple(f.unit for f in functions), self._fragile.row)
+
+    def value(self, form: Form) -> Fraction:
+        """Return the value of a metric as predictions are."""
+        try:
+            return _value(form, self.positive)
+        except ZeroDivisionError:
+            raise InputError(
+                "this ratio has a denominator of 0 for the predictions as they are, so that it is "
+                "undefined; ask for the difference instead of the ratio"
+            ) from None
+
+    def ends(self, form: Form, deadline: Deadline, name: str = "") -> tuple[End, End]:
+        """Return both ends of the range of a metric."""
+        if isinstance(form, Smallest):
+            mirror = Largest(tuple(-each for each in form.functions))
+            low, high = self.ends(mirror, deadline, f"less {name}")
+            return high.mirrored(), low.mirrored()
+        if isinstance(form, Quotient):
+            return self._quotient(form, deadline, name)
+        high = self._highest(form.functions, deadline.part(0.5), f"{name}, high")
+        low = self._found([-each for each in form.functions], deadline, f"{name}, less low")
+        return low.mirrored(), high
+
+    def _found(self, functions: Sequence[Function], deadline: Deadline, name: str) -> End:
+        """Return how large the least of some functions can become."""
+        goal = self.goal(functions)
+        found = self.search.largest(goal, deadline, name=name)
+        blur = max(each.blur for each in functions)
+        return _end(found, blur)
+
+    def _highest(self, functions: Sequence[Function], deadline: Deadline, name: str) -> End:
+        """Return how large the largest of some functions can become: each is asked about alone."""
+        if len(functions) == 1:
+            return self._found(functions, deadline, name)
+        for each in functions:
+            self.search.warm(self.goal([each]), deadline.part(0.3 / len(functions)))
+        quick = [self._quick(each) for each in functions]
+        order = sorted(range(len(functions)), key=lambda at: -min(quick[at].values()))
+        best: End | None = None
+        outers: list[tuple[Fraction, dict[str, Fraction]]] = []
+        for rank, at in enumerate(order):
+            least = min(quick[at].values())
+            if best is not None and least <= best.inner:
+                outers.append((least, quick[at]))
+                continue
+            end = self._found([functions[at]], deadline.part(1 / (len(order) - rank)), name)
+            outers.append((end.outer, end.bounds))
+            if best is None or end.inner > best.inner:
+                best = end
+        assert best is not None  # noqa: S101  (there is a function)
+        outer = max(each for each, _ in outers)
+        # None of the functions exceeds it, and each for a reason of its own.
+        rests_on = dearest(enough(bounds, outer) for _, bounds in outers)
+        return End(outer, best.inner, best.changes, outer == best.inner, rests_on)
+
+    def _quick(self, function: Function) -> dict[str, Fraction]:
+        """Return bounds on a function that take little time."""
+        found = self.search.quick(self.goal([function]))
+        return {name: bound + function.blur for name, bound in found.items()}
+
+    # --- quotients ------------------------------------------------------------------------
+
+    def _quotient(self, form: Quotient, deadline: Deadline, name: str) -> tuple[End, End]:
+        floors = [self._floor(each, deadline, capped=form.capped) for each in form.families]
+        floor = _Floor(min(each.value for each in floors), dearest(e.rests_on for e in floors))
+        high, reached = self._climb(form, deadline.part(0.5), f"{name}, high", floor, up=True)
+        low, too = self._climb(form, deadline, f"{name}, low", floor, up=False)
+        # Of label sets whose value is not known, all that is known is that it is in the range.
+        return (
+            low if too else replace(low, inner=high.outer),
+            high if reached else replace(high, inner=low.outer),
+        )
+
+    def _floor(self, family: Sequence[Function], deadline: Deadline, *, capped: bool) -> "_Floor":
+        """Return what the largest of some denominators never falls below; 0 if nothing is known."""
+        quick = min((self._quick(-each) for each in family), key=lambda each: min(each.values()))
+        rests_on = weakest(quick)
+        least = -quick[rests_on]
+        if least <= 0:
+            end = self._found([-each for each in family], deadline.part(0.2), "denominator")
+            least, rests_on = -end.outer, end.rests_on
+            if least <= 0 and end.inner < 0 and capped:
+                return _Floor(Fraction(0), FRAGILE)
+        if least <= 0:
+            raise InputError(
+                "this ratio has a denominator that is 0 for some admissible labels, or that cannot "
+                "be told apart from 0: of rates, all groups' rates are 0 at once there, and their "
+                "ratio is undefined. Ask for the difference instead of the ratio, or for a smaller "
+                "budget"
+            )
+        return _Floor(least, rests_on)
+
+    def _climb(
+        self, form: Quotient, deadline: Deadline, name: str, floor: "_Floor", *, up: bool
+    ) -> tuple[End, bool]:
+        """Return how large, or small, the smallest quotient can become, and if that is reached.
+
+        At the best quotient t so far, the difference numerator - t·denominator is 0. If labels make
+        it D larger at most, the quotient becomes at most D/floor larger; if they make it larger at
+        all, there is a better quotient, and the same is asked of that.
+        """
+        none = np.zeros(0, dtype=np.intp)
+        changes = self._fragile.from_labels(none, np.zeros(0), np.zeros(0))
+        start = self._known_value(form, changes)
+        best = self.value(form) if start is None else start
+        known = start is not None
+        outer, rests_on, at = (Fraction(1) if up else Fraction(0)), FRAGILE, best
+        bounded = form.capped
+        for _ in range(_ROUNDS):
+            found = self._excess(form, best, deadline, name, up=up)
+            excess = max(found.outer, Fraction(0))
+            # None exceeds 1 where the floor is not known.
+            excess = excess / floor.value if floor.value else excess and Fraction(1)
+            bound = best + excess if up else best - excess
+            if not bounded or (bound < outer if up else bound > outer):
+                outer, at, bounded = bound, found.at or best, True
+                rests_on = dearest((found.rests_on, floor.rests_on))
+            value = self._known_value(form, found.changes)
+            better = value is not None and (value > best if up else value < best)
+            if not better or value is None:
+                break
+            best, changes, known = value, found.changes, True
+            if deadline.limited and deadline.left <= 0:
+                break
+        outer = max(outer, best) if up else min(outer, best)
+        # What terms were rounded by may be missing from what is reached.
+        blur = max(above.blur + abs(best) * below.blur for above, below in form.pairs)
+        closed = outer == best or (found.proven and found.inner <= 0)
+        if blur:
+            best += (-blur if up else blur) / floor.value
+        return End(outer, best, changes, closed and known, rests_on, at=at), known
+
+    def _excess(
+        self, form: Quotient, best: Fraction, deadline: Deadline, name: str, *, up: bool
+    ) -> End:
+        """Return how far labels can take quotients beyond the best one, times the denominator."""
+        at = best if best.denominator <= _FINEST else Fraction(float(best))
+        slip = abs(best - at)
+        differences = [above.less(below, at) for above, below in form.pairs]
+        if slip:
+            differences = [
+                replace(each, blur=each.blur + slip * _size(below))
+                for each, (_, below) in zip(differences, form.pairs, strict=True)
+            ]
+        part = deadline.part(0.5)
+        if up:
+            end = self._found(differences, part, name)
+        else:
+            end = self._highest([-each for each in differences], part, name)
+        return replace(end, at=at)
+
+    def _known_value(self, form: Form, changes: Changes) -> Fraction | None:
+        """Return the value of a metric after label changes; None unless every row is known."""
+        overturned, kept = self._fragile.outcome(changes)
+        if not (overturned | kept).all():
+            return None
+        flipped = np.isin(self.group, self._fragile.row[overturned])
+        try:
+            return _value(form, self.positive ^ flipped)
+        except ZeroDivisionError:
+            return None
+
+
+class _Floor(NamedTuple):
+    """What a denominator never falls below, and what that rests on."""
+
+    value: Fraction
+    rests_on: str
+
+
+def _size(function: Function) -> Fraction:
+    return abs(function.start) + function.unit * int(np.abs(function.gains).sum())
+
+
+def _end(found: Found, blur: Fraction) -> End:
+    bounds = {name: bound + blur for name, bound in found.bounds.items()}
+    outer, inner = found.outer + blur, found.inner - blur
+    return End(outer, inner, found.changes, found.proven, found.rests_on, bounds)
+
+
+def _value(form: Form, positive: BoolArray) -> Fraction:
+    if isinstance(form, Quotient):
+        for family in form.families:
+            if max(each.value(positive) for each in family) <= 0:
+                raise ZeroDivisionError
+        # Where one group's rate is 0 and another's is not, the quotient of the two is 0.
+        return min(
+            above.value(positive) / below.value(positive)
+            for above, below in form.pairs
+            if below.value(positive)
+        )
+    values = [each.value(positive) for each in form.functions]
+    return max(values) if isinstance(form, Largest) else min(values)

@@ -1,0 +1,11 @@
+"""Labels: which of them may be wrong, by how much, and how many at once.
+
+`bias`         LabelBias, and the offsets it comes to
+`budgets`      how much may be wrong at once
+`corrections`  labels that were checked, and a bias for the others or for some of the rows
+"""
+
+from unswayed.labels.bias import LabelBias
+from unswayed.labels.budgets import Budget, Count
+
+__all__ = ["Budget", "Count", "LabelBias"]

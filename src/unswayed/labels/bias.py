@@ -1,0 +1,412 @@
+"""LabelBias: which labels may be wrong, by how much, and how many at once (paper, section 3)."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from reprlib import repr as shown
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._core.rounding import above, below
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.exceptions import BiasError
+from unswayed.inputs import as_doubles, refuse_masked
+from unswayed.labels.budgets import Budget, Count, as_written, count_budget
+
+Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
+Direction: TypeAlias = Literal["up", "down"] | None
+Clip: TypeAlias = tuple[float | None, float | None] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolvedBias:
+    """A bias model on given labels: offsets per label, and a budget.
+
+    The set of label vectors it stands for is
+    ``{y + d : lower <= d <= upper, d within the budget}``. What one prediction can become is told
+    by the ends of the intervals alone. What many can become together may need points between them,
+    unless labels are `whole`: moved to an end or not at all, as flips are.
+    """
+
+    lower: FloatArray  # <= 0
+    upper: FloatArray  # >= 0
+    budget: Budget
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
+            raise BiasError(
+                "an interval has an end that is NaN or infinite; every label needs finite "
+                "lower and upper offsets (0 and 0 if it cannot be wrong)"
+            )
+        for row in np.flatnonzero(self.lower > self.upper)[:1]:
+            raise BiasError(
+                f"lower is above upper at row {row} ({self.lower[row]:g} > {self.upper[row]:g}); "
+                "offsets are relative to the label, lower <= 0 <= upper"
+            )
+        for row in np.flatnonzero((self.lower > 0) | (self.upper < 0))[:1]:
+            raise BiasError(
+                f"the interval [{self.lower[row]:g}, {self.upper[row]:g}] at row {row} does not "
+                "contain 0, so the given label itself would be ruled out; offsets are relative "
+                "to the label, lower <= 0 <= upper"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelBias:
+    """Which labels may be wrong, by how much, and how many at once.
+
+    Make one with `flips`, `shifts` or `intervals`. It is resolved against the training labels
+    when a model is fitted.
+
+    Attributes
+    ----------
+    kind : {"flips", "shifts", "intervals"}
+        Which of these made it.
+    budget : int, float or Budget
+        How many at once.
+    lower, upper : arrays, optional
+        Ends of the intervals, relative to the labels; None for flips, where labels decide.
+    where : (n,) array of bool or callable, optional
+        The training rows that may be wrong.
+    direction : {"up", "down"}, optional
+        The only way in which they may be.
+    relative : bool
+        Whether ends are shares of each label's absolute value.
+    clip : (low, high), optional
+        The range that no label can leave.
+
+    Examples
+    --------
+    The paper's first example: women may be underpaid by up to 2000.
+
+    >>> women = [True, False, True]
+    >>> bias = LabelBias.shifts((0, 2000), budget=1, where=women)
+    >>> resolved = bias.resolve([50_000, 60_000, 55_000])
+    >>> resolved.lower.tolist(), resolved.upper.tolist()
+    ([0.0, 0.0, 0.0], [2000.0, 0.0, 2000.0])
+
+    Its second: negative labels of women may be wrong.
+
+    >>> bias = LabelBias.flips(budget=1, where=women, direction="up")
+    >>> resolved = bias.resolve([0, 0, 1])
+    >>> resolved.lower.tolist(), resolved.upper.tolist()
+    ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    """
+
+    kind: Literal["flips", "shifts", "intervals"]
+    budget: float | Budget
+    lower: FloatArray | None = None  # None for flips: the labels decide
+    upper: FloatArray | None = None
+    where: Where = None
+    direction: Direction = None
+    relative: bool = False  # lower and upper are shares of each label's absolute value
+    clip: tuple[float, float] | None = None  # the range that no label can leave
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Budget):
+            as_written(self.budget)
+        if self.direction not in (None, "up", "down"):
+            raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
+        if self.lower is not None and self.upper is not None and self.kind != "flips":
+            # At birth, not at fit: the traceback then points at the line that wrote it.
+            lower, upper = np.broadcast_arrays(self.lower, self.upper)
+            ResolvedBias(lower, upper, Count(0))
+
+    @classmethod
+    def flips(
+        cls, *, budget: float | Budget, where: Where = None, direction: Direction = None
+    ) -> "LabelBias":
+        """Return a bias of binary labels, each of which may be the other one.
+
+        Parameters
+        ----------
+        budget : int, float or Budget
+            How many at once: a count, or a share of the training rows in (0, 1).
+        where : (n,) array of bool, or callable of (X, y) that returns one, optional
+            The training rows that may be wrong; by default all.
+        direction : {"up", "down"}, optional
+            "up": only negative labels may be wrong; "down": only positive ones.
+
+        Returns
+        -------
+        LabelBias
+
+        Raises
+        ------
+        BiasError
+            If the budget is no count or share, or the direction another word.
+
+        Examples
+        --------
+        >>> LabelBias.flips(budget=0.01, direction="up")
+        LabelBias.flips(budget=0.01, direction='up')
+        """
+        return cls("flips", budget, where=where, direction=direction)
+
+    @classmethod
+    def shifts(
+        cls,
+        amount: float | tuple[float, float],
+        *,
+        budget: float | Budget,
+        where: Where = None,
+        direction: Direction = None,
+        relative: bool = False,
+        clip: Clip = None,
+    ) -> "LabelBias":
+        """Return a bias in which every label may be off by the same amount, or the same share.
+
+        Parameters
+        ----------
+        amount : float or pair
+            ±amount, or (lower, upper) with lower <= 0 <= upper.
+        budget : int, float or Budget
+            How many at once: a count, or a share of the training rows in (0, 1).
+        where : (n,) array of bool, or callable of (X, y) that returns one, optional
+            The training rows that may be wrong; by default all.
+        direction : {"up", "down"}, optional
+            "up" leaves only the upward half of the interval, "down" the downward one.
+        relative : bool
+            Whether the amount is a share of each label's absolute value: 0.05 is 5 %. The offsets
+            that follow are rounded outwards.
+        clip : (low, high), optional
+            A range that no label can leave, such as (0, None): offsets end where a label would.
+
+        Returns
+        -------
+        LabelBias
+
+        Raises
+        ------
+        BiasError
+            If the amount is negative, no number or pair, or 0 does not lie in it.
+
+        Examples
+        --------
+        >>> bias = LabelBias.shifts(150, budget=1, clip=(0, None))
+        >>> bias.resolve([100, 400]).lower.tolist()
+        [-100.0, -150.0]
+        """
+        wanted = (
+            f"shifts takes a number or a pair (lower, upper), got {shown(amount)}; "
+            "for one interval per label use LabelBias.intervals"
+        )
+        ends = as_doubles(amount, wanted, BiasError)
+        if amount is None or ends.shape not in ((), (2,)):
+            raise BiasError(wanted)
+        if not ends.shape and ends < 0:
+            raise BiasError(f"shifts({amount!r}): the amount must not be negative")
+        lower, upper = (ends[:1], ends[1:]) if ends.shape else (-ends[None], ends[None])
+        within = None if clip is None else _range(clip)
+        return cls("shifts", budget, lower, upper, where, direction, relative, within)
+
+    @classmethod
+    def intervals(
+        cls,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        budget: float | Budget,
+        where: Where = None,
+        direction: Direction = None,
+    ) -> "LabelBias":
+        """Return a bias with one interval of offsets per label.
+
+        Parameters
+        ----------
+        lower, upper : (n,) array-like, or float
+            Ends of the intervals, relative to the labels, lower <= 0 <= upper; a number is for all.
+        budget : int, float or Budget
+            How many at once: a count, or a share of the training rows in (0, 1).
+        where : (n,) array of bool, or callable of (X, y) that returns one, optional
+            The training rows that may be wrong; by default all.
+        direction : {"up", "down"}, optional
+            "up" leaves only the upward half of each interval, "down" the downward one.
+
+        Returns
+        -------
+        LabelBias
+
+        Raises
+        ------
+        BiasError
+            If ends differ in number, or 0 lies outside of an interval.
+
+        Examples
+        --------
+        The paper's example of a bias set: y = (3, 4), either label off by at most 1.
+
+        >>> LabelBias.intervals([-1, -1], [1, 1], budget=1)
+        LabelBias.intervals(<2 labels>, budget=1)
+        """
+        ends = [
+            np.atleast_1d(as_doubles(end, f"{name}: interval ends", BiasError))
+            for name, end in (("lower", lower), ("upper", upper))
+        ]
+        if any(end.ndim > 1 for end in ends):
+            raise BiasError("interval ends must be one-dimensional, one per label")
+        if len({end.size for end in ends} - {1}) > 1:
+            raise BiasError(f"lower has {ends[0].size} entries but upper has {ends[1].size}")
+        return cls("intervals", budget, ends[0], ends[1], where, direction)
+
+    def resolve(
+        self,
+        y: ArrayLike,
+        *,
+        X: Any = None,
+        labels: Any = None,
+        flip_between: tuple[float, float] | None = None,
+    ) -> ResolvedBias:
+        """Return the offsets of the labels `y`, and the budget.
+
+        Parameters
+        ----------
+        y : (n,) array-like of numbers
+            The training labels.
+        X, labels : optional
+            What a callable `where` is given: the features, and the labels as the user has them.
+        flip_between : (negative, positive), optional
+            The numbers that stand for the two classes; by default read off `y`.
+
+        Returns
+        -------
+        ResolvedBias
+            With `lower`, `upper` and `budget`.
+        """
+        y = np.asarray(y, dtype=np.float64)
+        n_rows = len(y)
+        if self.kind == "flips":
+            lower, upper = _flip_offsets(y, flip_between)
+        else:
+            assert self.lower is not None and self.upper is not None  # noqa: S101, PT018
+            for name, end in (("lower", self.lower), ("upper", self.upper)):
+                if self.kind == "intervals" and end.size not in (1, n_rows):
+                    raise BiasError(f"{name} has {end.size} entries for {n_rows} training rows")
+            lower = np.broadcast_to(self.lower, n_rows).copy()
+            upper = np.broadcast_to(self.upper, n_rows).copy()
+        if self.relative:
+            lower, upper = -_share(-lower, y), _share(upper, y)
+        if self.clip is not None:
+            lower, upper = cut(lower, upper, y, self.clip)
+        if self.direction == "up":
+            lower[:] = 0.0
+        elif self.direction == "down":
+            upper[:] = 0.0
+        mask = self._mask(n_rows, X, y if labels is None else labels)
+        lower[~mask], upper[~mask] = 0.0, 0.0
+        # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
+        budget = self.budget
+        if not isinstance(budget, Budget):
+            budget = Count(count_budget(budget, n_rows))
+        return ResolvedBias(lower + 0.0, upper + 0.0, budget, whole=self.kind == "flips")
+
+    def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
+        if self.where is None:
+            return np.ones(n_rows, dtype=bool)
+        where = self.where
+        if callable(where):
+            where = where(deepcopy(X), deepcopy(labels))  # the caller's own stay as they are
+        refuse_masked(where, "where", BiasError)
+        _check_index(where, X)
+        mask = np.asarray(where)
+        if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask.flat):
+            mask = mask.astype(bool)
+        if mask.dtype != np.bool_:
+            raise BiasError(
+                f"where must be a boolean mask over the training rows, got dtype {mask.dtype}; "
+                "row numbers can be turned into one with np.isin(np.arange(n), rows)"
+            )
+        if mask.shape != (n_rows,):
+            raise BiasError(
+                f"where has shape {mask.shape} but there are {n_rows} training rows; "
+                "the mask needs exactly one flag per training row"
+            )
+        return mask
+
+    def __repr__(self) -> str:
+        if self.kind == "flips" or self.lower is None or self.upper is None:
+            first = ""
+        elif self.kind == "intervals":
+            first = f"<{max(self.lower.size, self.upper.size)} labels>, "
+        elif self.lower[0] == -self.upper[0]:
+            first = f"{self.upper[0]:g}, "
+        else:
+            first = f"({self.lower[0]:g}, {self.upper[0]:g}), "
+        where = ""
+        if callable(self.where):
+            where = f", where={getattr(self.where, '__name__', 'callable')}"
+        elif self.where is not None:
+            mask = np.asarray(self.where)
+            where = f", where=<{np.count_nonzero(mask)} of {mask.size} rows>"
+        direction = f", direction={self.direction!r}" if self.direction else ""
+        relative = ", relative=True" if self.relative else ""
+        clip = f", clip=({self.clip[0]:g}, {self.clip[1]:g})" if self.clip else ""
+        rest = f"{where}{direction}{relative}{clip}"
+        return f"LabelBias.{self.kind}({first}budget={self.budget!r}{rest})"
+
+
+def cut(
+    lower: FloatArray, upper: FloatArray, y: FloatArray, clip: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return offsets that end where a label would leave a range."""
+    low, high = clip
+    for row in np.flatnonzero((y < low) | (y > high))[:1]:
+        raise BiasError(
+            f"the label {y[row]:g} at row {row} is outside clip=({low:g}, {high:g}), which no "
+            "label can leave; pass a range that holds every label, or mend the label"
+        )
+    if np.isfinite(low):
+        lower = np.maximum(lower, below(np.full(len(y), low), -y, np.zeros(len(y))))
+    if np.isfinite(high):
+        upper = np.minimum(upper, above(np.full(len(y), high), -y, np.zeros(len(y))))
+    return lower, upper
+
+
+def _range(clip: Any) -> tuple[float, float]:
+    wanted = f"clip must be a pair (low, high) with low <= high, got {shown(clip)}"
+    if not isinstance(clip, tuple | list) or len(clip) != 2:
+        raise BiasError(f"{wanted}; None stands for no end")
+    low = -np.inf if clip[0] is None else float(as_doubles(clip[0], wanted, BiasError))
+    high = np.inf if clip[1] is None else float(as_doubles(clip[1], wanted, BiasError))
+    if not low <= high:
+        raise BiasError(f"{wanted}; None stands for no end")
+    return low, high
+
+
+def _share(share: FloatArray, y: FloatArray) -> FloatArray:
+    """Return a share of the absolute value of each label, rounded up."""
+    found = share * np.abs(y)
+    return np.where((share > 0) & (y != 0), np.nextafter(found, np.inf), 0.0)
+
+
+def _check_index(where: Any, X: Any) -> None:
+    """Raise if two pandas objects do not line up: masks are taken by position."""
+    mine: Any = getattr(where, "index", None)
+    theirs: Any = getattr(X, "index", None)
+    if hasattr(mine, "equals") and hasattr(theirs, "equals") and not mine.equals(theirs):
+        raise BiasError(
+            "where and X have different indexes, so that flags and rows would be mixed up; "
+            "build the mask from X itself, for example where=X['gender'] == 'female'"
+        )
+
+
+def _flip_offsets(
+    y: FloatArray, flip_between: tuple[float, float] | None
+) -> tuple[FloatArray, FloatArray]:
+    if flip_between is None:
+        values = np.unique(y)
+        if np.isin(values, (0.0, 1.0)).all():
+            flip_between = (0.0, 1.0)
+        elif len(values) == 2:
+            flip_between = (float(values[0]), float(values[1]))
+        else:
+            raise BiasError(
+                f"flips needs binary labels, got {len(values)} different values; "
+                "for real-valued labels use LabelBias.shifts or LabelBias.intervals"
+            )
+    negative, positive = flip_between
+    step = positive - negative
+    return np.where(y == positive, -step, 0.0), np.where(y == positive, 0.0, step)

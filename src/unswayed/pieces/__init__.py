@@ -1,0 +1,1 @@
+"""Training rows that are never held whole: pieces, and passes over them."""

@@ -1,0 +1,130 @@
+"""Some rows of pieces: those that are held out, and all others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import IntArray
+from unswayed.pieces.passes import Task
+from unswayed.pieces.pieces import Batch, Piece, Place
+from unswayed.pieces.store import digest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedRows(Piece):
+    """Some rows of a piece of a file, or all but some."""
+
+    name: str
+    piece: Piece  # Its batches are of pyarrow
+    positions: IntArray  # In the piece, ascending
+    inside: bool  # Whether these rows are read, or all others
+
+    @property
+    def identity(self) -> str:
+        """That of the piece, and which of its rows."""
+        way = "only" if self.inside else "without"
+        return f"{self.piece.identity} {way} {digest(self.positions)[:32]}"
+
+    def place(self, number: int) -> Place:
+        """Return where one of the piece's rows is."""
+        return self.piece.place(number)
+
+    def batches(self) -> Iterator[Batch]:
+        """Read the rows."""
+        held: Batch | None = None  # held back, for what is left out after it
+        for batch in self.piece.batches():
+            found = self._selected(batch)
+            if held is None or not len(held):
+                before = 0 if held is None else held.left_out
+                held = replace(found, left_out=found.left_out + before)
+            elif not len(found):
+                held = replace(held, left_out=held.left_out + found.left_out)
+            else:
+                yield held
+                held = found
+        if held is not None and (len(held) or held.left_out):
+            yield held
+
+    def _selected(self, batch: Batch) -> Batch:
+        at = np.searchsorted(self.positions, batch.numbers)
+        there = np.zeros(len(batch), dtype=bool)
+        known = at < len(self.positions)
+        there[known] = self.positions[at[known]] == batch.numbers[known]
+        keep = there if self.inside else ~there
+        if keep.all():
+            return batch
+        mask = pa.array(keep)
+        return Batch(
+            batch.rows.filter(mask), batch.labels.filter(mask), batch.numbers[keep], batch.left_out
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCounts:
+    """How many rows pieces have, those that miss a value included."""
+
+    rows: dict[int, int]  # By the number of the piece; one without rows may lack
+
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        rows = dict(self.rows)
+        for number, count in other.rows.items():
+            rows[number] = rows.get(number, 0) + count
+        return RowCounts(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountRows(Task[RowCounts]):
+    """Count rows, where only reading them tells how many there are."""
+
+    title: ClassVar[str] = "counting rows"
+
+    def nothing(self) -> RowCounts:
+        """Return no counts."""
+        return RowCounts({})
+
+    def batch(self, number: int, piece: Piece, batch: Batch) -> RowCounts:
+        """Count the rows of a batch."""
+        return RowCounts({number: len(batch) + batch.left_out})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectedRows:
+    """Rows that were brought together."""
+
+    table: Any  # Features and label; None for no rows
+    piece: IntArray  # Where they are: piece, and position in it
+    number: IntArray  # Where they are: piece, and position in it
+
+    def __add__(self, other: "CollectedRows") -> "CollectedRows":
+        if self.table is None or other.table is None:
+            return other if self.table is None else self
+        return CollectedRows(
+            pa.concat_tables((self.table, other.table)),
+            np.concatenate((self.piece, other.piece)),
+            np.concatenate((self.number, other.number)),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectRows(Task[CollectedRows]):
+    """Bring rows together: few ones, of pieces that have no others."""
+
+    title: ClassVar[str] = "collecting rows"
+
+    label: str  # What the column of labels is called
+
+    def nothing(self) -> CollectedRows:
+        """Return no rows."""
+        none = np.empty(0, dtype=np.intp)
+        return CollectedRows(None, none, none)
+
+    def batch(self, number: int, piece: Piece, batch: Batch) -> CollectedRows:
+        """Return all rows of a batch."""
+        if not len(batch):
+            return self.nothing()
+        table = batch.rows.append_column(self.label, batch.labels)
+        piece_numbers = np.full(len(batch), number, dtype=np.intp)
+        return CollectedRows(table, piece_numbers, np.asarray(batch.numbers, dtype=np.intp))

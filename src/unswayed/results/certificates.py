@@ -1,0 +1,635 @@
+"""What certification returns: verdicts, ranges, witnesses, and their summary."""
+
+import html
+import operator
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.exceptions import InputError, VacuousWarning, warn_asker
+from unswayed.inputs import frame_like
+from unswayed.results.curves import Summary
+from unswayed.results.groups import CONFIDENCE, GroupRates, StandardErrors, group_rates
+from unswayed.words import number_end, share_range
+
+
+class Verdict(StrEnum):
+    """What is proven of a prediction; UNDECIDED when nothing is.
+
+    Examples
+    --------
+    >>> from unswayed import Verdict
+    >>> Verdict.NOT_ROBUST == "not-robust", [str(verdict) for verdict in Verdict]
+    (True, ['robust', 'not-robust', 'undecided'])
+    """
+
+    ROBUST = "robust"
+    NOT_ROBUST = "not-robust"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witness:
+    """Label changes that overturn one prediction: the proof that it is not robust.
+
+    Attributes
+    ----------
+    indices : (k,) array of int
+        Training rows, ascending.
+    labels : (k,) array
+        Their new labels, as the user writes labels.
+    score : float
+        What the model that is trained on them says.
+    places : tuple, optional
+        File (or partition) and row of each, where training rows are in files.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> witness = model.certify([[0, 1]]).witness(0)
+    >>> print(witness)
+    1 label change moves the score to 0.666667
+    >>> witness.indices.tolist(), witness.labels.tolist()
+    ([3], ['yes'])
+    """
+
+    indices: IntArray  # training rows, ascending
+    labels: NDArray[Any]  # their new labels, as the user writes labels
+    score: float  # what the refitted model then says
+    places: tuple[Any, ...] | None = None  # file and row of each, where they are in files
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __str__(self) -> str:
+        changes = "1 label change moves" if len(self) == 1 else f"{len(self)} label changes move"
+        return f"{changes} the score to {number_end(self.score)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MinimumBudgets:
+    """Least number of labels that overturns each row: at least `low`, at most `high`.
+
+    Of models that are linear in their labels the two differ only where rounding leaves the number
+    open. Of others `low` is one more than what is proven safe, and `high` what was found to
+    overturn the row, infinite if nothing was. Both are NaN where nothing is known.
+    """
+
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def proven(self) -> BoolArray:
+        """True where `low` equals `high`."""
+        return np.asarray(self.low == self.high)
+
+    def __getitem__(self, rows: IntArray | slice) -> "MinimumBudgets":
+        return MinimumBudgets(self.low[rows], self.high[rows])
+
+
+_VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
+
+
+class CertificateSource(Protocol):
+    """The model behind a `CertificateSet`, which computes some of its answers on demand."""
+
+    def minimum_budgets(self) -> MinimumBudgets:
+        """Return the least number of wrong labels that overturns each row."""
+        ...
+
+    def standard_errors(self) -> StandardErrors:
+        """Return by how much chance in the sample moves the numbers that are asked about."""
+        ...
+
+    def witness(self, row: int, amount: float) -> Witness:
+        """Return the smallest set of label changes, `amount` at most, that overturns a row."""
+        ...
+
+    def frame(self, columns: dict[str, Any]) -> Any:
+        """Return columns as a frame of the library the rows came in."""
+        ...
+
+    def save(self, certificates: "CertificateSet", path: Path, data: Path | None) -> None:
+        """Write a certificate file, and the data it is about."""
+        ...
+
+    @property
+    def quick(self) -> bool:
+        """Whether a summary takes no time worth mentioning."""
+        ...
+
+    def summary(self, certificates: "CertificateSet", seed: int) -> Summary:
+        """Return what wrong labels do to these rows one at a time, together and at random."""
+        ...
+
+    def report(
+        self,
+        certificates: "CertificateSet",
+        path: Path,
+        table: Any,
+        groups: Sequence[str],
+        y_true: Any,
+    ) -> None:
+        """Write a page about certificates."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CertificateSet:
+    """Certificates of a set of test rows (or of coefficients), one entry each.
+
+    Minimum budgets and witnesses are computed on demand by the fitted model behind them (`source`),
+    which is kept as long as they are. It is not pickled: certificates that were pickled keep their
+    minimum budgets, which are computed before, but have no witnesses.
+
+    Attributes
+    ----------
+    prediction : array
+        Class, number or sign that the model says, of the exact solution where it is known.
+    score : array
+        What the model says: its prediction, or its score before the threshold.
+    low, high : arrays
+        The range of that score over every label vector the bias allows, widened by a bound on
+        its rounding error: tight where `method` is "exact" or "rational", else outer bounds.
+    inner_low, inner_high : arrays
+        Scores that are reached: the range is at least this wide. As `low` and `high`, but for
+        rounding, where the range is exact.
+    error : array
+        How much of that is rounding: a proven bound. Infinite where doubles prove nothing.
+    verdict : array of Verdict
+        UNDECIDED where the bounds, or rounding, leave it open.
+    budget : int or float
+        At most so much was taken to be wrong: a number of labels, unless the bias has a budget of
+        another kind.
+    question : str
+        What was asked, in words.
+    method : array of str
+        How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box",
+        "rational", or, of models that are not linear in their labels, "region" and "attack".
+    names : tuple of str, optional
+        Of the coefficients, where these are certificates of coefficients.
+    trusted : tuple of str
+        What the caller vouched for and nobody proved: "sample_weight", or steps of a pipeline
+        that were fitted elsewhere.
+    link : str, optional
+        What scores are, where they are no predictions themselves: "logistic" for log-odds, "log"
+        for logarithms of expected counts.
+    source : CertificateSource, optional
+        The model behind them: it answers for minimum budgets and witnesses.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> certs = model.certify([[1, 0], [0, 1]])
+    >>> certs
+    <CertificateSet: 2 rows, same class if up to 1 label is wrong:
+      one at a time: 1 robust, 1 not-robust
+      together: 1 changes
+      at random: 17.8 % change on average (simulated)>
+    >>> certs.robust.tolist(), certs.minimum_budget.tolist()
+    ([True, False], [2.0, 1.0])
+    >>> certs.high.round(3).tolist()
+    [1.0, 0.667]
+
+    Of coefficients there are standard errors and confidence intervals, beside what is proven:
+
+    >>> effects = model.certify_coefficients()
+    >>> low, high = effects.confidence_interval()
+    >>> effects.standard_error.round(3).tolist(), high.round(3).tolist()
+    ([0.236, 0.236], [1.654, 0.988])
+
+    As rates of groups, as columns, as a frame, as a page, and as a file that others can check:
+
+    >>> print(certs.by_group(["a", "b"])["a"])
+    1.0
+    >>> certs.to_dict()["verdict"], len(certs.to_frame())
+    (['robust', 'not-robust'], 2)
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> certs.report(folder / "report.html")
+    >>> certs.save(folder / "c.json", data=folder / "c.npz")
+    >>> sorted(path.name for path in folder.iterdir())
+    ['c.json', 'c.npz', 'report.html']
+    """
+
+    score: FloatArray
+    low: FloatArray
+    high: FloatArray
+    inner_low: FloatArray
+    inner_high: FloatArray
+    error: FloatArray
+    verdict: NDArray[np.object_]
+    budget: float
+    question: str
+    method: NDArray[np.str_]
+    prediction: NDArray[Any]
+    names: tuple[str, ...] | None = None
+    trusted: tuple[str, ...] = ()
+    link: str | None = None
+    source: CertificateSource | None = None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def robust(self) -> BoolArray:
+        """True where the verdict is ROBUST."""
+        return np.asarray(self.verdict == Verdict.ROBUST, dtype=bool)
+
+    @property
+    def robustness_rate(self) -> float:
+        """Share of the rows that are proven robust: a lower bound where rows are undecided."""
+        return float(self.robust.mean())
+
+    @property
+    def highest_rate(self) -> float:
+        """Share of the rows that nothing was found to overturn: at most so many are robust."""
+        return float(np.mean(self.verdict != Verdict.NOT_ROBUST))
+
+    @property
+    def probability_low(self) -> FloatArray:
+        """Lower ends of the probabilities of the second class: of `low`, rounded down."""
+        return self._probabilities()[1]
+
+    @property
+    def probability_high(self) -> FloatArray:
+        """Upper ends of the probabilities of the second class: of `high`, rounded up."""
+        return self._probabilities()[2]
+
+    def _probabilities(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        if self.link != "logistic":
+            raise InputError(
+                "these scores are no log-odds, so that they say nothing about probabilities; "
+                "certificates of a LogisticRegression do"
+            )
+        return probability_ranges(self.score, self.low, self.high)
+
+    @property
+    def method_counts(self) -> dict[str, int]:
+        """How many rows were decided by each method."""
+        methods, counts = np.unique(self.method, return_counts=True)
+        return {str(m): int(n) for m, n in zip(methods, counts, strict=True)}
+
+    @cached_property
+    def minimum_budgets(self) -> MinimumBudgets:
+        """Proven bounds on the least number of wrong labels that overturns each row."""
+        return self._model().minimum_budgets()
+
+    @property
+    def minimum_budget(self) -> FloatArray:
+        """Least number of wrong labels that overturns each row; inf if none does.
+
+        Fewer are proven not to; where `minimum_budget_proven` is False it is open whether as many
+        do: `minimum_budgets.high` do. NaN where nothing is known.
+        """
+        return self.minimum_budgets.low
+
+    @property
+    def minimum_budget_proven(self) -> BoolArray:
+        """True where the minimum budget is proven to be exactly that."""
+        return self.minimum_budgets.proven
+
+    @cached_property
+    def standard_errors(self) -> StandardErrors:
+        """Standard errors of coefficients, and why there are none where there are none."""
+        return self._model().standard_errors()
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard errors of coefficients; NaN where they are not computed.
+
+        They are about chance in the sample, and nothing about them is proven: they assume that the
+        labels are right and independent, of equal variance around the model, or for logistic and
+        Poisson regression of the variance that it gives them. With a penalty, they are about the
+        penalised coefficient, not about what it would be without one.
+        """
+        return self.standard_errors.values
+
+    def confidence_interval(self, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
+        """Return confidence intervals of coefficients, by Student's t or the normal distribution.
+
+        A confidence interval allows for chance in the sample and takes every label to be right.
+        From `low` to `high` it is the other way round: labels may be wrong, and sampling error is
+        not in it.
+
+        Parameters
+        ----------
+        confidence : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        low : (n,) array
+            NaN where there is no standard error.
+        high : (n,) array
+            The other ends.
+        """
+        return self.standard_errors.intervals(self.score, confidence=confidence)
+
+    def by_group(self, groups: ArrayLike) -> GroupRates:
+        """Return robustness rate and count per group, in sorted order of the groups.
+
+        Rates are of rows that are proven robust: at least so many are. Undecided rows are counted
+        beside them.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_rows,)
+            The group of each test row. Missing values form a group of their own.
+
+        Returns
+        -------
+        GroupRates
+            Rates, counts, and the gap between groups.
+        """
+        undecided = np.asarray(self.verdict == Verdict.UNDECIDED, dtype=bool)
+        return group_rates(self.robust, groups, undecided)
+
+    def summary(self, *, seed: int = 0) -> Summary:
+        """Return what the budget's wrong labels do to these predictions, in three numbers.
+
+        Rows *one at a time*, each against its own worst labels, which is what verdicts and
+        `robustness_rate` are about; all rows *together* against one set of wrong labels; and labels
+        that are wrong *at random*, which is simulated. It takes a second or two.
+
+        Parameters
+        ----------
+        seed : int
+            Of the random draws.
+
+        Returns
+        -------
+        Summary
+            It prints one line for each.
+        """
+        if self.names is not None:
+            raise InputError(
+                "a summary is about predictions, and these are certificates of coefficients; ask "
+                "those of certify(X)"
+            )
+        found = self._summaries.get(seed)
+        if found is None:
+            found = self._summaries[seed] = self._model().summary(self, seed)
+        return found
+
+    @cached_property
+    def _summaries(self) -> dict[int, Summary]:
+        return {}
+
+    def witness(self, row: int) -> Witness | None:
+        """Return the smallest set of label changes that overturns a row.
+
+        Where rounding hides whether fewer labels would do (`minimum_budget_proven`), it has as
+        many as are proven to be enough; after ``resolve="exact"`` it is always the smallest.
+
+        Parameters
+        ----------
+        row : int
+            Negative numbers count from the end.
+
+        Returns
+        -------
+        Witness or None
+            None unless the verdict is NOT_ROBUST.
+
+        Raises
+        ------
+        InputError
+            If there is no such row, or the certificates were pickled.
+        """
+        row = operator.index(row)
+        if not -len(self) <= row < len(self):
+            raise InputError(f"row {row} is out of range: there are {len(self)} certificates")
+        row %= len(self)
+        if self.verdict[row] != Verdict.NOT_ROBUST:
+            return None
+        return self._model().witness(row, self.budget)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificates as columns by name, minimum budgets included.
+
+        Returns
+        -------
+        dict of str to array or list
+            One entry per certificate in each. Of logistic regression with ranges of probabilities,
+            and of this and Poisson regression with ``enough``: how many labels were found to be
+            enough to overturn a row. Of coefficients with ``standard_error`` and the ends of 95 %
+            confidence intervals, which are NaN where they are not computed.
+        """
+        columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
+        extra: dict[str, Any] = {}
+        if self.names is not None:
+            low, high = self.confidence_interval()
+            extra |= {"standard_error": self.standard_error}
+            extra |= {"confidence_low": low, "confidence_high": high}
+        if self.link == "logistic":
+            extra |= {"probability_low": self.probability_low}
+            extra |= {"probability_high": self.probability_high}
+        if self.link is not None:
+            extra |= {"enough": self.minimum_budgets.high}
+        common = {
+            "prediction": self.prediction,
+            "score": self.score,
+            "low": self.low,
+            "high": self.high,
+            "error": self.error,
+            "verdict": [str(verdict) for verdict in self.verdict],
+            "minimum_budget": self.minimum_budget,
+            "minimum_budget_proven": self.minimum_budget_proven,
+            "method": self.method.tolist(),
+        }
+        return columns | common | extra
+
+    def to_frame(self) -> Any:
+        """Return a frame of the library the test rows came in.
+
+        For arrays, and for certificates that were pickled, of the first of pandas, polars and
+        pyarrow that is installed.
+
+        Returns
+        -------
+        frame
+            One line per certificate.
+        """
+        columns = self.to_dict()
+        return frame_like(None, columns) if self.source is None else self.source.frame(columns)
+
+    def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
+        """Write a certificate file, which `unswayed verify` checks without trusting the engine.
+
+        It holds the question, hashes of the data and one claim per row, witnesses included, but
+        not the data: whoever checks it has those, or is given them.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually named ``.json``.
+        data : path, optional
+            Another file, named ``.npz``, for the training and test rows as the final estimator
+            sees them: behind a pipeline or a kernel, nobody could compute them again.
+        """
+        if data is not None and Path(path).resolve() == Path(data).resolve():
+            raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
+        self._model().save(self, Path(path), None if data is None else Path(data))
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        table: Any = None,
+        groups: Sequence[str] = (),
+        y_true: Any = None,
+    ) -> None:
+        """Write a page with charts for people: one HTML file that needs no network.
+
+        Needs the extra `report`.
+
+        Parameters
+        ----------
+        path : path
+            The file, named ``.html``.
+        table : frame, optional
+            The certified rows as people know them: its columns are shown beside the rows. By
+            default the rows that were certified, if they came in a frame.
+        groups : sequence of str
+            Columns of the table to compare groups by.
+        y_true : array-like, optional
+            The labels of the certified rows, as they were passed to `fit`. With them the page says
+            how often the model is right, and shows class balance and confusion table. Of
+            `cross_certify` they are known.
+        """
+        if self.names is not None:
+            raise InputError(
+                "a report is about rows, and these are certificates of coefficients; report those "
+                "of certify(X), which has the coefficients on its page too"
+            )
+        self._model().report(self, Path(path), table, groups, y_true)
+
+    def _model(self) -> CertificateSource:
+        if self.source is None:
+            raise InputError(
+                "these certificates carry no model to ask; make them with certify() of the fitted "
+                "model (one that was pickled leaves its model behind)"
+            )
+        return self.source
+
+    def __copy__(self) -> "CertificateSet":
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.source is not None:
+            _ = self.minimum_budgets
+            _ = None if self.names is None else self.standard_errors
+        return self.__dict__ | {"source": None}
+
+    def _counts(self) -> dict[Verdict, int]:
+        return {verdict: int(np.sum(self.verdict == verdict)) for verdict in Verdict}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in self._counts().items() if n)
+        what = "row" if self.names is None else "coefficient"
+        what += "" if len(self) == 1 else "s"
+        asked = f"{type(self).__name__}: {len(self)} {what}, {self._asked()}:"
+        others = self._others()
+        return f"<{asked}\n  one at a time: {counts}{others}>" if others else f"<{asked} {counts}>"
+
+    def _others(self) -> str:
+        """Return the other two numbers of a summary, where they are known or take no time."""
+        if self.names is not None or not len(self):
+            return ""
+        if not self._summaries and self.source is None:
+            return ""
+        if not self._summaries and not (self.source is not None and self.source.quick):
+            return "\n  together, at random: summary() says"
+        found = next(iter(self._summaries.values()), None) or self.summary()
+        return "".join(f"\n  {name}: {words}" for name, words in found.others().items())
+
+    def _asked(self) -> str:
+        """Return the question, and what its answer takes on trust."""
+        named = ", ".join(map(repr, self.trusted))
+        return f"{self.question}, taking {named} on trust" if named else self.question
+
+    def _repr_html_(self) -> str:
+        shown = min(10, len(self))
+        head = ["row" if self.names is None else "name", "score", "low", "high", "verdict"]
+        body = "".join(
+            "<tr>"
+            f"<th>{html.escape(str(i if self.names is None else self.names[i]))}</th>"
+            f"<td>{number_end(self.score[i])}</td><td>{number_end(self.low[i], -1)}</td>"
+            f"<td>{number_end(self.high[i], 1)}</td>"
+            f"<td>{html.escape(str(self.verdict[i]))}</td></tr>"
+            for i in range(shown)
+        )
+        more = f"<p>… and {len(self) - shown} more</p>" if len(self) > shown else ""
+        open_rows = self._counts()[Verdict.UNDECIDED]
+        left = f", {open_rows} undecided" if open_rows else ""
+        return (
+            f"<p><b>{share_range(self.robustness_rate, self.highest_rate)}</b> of {len(self)} "
+            f"robust{left}: "
+            f"{html.escape(self._asked())}</p>"
+            f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{more}"
+        )
+
+
+ALMOST_ALL = 0.98
+FEW_ROWS = 10  # fewer are of one class by chance
+
+
+def warn_of_one_class(prediction: NDArray[Any]) -> None:
+    """Warn if (almost) all rows get the same class: always saying it would be as robust."""
+    n_rows = len(prediction)
+    [(said, rows)] = Counter(prediction.tolist()).most_common(1) or [(None, 0)]
+    if n_rows < FEW_ROWS or rows < ALMOST_ALL * n_rows:
+        return
+    warn_asker(
+        f"the model says {said!r} of {rows:,} of these {n_rows:,} rows, and a model that always "
+        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness",
+        VacuousWarning,
+    )
+
+
+def probability_ranges(
+    score: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log-odds and their ranges as probabilities, ranges rounded outwards.
+
+    Examples
+    --------
+    >>> probability_ranges(np.zeros(1), np.array([-np.inf]), np.array([np.inf]))
+    (array([0.5]), array([0.]), array([1.]))
+    """
+    with np.errstate(over="ignore"):
+        value, least, most = (1.0 / (1.0 + np.exp(-ends)) for ends in (score, low, high))
+    # exp is wrong by a few units in the last place, and may overflow.
+    lost = 2.0**-44
+    return value, least * (1.0 - lost), np.clip(most * (1.0 + lost), 1e-300, 1.0)
+
+
+def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:
+    """Return verdicts made of flags."""
+    code = np.where(broken, 0, 1)
+    if undecided is not None:
+        code = np.where(undecided, 2, code)
+    return np.asarray(_VERDICTS[code])

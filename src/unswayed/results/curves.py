@@ -1,0 +1,276 @@
+"""Robustness curves, and summaries of one label set for all rows and of random ones."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._typing import FloatArray
+from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles
+from unswayed.words import counted, percent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustnessCurve:
+    """Share of rows that keep their prediction, as a function of the budget.
+
+    A step function: `rate` holds from each of `budgets` up to the next.
+
+    Attributes
+    ----------
+    budgets : (k,) array
+        Where the rate changes, ascending from 0.
+    rate : (k,) array
+        Share of robust rows from there on.
+
+    Examples
+    --------
+    >>> curve = robustness_curve([1, 3, 3, np.inf])
+    >>> curve.budgets.tolist(), curve.rate.tolist()
+    ([0.0, 1.0, 3.0], [1.0, 0.75, 0.25])
+    >>> curve(2), curve(1000)
+    (0.75, 0.25)
+    """
+
+    budgets: FloatArray
+    rate: FloatArray
+
+    def __call__(self, budget: float) -> float:
+        """Return the rate at a budget."""
+        if not budget >= 0:
+            raise InputError(f"a budget is a count of labels, 0 or more; got {budget!r}")
+        return float(self.rate[np.searchsorted(self.budgets, budget, side="right") - 1])
+
+
+def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
+    """Return the rates at every budget where they change: ``rate(k) = mean(minimum_budget > k)``.
+
+    Parameters
+    ----------
+    minimum_budget : (n,) array-like
+        Least number of wrong labels that overturns each row; inf where none does.
+
+    Returns
+    -------
+    RobustnessCurve
+        A function of the budget, with the steps it is made of.
+
+    Raises
+    ------
+    InputError
+        If there are no rows, or a minimum budget is NaN.
+
+    Examples
+    --------
+    >>> robustness_curve([1, 3, 3, np.inf])(2)
+    0.75
+    """
+    least = as_doubles(minimum_budget, "minimum_budget")
+    if least.ndim != 1 or not least.size:
+        raise InputError("minimum_budget must hold one number per row, for at least one row")
+    if np.isnan(least).any():
+        raise InputError(
+            "minimum_budget holds NaN: rows that are undecided have no place on a curve; leave "
+            "them out, and say so"
+        )
+    budgets = np.unique(np.concatenate(([0.0], least[np.isfinite(least)])))
+    ranked = np.sort(least)
+    rate = 1.0 - np.searchsorted(ranked, budgets, side="right") / len(ranked)
+    return RobustnessCurve(budgets, rate)
+
+
+# ----------------------------------------------------------------------------------------
+# What a number of wrong labels does to predictions, in three numbers that are easily confused.
+
+
+@dataclass(frozen=True, slots=True)
+class RandomDraws:
+    """What label sets drawn at random did: a simulation, and no proof of anything."""
+
+    mean: float  # Share of the predictions that changed, on average and in the worst draw
+    largest: float  # Share of the predictions that changed, on average and in the worst draw
+    draws: int  # How many label sets were drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """How many rows are robust at a number of labels, one at a time, and how many undecided."""
+
+    labels: int
+    robust: int
+    undecided: int
+    main: bool = True  # asked about, and not only passed by a slider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a number of wrong labels can do to predictions, asked in three ways.
+
+    *One at a time*: each row against its own worst labels. *Together*: one set of wrong labels
+    against all rows. *At random*: sets of wrong labels that nobody chose.
+
+    Attributes
+    ----------
+    labels : int
+        How many labels are wrong.
+    rows : int
+        How many predictions there are.
+    robust : int
+        Rows that keep their prediction whatever labels are wrong: a proof, row by row.
+    undecided : int
+        Rows that are neither proven robust nor overturned.
+    at_most : int
+        No set of wrong labels changes more predictions than this: a proof.
+    at_least : int or None
+        Some set of wrong labels changes as many; None where nobody looked for one.
+    random : RandomDraws or None
+        None where nothing was drawn.
+    keeps : str
+        What a robust row does, as a phrase that follows "rows that".
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
+    >>> found = model.certify([[1, 0], [0, 1]]).summary()
+    >>> for name, sentence in found.lines().items():
+    ...     print(name, sentence, sep=": ")
+    one at a time: 50.0 % (1 of 2) keep their prediction whatever 1 label is wrong,
+        each row against its own worst label
+    together: no 1 wrong label changes more than 50.0 % of the predictions (1),
+        and some change as many
+    at random: 1 random wrong label changes 17.8 % on average, 50.0 % at most in 1,000 draws
+        (simulated)
+    >>> found.others()["together"]
+    '1 changes'
+    >>> found.to_dict()["together"]
+    {'at_most': 1, 'at_least': 1, 'at_most_share': 0.5, 'at_least_share': 0.5}
+    """
+
+    labels: int
+    rows: int
+    robust: int
+    undecided: int
+    at_most: int
+    at_least: int | None
+    random: RandomDraws | None
+    keeps: str = "keep their prediction"
+
+    def lines(self) -> dict[str, str]:
+        """Return a sentence for each of the three, by name; proven shares are rounded outwards.
+
+        Returns
+        -------
+        dict of str to str
+            "one at a time", "together" and "at random".
+        """
+        return {
+            "one at a time": self._alone(),
+            "together": self._together(),
+            "at random": self._random(),
+        }
+
+    def _percent(self, count: int, way: int) -> str:
+        return percent(count / self.rows, way) if self.rows else "none"
+
+    @property
+    def _are(self) -> str:
+        return f"{counted(self.labels, 'label')} {'is' if self.labels == 1 else 'are'} wrong"
+
+    @property
+    def _verb(self) -> str:
+        return "change" if self.keeps.startswith("keep") else "move"
+
+    @property
+    def _far(self) -> str:
+        return "" if self._verb == "change" else " too far"
+
+    def _do(self, wrong: str) -> str:
+        one = self.labels == 1
+        return f"{self.labels:,} {wrong} label{'' if one else 's'} {self._verb}{'s' if one else ''}"
+
+    def _alone(self) -> str:
+        share, count = self._percent(self.robust, 0), f"{self.robust:,}"
+        if self.undecided:
+            most = self.robust + self.undecided
+            share = f"{self._percent(self.robust, -1)} to {self._percent(most, 1)}"
+            count = f"{count} to {most:,}"
+        own = "label" if self.labels == 1 else f"{self.labels:,} labels"
+        return (
+            f"{share} ({count} of {self.rows:,}) {self.keeps} whatever {self._are}, "
+            f"each row against its own worst {own}"
+        )
+
+    def _together(self) -> str:
+        most = f"{self._percent(self.at_most, 1)} of the predictions{self._far} ({self.at_most:,})"
+        words = f"no {self._do('wrong')} more than {most}"
+        if self.at_most == self.rows:
+            words = f"it is not ruled out that {self._do('wrong')} all predictions{self._far}"
+        if self.at_least == self.at_most:
+            words += f", and some {self._verb} as many"
+        elif self.at_least is not None:
+            least = self._percent(self.at_least, -1)
+            words += f", and some {self._verb} {least} ({self.at_least:,})"
+        return words
+
+    def _random(self) -> str:
+        if self.random is None:
+            return "not simulated"
+        return (
+            f"{self._do('random wrong')} {percent(self.random.mean)}{self._far} on average, "
+            f"{percent(self.random.largest)} at most in {self.random.draws:,} draws (simulated)"
+        )
+
+    def others(self) -> dict[str, str]:
+        """Return together and at random in few words, to stand beside counts of single rows.
+
+        Returns
+        -------
+        dict of str to str
+            "together", and "at random" where something was drawn.
+        """
+        known = self.at_least not in (None, self.at_most)
+        least = f"{self.at_least:,} to " if known else ""
+        verb = self._verb + "s" * (self.at_most == 1)
+        found = {"together": f"{least}{self.at_most:,} {verb}{self._far}"}
+        if self.random is not None:
+            mean = f"{percent(self.random.mean)} {self._verb}{self._far}"
+            found["at random"] = f"{mean} on average (simulated)"
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON or a frame of any library.
+
+        Returns
+        -------
+        dict of str to value
+            "one_at_a_time", "together", "at_random" (None where nothing was drawn) and "sentences".
+        """
+        return {
+            "labels": self.labels,
+            "rows": self.rows,
+            "one_at_a_time": {
+                "robust": self.robust,
+                "undecided": self.undecided,
+                "share": self.robust / self.rows if self.rows else None,
+            },
+            "together": {
+                "at_most": self.at_most,
+                "at_least": self.at_least,
+                "at_most_share": self.at_most / self.rows if self.rows else None,
+                "at_least_share": None
+                if self.at_least is None or not self.rows
+                else self.at_least / self.rows,
+            },
+            "at_random": None if self.random is None else asdict(self.random),
+            "sentences": self.lines(),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {line}" for name, line in self.lines().items())

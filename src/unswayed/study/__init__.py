@@ -1,0 +1,1 @@
+"""From a file and a question to certificates: what the command line and the report share."""

@@ -1,0 +1,427 @@
+"""Studies of every row of a file, each certified by a model that did not see it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.estimators.three_numbers import Asked
+from unswayed.margins.decisions import Decision
+from unswayed.results.certificates import CertificateSet, Verdict, Witness
+from unswayed.study.penalty import FOLDS, AlphaChoice
+from unswayed.study.request import Budget
+from unswayed.study.study import Answers, Study
+
+if TYPE_CHECKING:
+    from unswayed.estimators.cross import CrossCertificates
+from dataclasses import replace
+
+from numpy.typing import NDArray
+
+from unswayed.exceptions import InputError
+from unswayed.study.loading import Loaded, Rows, draw_folds, owners, take
+from unswayed.study.opening import Opening
+from unswayed.study.penalty import Progress, Silent
+from unswayed.study.request import Request
+from unswayed.study.target import Target, target_of
+from unswayed.tables.features import Columns
+from unswayed.words import outside, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class FoldsChoice(AlphaChoice):
+    """The alphas of all folds, and the rows that chose them."""
+
+    lowest: float = field(kw_only=True)
+    highest: float = field(kw_only=True)
+    folds: int = field(kw_only=True)
+
+    def in_words(self) -> str:
+        """Explain which rows chose the alphas, and why the certificates stay valid."""
+        found = f"{self.kind.option} was chosen in each of the {self.folds} folds"
+        ends = sorted(self.kind.written(each) for each in (self.lowest, self.highest))
+        if ends[0] < ends[1]:
+            found += f", {ends[0]:g} to {ends[1]:g},"
+        else:
+            found += f", {ends[0]:g} each time,"
+        return (
+            f"{found} by {FOLDS}-fold cross-validation on the {self.n_rows:,} rows of {self.file}; "
+            "as long as none of them is a training row, no label that may be wrong takes part in "
+            "the choice"
+        )
+
+
+class Parts:
+    """The studies of all folds; where the models would fill the memory, one at a time."""
+
+    def __init__(self, make: Callable[[int], Study], count: int, *, keep: bool) -> None:
+        self._make, self._count, self._keep = make, count, keep
+        self._made: dict[int, Study] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, fold: int) -> Study:
+        if fold not in self._made:
+            if not self._keep:
+                self._made.clear()
+            self._made[fold] = self._make(fold)
+        return self._made[fold]
+
+    def __iter__(self) -> Iterator[Study]:
+        return (self[fold] for fold in range(self._count))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoldedStudy(Study):
+    """A study of every row of a file: its test rows are its training rows too.
+
+    Every row is certified by the model of its fold, which was trained on rows of the other folds.
+    Budgets are counts, the same in all folds: a share is one of the training rows of the smallest.
+    """
+
+    parts: Parts  # One per fold
+    found: list[Answers]  # Of the test rows of each fold
+    of_row: IntArray  # The fold of each row, from 0
+    # Of the fold that has the fewest: number of training rows, and of those whose label may be
+    # wrong
+    n_least: tuple[int, int]
+    # Returns the study of one more model, which is trained on the rows of all folds
+    whole: Callable[[], Study]
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows of the fold that has the fewest."""
+        return self.n_least[0]
+
+    @property
+    def n_movable(self) -> int:
+        """Number of training rows whose label may be wrong, where they are fewest."""
+        return self.n_least[1]
+
+    @property
+    def _may_be_wrong(self) -> BoolArray:
+        """Rows whose label may be wrong."""
+        direction, labels = self.request.direction, np.asarray(self.train.labels)
+        if direction is None or not self.target.classes:
+            return self.movable
+        return np.asarray(self.movable & (labels == (0 if direction == "up" else 1)))
+
+    def _count(self, at: IntArray, rows: BoolArray) -> IntArray:
+        """Return how often each number occurs among training rows, in the fold that has fewest."""
+        folds = range(int(self.of_row.max()) + 1)
+        within = np.array([Study._count(self, at, rows & (self.of_row == fold)) for fold in folds])
+        return np.asarray(within.sum(axis=0) - within.max(axis=0))
+
+    @property
+    def fold(self) -> IntArray:
+        """The fold of every row, from 1."""
+        return self.of_row + 1
+
+    def _in_order(self, columns: list[Any]) -> Any:
+        """Return values of all rows, given those of each fold, in the order of the file."""
+        order = np.argsort(self.of_row, kind="stable")
+        joined = np.concatenate(columns)
+        out = np.empty_like(joined)
+        out[order] = joined
+        return out
+
+    @cached_property
+    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
+        columns = (
+            [getattr(answers, each.name) for answers in self.found] for each in fields(Answers)
+        )
+        return Answers(*map(self._in_order, columns)), []
+
+    def _certify(self, features: FloatArray, budget: Budget) -> CertificateSet:
+        """Certify all rows, which is what is asked for: each by the model of its fold."""
+        same, every = self._counted(budget), np.arange(len(self.of_row))
+        return self._by_fold(every, lambda part, _: part._certify(part.test.features, same))
+
+    def certify_rows(
+        self, at: IntArray, budget: Budget, decision: Decision | None = None
+    ) -> "CrossCertificates":
+        """Certify some rows exactly, each by the model of its fold."""
+        same = self._counted(budget)
+        return self._by_fold(at, lambda part, rows: part.certify_rows(rows, same, decision))
+
+    def _by_fold(
+        self, at: IntArray, certify: Callable[[Study, IntArray], CertificateSet]
+    ) -> "CrossCertificates":
+        """Return certificates of some rows, given how those of one fold are made."""
+        from unswayed.estimators.cross import Fold, Folds, join
+
+        made = []
+        for fold in np.unique(self.of_row[at]).tolist():
+            part, places = self.parts[fold], np.flatnonzero(self.of_row[at] == fold)
+            within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
+            made.append(Fold(certify(part, within), self.trains(part), places))
+        return join(Folds(folds=made, origin=None, labels=None))
+
+    def by_parts(self, at: IntArray, scores: Callable[[Study, IntArray], FloatArray]) -> FloatArray:
+        """Return numbers of some rows, given how those of one fold are computed."""
+        out = np.empty(len(at))
+        for fold in np.unique(self.of_row[at]).tolist():
+            places = np.flatnonzero(self.of_row[at] == fold)
+            within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
+            out[places] = scores(self.parts[fold], within)
+        return out
+
+    def _asked(self) -> list[Asked]:
+        parts = zip(self.parts, self.found, strict=True)
+        return [part._placed(self.trains(part), answers) for part, answers in parts]
+
+    def _counted(self, budget: Budget) -> Budget:
+        return counted(budget, self.n_train)
+
+    def trains(self, part: Study) -> IntArray:
+        """Return the positions of the training rows of a fold among all rows."""
+        return np.searchsorted(self.train.numbers, part.train.numbers)
+
+    def witnesses(self, at: IntArray) -> list[Witness | None]:
+        """Find the smallest set of label changes that overturns each of some rows."""
+        made: dict[int, Witness | None] = {}
+        asked = np.unique(self.of_row[at])
+        for fold in self.progress.track(asked.tolist(), "finding witnesses", len(asked)):
+            part, rows = self.parts[fold], at[self.of_row[at] == fold]
+            within = np.searchsorted(np.flatnonzero(self.of_row == fold), rows)
+            train = self.trains(part)
+            for row, each in zip(rows.tolist(), part.witnesses(within), strict=True):
+                made[row] = (
+                    None if each is None else Witness(train[each.indices], each.labels, each.score)
+                )
+        return [made[row] for row in at.tolist()]
+
+    def ever_overturned(self, at: int) -> Verdict:
+        """Return whether any number of label changes overturns a row."""
+        fold = int(self.of_row[at])
+        return self.parts[fold].ever_overturned(int(np.sum(self.of_row[:at] == fold)))
+
+
+def counted(budget: Budget, n_rows: int) -> Budget:
+    """Return a budget as a count of labels."""
+    return Budget(budget.text, budget.count(n_rows))
+
+
+# ----------------------------------------------------------------------------------------
+# Refit: what the user's own model says once it is trained on other labels.
+
+
+def refitted_scores(
+    study: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
+) -> FloatArray:
+    """Return scores of test rows by a model that is trained anew on changed labels.
+
+    Where the threshold is balanced, they are measured from the mean of these labels.
+    """
+    from sklearn.base import clone
+
+    if isinstance(study, FoldedStudy):
+        return study.by_parts(at, lambda part, rows: _replayed(study, part, changed, labels, rows))
+    given = np.array(study.train.labels)
+    given[changed] = labels
+    weights = study.train.weights
+    weighted = {} if weights is None else {"model__sample_weight": weights}
+    fitted = clone(study.model.estimator).fit(study.train.features, given, **weighted)
+    asked = study.test.features[at]
+    score = fitted.predict if study.request.kind.linear else fitted.decision_function
+    scores = np.asarray(score(asked), dtype=np.float64)
+    if study.request.threshold == "balanced":
+        scores -= float(np.average(given, weights=weights))
+    return scores
+
+
+def _replayed(
+    study: FoldedStudy, part: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
+) -> FloatArray:
+    """Return scores of a fold by its model, trained anew on those of the labels that train it."""
+    train = study.trains(part)
+    here = np.isin(changed, train)
+    return refitted_scores(part, np.searchsorted(train, changed[here]), labels[here], at)
+
+
+# ----------------------------------------------------------------------------------------
+# From a file to folds: every row is certified by a model that did not see it.
+
+_KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
+
+
+def open_folds(request: Request, progress: Progress | None = None) -> FoldedStudy:
+    """Read the file, and fit and certify once per fold.
+
+    Folds are drawn without looking at the labels: if labels chose them, another label would mean
+    another model. All that is learnt from rows (categories, scales) is learnt in each fold from
+    rows that it does not certify. No row is set aside to choose alpha: it would train the models of
+    other folds, and its label may be wrong.
+    """
+    progress = progress or Silent()
+    drawn = _Drawn(request, progress)
+    opening, rows, of_row, count = drawn.opening, drawn.rows, drawn.of_row, drawn.count
+    request = drawn.request
+    parts = Parts(drawn.study, count, keep=len(of_row) * count <= _KEPT)
+    found, notes, caveats, choices, movable = [], opening.notes, [], [], []
+    unseen: dict[str, BoolArray] = {}
+    for fold in progress.track(range(count), "certifying folds", count):
+        part = parts[fold]
+        found.append(part.answers)
+        notes += part.notes
+        caveats += part.caveats
+        choices.append(part.alpha_choice)
+        movable.append(part.n_movable)
+        for name, flags in part.columns.unseen(part.test.features).items():
+            unseen.setdefault(name, np.zeros(len(of_row), dtype=bool))[of_row == fold] = flags
+    for name, flags in unseen.items():
+        opening.unseen(name, flags, rows)
+    columns = Columns.of(rows[0], drawn.names, request.categorical)
+    every = Rows(*rows, columns.matrix(rows[0]), drawn.labels)
+    choice = _choice(choices)
+    return FoldedStudy(
+        request=request,
+        target=drawn.target,
+        columns=columns,
+        train=every,
+        test=every,
+        model=_Several(getattr(parts[0].model, "threshold_", None)),
+        alpha=request.alpha if choice is None or choice.lowest < choice.highest else choice.alpha,
+        movable=opening.movable(rows[0]),
+        alpha_choice=choice,
+        inspection=opening.loader.inspection,
+        gaps=opening.loader.gaps,
+        notes=list(dict.fromkeys(notes)),
+        caveats=list(dict.fromkeys([*opening.caveats, *caveats])),
+        progress=progress,
+        parts=parts,
+        found=found,
+        of_row=of_row,
+        n_least=(drawn.n_train, min(movable)),
+        whole=drawn.whole,
+    )
+
+
+def open_fold(request: Request, row: int, progress: Progress | None = None) -> Study:
+    """Read the file, and fit the model of one fold."""
+    drawn = _Drawn(request, progress or Silent())
+    numbers = drawn.rows[1]
+    found = np.flatnonzero(numbers == row)
+    if not len(found):
+        n_rows = drawn.opening.loader.sizes[request.train]
+        if not 1 <= row <= n_rows:
+            raise InputError(outside(row, request.train, n_rows))
+        raise InputError(
+            f"--row {row} is no row of {request.train} that is used; its rows are {numbers[0]:,} "
+            f"to {numbers[-1]:,}"
+        )
+    study = drawn.study(int(drawn.of_row[found[0]]))
+    study.notes[:0] = drawn.opening.notes
+    study.caveats[:0] = drawn.opening.caveats
+    return study
+
+
+class _Drawn:
+    """A file whose rows are drawn into folds."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        _check_penalty(request)
+        self.opening = opening = Opening(request, progress)
+        self.rows = opening.loader.train()
+        table = self.rows[0]
+        column = table.column(request.label)
+        self.names = opening.loader.names
+        self.aside = opening.load_validation(table.schema)
+        self.target = target_of(
+            request, self.rows, certified=True, versus_rest=opening.loader.versus_rest
+        )
+        opening.check_groups(table)
+        self.labels = self.target.encode(column)
+        self.of_row = _folds(request, self.target, self.labels, self.rows)
+        self.count = int(self.of_row.max()) + 1
+        self.n_train = len(self.of_row) - int(np.bincount(self.of_row).max())
+        self.request = request.settled(self.n_train)
+        self.each = replace(
+            request,
+            task=self.target.task,
+            folds=None,
+            budgets=tuple(counted(budget, self.n_train) for budget in self.request.budgets),
+        )
+
+    def study(self, fold: int) -> Study:
+        """Fit the model of a fold."""
+        train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
+        return self._fitted(self.each, train, test)
+
+    def whole(self) -> Study:
+        """Fit one more model, on the rows of all folds."""
+        request = replace(self.each, budgets=self.opening.request.budgets)
+        return self._fitted(request, self.rows, take(self.rows, np.arange(0)))
+
+    def _fitted(self, request: Request, train: Loaded, test: Loaded) -> Study:
+        opening = _FoldOpening(request, Silent())
+        opening.loader.inspection = self.opening.loader.inspection
+        opening.loader.gaps = self.opening.loader.gaps
+        return opening.fitted(self.names, train, test, self.aside)
+
+    def _sides(self, fold: int) -> tuple[BoolArray, BoolArray]:
+        out = np.asarray(self.of_row == fold)
+        return ~out, out
+
+
+@dataclass(frozen=True, slots=True)
+class _Several:
+    """What stands for the models of all folds: it cannot be asked in place of them."""
+
+    threshold_: float | None
+
+
+class _FoldOpening(Opening):
+    """The steps to a fitted model of one fold."""
+
+    def unseen(self, name: str, rows: BoolArray, test: Loaded) -> None:
+        """Do nothing: rows with categories of their own are noted once, for all folds."""
+
+
+def _check_penalty(request: Request) -> None:
+    """Raise if alpha is to be chosen on rows of the file, which train the other folds."""
+    if request.alpha is None and request.validation is None:
+        option = request.kind.option
+        raise InputError(
+            f"--folds: no row can be set aside to choose {option}, because every row trains the "
+            f"models of other folds and its label may be wrong; pass a number, such as --{option} "
+            f"{'1' if request.kind.linear else '0.01'}, or other rows with --validation FILE"
+        )
+
+
+def _folds(request: Request, target: Target, labels: FloatArray, rows: Loaded) -> IntArray:
+    """Return the fold of each row, drawn at random; raise if there are too few rows for them."""
+    folds, n_rows = request.folds or 0, len(labels)
+    if folds > n_rows:
+        raise InputError(f"--folds {folds} is more than the {n_rows:,} rows; pass fewer folds")
+    for at, name in enumerate(target.class_names):
+        count = int(np.sum(labels == at))
+        if count < folds:
+            raise InputError(
+                f"--folds {folds}: only {count:,} rows have the label {shorten(name)!r}, so that "
+                f"folds without one of them would be certified; pass "
+                + (f"at most {count} folds, or more rows" if count > 1 else "more rows")
+            )
+    if request.fold_by is not None:
+        return draw_folds(request.fold_by, owners(request.fold_by, rows), folds, request.seed)
+    return np.random.default_rng(request.seed).permutation(n_rows) % folds
+
+
+def _choice(choices: list[AlphaChoice | None]) -> FoldsChoice | None:
+    made = [each for each in choices if each is not None]
+    if not made:
+        return None
+    alphas = [each.alpha for each in made]
+    most = max(each.n_rows for each in made)
+    first = made[0]
+    assert first.file is not None  # noqa: S101  (rows of the file itself choose nothing)
+    return FoldsChoice(
+        *(alphas[0], most, first.file, first.kind),
+        lowest=min(alphas),
+        highest=max(alphas),
+        folds=len(made),
+    )

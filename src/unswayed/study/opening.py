@@ -1,0 +1,280 @@
+"""From files to a study: rows are read, split and encoded, alpha is chosen, a model fitted."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unswayed._typing import BoolArray, IntArray
+from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
+from unswayed.report.findings import MOST_GROUPS, Caveat
+from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, take
+from unswayed.study.penalty import (
+    AlphaChoice,
+    Progress,
+    Silent,
+    choose_alpha,
+    set_aside,
+    split_rows,
+)
+from unswayed.study.request import Request
+from unswayed.study.study import Study
+from unswayed.study.target import Target, follow_labels, target_of, weights_of
+from unswayed.tables import column_caveats
+from unswayed.tables.cells import codes, is_number, is_text, is_usable, plain, same_everywhere
+from unswayed.tables.expression import select
+from unswayed.tables.features import Columns
+from unswayed.words import as_text, option, shorten
+
+_HELD_OUT = 0.1  # of the rows, where it is not asked for
+_MANY_UNSEEN = 0.05  # of the test rows: so many new categories are a warning, fewer a note
+MOST_HELD_OUT = 10_000
+"""Rows held out at most where the share is not asked for: more say little more."""
+
+_UNPROVEN = (
+    "this problem is too close to singular for proofs in double precision, so every verdict is "
+    "undecided; pass --resolve exact to settle them in rational arithmetic, or an --alpha above 0, "
+    "which makes it regular"
+)
+
+
+def open_study(
+    request: Request, progress: Progress | None = None, *, need_test: bool = True
+) -> Study:
+    """Read the files, split the rows, choose alpha if asked to, and fit the model."""
+    progress = progress or Silent()
+    return Opening(request, progress, need_test).study()
+
+
+class Opening:
+    """The steps from files to a fitted model."""
+
+    def __init__(self, request: Request, progress: Progress, need_test: bool = True) -> None:
+        self.request = request
+        self.progress = progress
+        self.need_test = need_test
+        self.loader = Loader(request)
+        self.notes, self.caveats = self.loader.notes, self.loader.caveats
+
+    def study(self) -> Study:
+        """Read the files, split the rows and fit the model."""
+        request = self.request
+        train = self.loader.train()
+        if request.test is not None and self.need_test:
+            test = self.loader.other(request.test, train[0].schema)
+        else:
+            stay, out = self._split(train)
+            train, test = take(train, stay), take(train, out)
+        aside = self.load_validation(train[0].schema)
+        return self.fitted(self.loader.names, train, test, aside)
+
+    def load_validation(self, schema: pa.Schema) -> pa.Table | None:
+        """Read the rows that choose alpha, where they are of a file of their own."""
+        request = self.request
+        if request.alpha is not None or request.validation is None:
+            return None
+        aside, _ = self.loader.other(request.validation, schema)
+        need((request.label,), aside, f"--validation {request.validation}")
+        return aside
+
+    def fitted(
+        self, names: list[str], train: Loaded, test: Loaded, aside: pa.Table | None
+    ) -> Study:
+        """Encode rows, choose alpha if asked to, and fit the model."""
+        request = self.request
+        if request.alpha is None and aside is None:
+            stay, out = set_aside(train[0].num_rows, request.seed, request.kind.option)
+            aside, train = take(train, out)[0], take(train, stay)
+        table, numbers = train
+        self.request = request = request.settled(table.num_rows)
+        target = target_of(
+            request, train, certified=self.need_test, versus_rest=self.loader.versus_rest
+        )
+        columns = Columns.of(table, self._varying(names, table), request.categorical)
+        training = Rows(
+            table,
+            numbers,
+            columns.matrix(table),
+            target.encode(table.column(request.label)),
+            None if request.weights is None else weights_of(request.weights, table, numbers),
+        )
+        testing = self._test_rows(columns, target, *test)
+        movable = self.movable(table)
+        choice = None if aside is None else self._choice(target, columns, training, aside)
+        alpha = request.alpha if choice is None else choice.alpha
+        assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
+        model = self.fit(target, columns, training, movable, alpha)
+        return Study(
+            request=request,
+            target=target,
+            columns=columns,
+            train=training,
+            test=testing,
+            model=model,
+            alpha=alpha,
+            movable=movable,
+            alpha_choice=choice,
+            inspection=self.loader.inspection,
+            gaps=self.loader.gaps,
+            notes=self.notes,
+            caveats=self.caveats,
+            sizes=self.loader.sizes,
+            progress=self.progress,
+        )
+
+    def _varying(self, names: list[str], train: pa.Table) -> list[str]:
+        """Return the feature columns that differ between training rows; say which do not."""
+        found = []
+        for name in names:
+            values = plain(train.column(name))
+            if not is_usable(values.type):
+                found.append(name)  # refused by `Columns`
+                continue
+            texts = is_text(values.type) or name in self.request.categorical
+            known = codes(values) if texts else codes(values).drop_null()  # gaps are filled in
+            if same_everywhere(known):
+                value = known[0].as_py() if len(known) else None
+                self.caveats.append(column_caveats.constant(name, value, "training row"))
+            else:
+                found.append(name)
+        return found
+
+    def _split(self, rows: Loaded) -> tuple[IntArray, IntArray]:
+        n_rows, name, seed = rows[0].num_rows, self.request.fold_by, self.request.seed
+        if not self.need_test:
+            return np.arange(n_rows), np.arange(0)
+        if name is not None:
+            return hold_out(name, owners(name, rows), self.n_held_out(n_rows), seed)
+        return split_rows(n_rows, self.n_held_out(n_rows), seed)
+
+    def n_held_out(self, n_rows: int) -> int:
+        """Return how many rows are held out."""
+        wanted = self.request.holdout or _HELD_OUT
+        n_out = int(wanted) if wanted >= 1 else max(1, round(wanted * n_rows))
+        if self.request.holdout is None:
+            n_out = min(n_out, MOST_HELD_OUT)
+        if n_out > n_rows - 2:
+            raise InputError(
+                f"holding out {n_out:,} of {n_rows:,} rows leaves too few to train on; pass a "
+                "smaller --holdout, or test rows with --test"
+            )
+        return n_out
+
+    def _test_rows(
+        self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
+    ) -> Rows:
+        request, features = self.request, columns.matrix(test)
+        for name, rows in columns.unseen(features).items():
+            self.unseen(name, rows, (test, numbers))
+        if request.missing != "impute" and np.isnan(features).any():
+            raise InputError("a test row holds NaN; pass --missing drop or --missing impute")
+        has_label = target.label in test.column_names
+        labels = target.encode(test.column(target.label)) if has_label else None
+        self.check_groups(test)
+        return Rows(test, numbers, features, labels)
+
+    def unseen(self, name: str, rows: BoolArray, test: Loaded) -> None:
+        """Note test rows with a category that no training row has; raise if that is refused."""
+        first = int(np.flatnonzero(rows)[0])
+        value = as_text(test[0].column(name)[first].as_py())
+        where = f"{int(rows.sum()):,} test rows (first {value!r} in row {test[1][first]:,})"
+        if self.request.test is not None and self.request.unseen == "refuse":
+            raise InputError(
+                f"column {shorten(name)!r} has categories in {where} that no training row "
+                "has; correct them, or pass --unseen ignore to predict from the other columns"
+            )
+        said = (
+            f"column {shorten(name)!r}: {where} with a category that no training row has are "
+            "predicted from their other columns"
+        )
+        if rows.mean() > _MANY_UNSEEN:
+            out = option("--ignore", [name])
+            ways = f"leave it out with {out}, or join rare values"
+            self.caveats.append(Caveat("free-text", said, ways))
+        else:
+            self.notes.append(said)
+
+    def check_groups(self, test: pa.Table) -> None:
+        """Raise if a column to compare groups by is missing, or has too many groups."""
+        need(self.request.groups, test, "--groups")
+        for name in self.request.groups:
+            kinds = len({as_text(value) for value in test.column(name).to_pylist()})
+            if kinds > MOST_GROUPS:
+                sort = "numbers" if is_number(test.column(name).type) else "values"
+                raise InputError(
+                    f"--groups: column {shorten(name)!r} has {kinds:,} different {sort}, too many "
+                    f"to compare; name a column with at most {MOST_GROUPS}"
+                )
+
+    def movable(self, train: pa.Table) -> BoolArray:
+        """Return which rows' labels may be wrong."""
+        if self.request.only is None:
+            return np.ones(train.num_rows, dtype=bool)
+        mask = select(self.request.only, train)
+        if not mask.any():
+            raise self.nothing_selected()
+        return mask
+
+    def nothing_selected(self) -> InputError:
+        """Return an error about a condition that no training row meets."""
+        return InputError(
+            f"--only {shorten(self.request.only or '')!r} selects no training row, so no label "
+            "could be wrong and everything would be robust; check the values it compares with"
+        )
+
+    def _choice(
+        self, target: Target, columns: Columns, training: Rows, aside: pa.Table
+    ) -> AlphaChoice:
+        return choose_alpha(
+            self.request,
+            target,
+            columns,
+            training=training.features,
+            weights=training.weights,
+            aside=(columns.matrix(aside), target.encode(aside.column(target.label))),
+            progress=self.progress,
+        )
+
+    def fit(
+        self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
+    ) -> Any:
+        """Fit the model; what is to be said about that is noted."""
+        from unswayed.estimators import METHODS, CertifiedClassifier, CertifiedRegressor
+
+        if self.request.method not in METHODS:
+            raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
+        assert training.labels is not None  # noqa: S101
+        bias = self.request.bias(training.labels, None if movable.all() else movable)
+        pipeline = columns.pipeline(self.request.kind.estimator(alpha), self.request.missing)
+        # Who names a column of weights vouches that it was not computed from the labels.
+        trust = () if training.weights is None else ("sample_weight",)
+        model: Any
+        if target.task == "classification":
+            model = CertifiedClassifier(
+                pipeline, bias=bias, threshold=self.request.threshold, trust=trust
+            )
+        else:
+            radius = self.request.radius
+            limit = None if radius is None else self.request.on_scale(radius)
+            model = CertifiedRegressor(pipeline, bias=bias, radius=limit, trust=trust)
+        with self._noting():
+            model.fit(training.features, training.labels, training.weights)
+        if "sample_weight" in model.fitted_.trusted:
+            self.caveats.append(follow_labels(str(self.request.weights)))
+        return model
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Turn warnings about precision into notes; others are for developers."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for each in caught:
+            if issubclass(each.category, UnprovenWarning) and self.request.kind.linear:
+                if self.request.resolve is None:
+                    self.notes.append(_UNPROVEN)
+            elif issubclass(each.category, SolverPrecisionWarning):
+                self.notes.append(str(each.message))

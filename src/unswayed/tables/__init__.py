@@ -1,0 +1,1 @@
+"""Tables: files read as typed columns, and columns turned into features."""
