@@ -51,7 +51,7 @@ from unswayed.cli.terminal import (
 )
 from unswayed.exceptions import InputError
 from unswayed.report.classes import without_rows
-from unswayed.report.findings import Findings
+from unswayed.report.facts import Findings
 from unswayed.report.summarise import headline
 from unswayed.results.certificates import probability_ranges
 from unswayed.study.effects import Asked

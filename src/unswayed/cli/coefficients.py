@@ -23,7 +23,7 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.classes import nothing_wrong
-from unswayed.report.findings import NOT_IDENTIFIED, Effects, caveat_dicts
+from unswayed.report.facts import NOT_IDENTIFIED, Effects, caveat_dicts
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.findings import column_facts, data_facts
 from unswayed.study.opening import open_study

@@ -14,7 +14,7 @@ from unswayed.cli.options import (
 )
 from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
-from unswayed.report.findings import caveat_dicts
+from unswayed.report.facts import caveat_dicts
 from unswayed.study.loading import inspect_file
 from unswayed.study.other_file import OtherFile, look_at
 from unswayed.study.target import Target

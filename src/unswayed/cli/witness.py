@@ -35,7 +35,7 @@ from unswayed.cli.options import (
 )
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
-from unswayed.report.findings import caveat_dicts, probability
+from unswayed.report.facts import caveat_dicts, probability
 from unswayed.results.certificates import Verdict, Witness
 from unswayed.study.findings import data_facts
 from unswayed.study.folds import refitted_scores

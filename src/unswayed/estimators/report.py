@@ -14,7 +14,7 @@ from unswayed.estimators.three_numbers import summaries
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, eager_frame, refuse_masked
 from unswayed.margins.decisions import AboveMean, Decision, MeanRadius, Radius, Threshold
-from unswayed.report.findings import (
+from unswayed.report.facts import (
     MOST_GROUPS,
     BudgetRate,
     Effects,

@@ -1,6 +1,6 @@
 """The report: findings become a dict, the dict becomes one offline page.
 
-`findings`   what a page says of certificates, wherever they come from
+`facts`      what a page says of certificates, wherever they come from
 `summarise`  findings to plain values: rates, groups, curves, provenance
 `classes`    what the model says: class balance, confusion, predicted classes
 `caveats`    where a rate is true and misleads

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.report.findings import Caveat, Findings
+from unswayed.report.facts import Caveat, Findings
 from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS
 from unswayed.results.curves import Alone, Summary
 from unswayed.results.groups import SMALL_GROUP

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import IntArray
-from unswayed.report.findings import NOT_IDENTIFIED, Effects, Findings
+from unswayed.report.facts import NOT_IDENTIFIED, Effects, Findings
 from unswayed.results.certificates import Witness
 from unswayed.words import as_text, distance, labels_between, number_end, range_text
 

@@ -23,7 +23,7 @@ from unswayed.report.details import (
     suspects,
     witnesses_of,
 )
-from unswayed.report.findings import BudgetRate, Findings, Size, caveat_dicts
+from unswayed.report.facts import BudgetRate, Findings, Size, caveat_dicts
 from unswayed.results.curves import robustness_curve
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates
 from unswayed.words import labels_of, natural, shorten

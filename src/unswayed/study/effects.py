@@ -15,7 +15,7 @@ from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.margins.decisions import Sign
-from unswayed.report.findings import (
+from unswayed.report.facts import (
     Caveat,
     Effects,
     caveat_dicts,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unswayed._typing import FloatArray
-from unswayed.report.findings import (
+from unswayed.report.facts import (
     BudgetRate,
     Caveat,
     Effects,

@@ -18,7 +18,7 @@ from unswayed.estimators.three_numbers import Asked
 from unswayed.exceptions import InputError
 from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
-from unswayed.report.findings import Size
+from unswayed.report.facts import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.study.loading import Gaps, Loaded, Rows
 from unswayed.study.opening import Opening

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
-from unswayed.report.findings import Caveat
+from unswayed.report.facts import Caveat
 from unswayed.study.request import Request
 from unswayed.tables.cells import (
     Decimal,

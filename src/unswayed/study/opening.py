@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from unswayed._typing import BoolArray, IntArray
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
-from unswayed.report.findings import MOST_GROUPS, Caveat
+from unswayed.report.facts import MOST_GROUPS, Caveat
 from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, take
 from unswayed.study.penalty import (
     AlphaChoice,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import BoolArray
-from unswayed.report.findings import Caveat
+from unswayed.report.facts import Caveat
 from unswayed.study.loading import with_numbers
 from unswayed.study.target import only_looks_different
 from unswayed.tables.cells import are_numbers, codes, is_number, is_text, is_usable, plain

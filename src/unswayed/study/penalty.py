@@ -8,7 +8,7 @@ import numpy as np
 
 from unswayed._typing import FloatArray
 from unswayed.exceptions import InputError
-from unswayed.report.findings import quality
+from unswayed.report.facts import quality
 from unswayed.results.certificates import ALMOST_ALL
 from unswayed.study.request import LOGISTIC, RIDGE, Kind, Request
 from unswayed.study.target import Target

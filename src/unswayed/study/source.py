@@ -11,7 +11,7 @@ from unswayed._typing import BoolArray
 from unswayed.estimators import fit_in_pieces as fitting
 from unswayed.exceptions import InputError
 from unswayed.pieces.paths import find_files, is_url
-from unswayed.report.findings import Caveat
+from unswayed.report.facts import Caveat
 from unswayed.study.loading import need
 from unswayed.study.request import Request
 from unswayed.tables.cells import in_words, is_text

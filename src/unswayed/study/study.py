@@ -14,7 +14,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.estimators.three_numbers import Asked, summaries
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.pieces.pieces import Place
-from unswayed.report.findings import Caveat, Size, quality
+from unswayed.report.facts import Caveat, Size, quality
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
 from unswayed.results.curves import Alone, Summary
 from unswayed.study.loading import Gaps, Rows

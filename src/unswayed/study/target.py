@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
-from unswayed.report.findings import Caveat
+from unswayed.report.facts import Caveat
 from unswayed.study.request import Request
 from unswayed.tables.cells import codes, is_number, is_text, plain
 from unswayed.words import (

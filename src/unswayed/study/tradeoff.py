@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import SolverPrecisionWarning
-from unswayed.report.findings import quality
+from unswayed.report.facts import quality
 from unswayed.results.certificates import Verdict
 from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unswayed.report.findings import Caveat
+from unswayed.report.facts import Caveat
 from unswayed.tables import suspicion
 from unswayed.tables.cells import (
     Decimal,

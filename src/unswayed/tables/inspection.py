@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unswayed.report.findings import Caveat
+from unswayed.report.facts import Caveat
 from unswayed.tables import column_caveats, suspicion
 from unswayed.tables.cells import Decimal, codes, is_text, is_usable, plain
 from unswayed.tables.suspicion import Label, not_shown
