@@ -6,13 +6,17 @@ import signal
 import pytest
 from hypothesis import settings
 
+from tests.effort import EVERY, TESTS, THOROUGH, waiting
 from unswayed._core.kernels import kernel_name
 
 # The same examples everywhere: no landing hangs on luck. Others: `make test-fresh`, whose seed
 # alone decides what is drawn. No deadlines: a busy machine is no failure.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("fresh", database=None, deadline=None, print_blob=True)
-settings.load_profile("same")
+settings.register_profile("some", derandomize=True, deadline=None, max_examples=EVERY // 4)
+settings.register_profile("all", derandomize=True, deadline=None, max_examples=EVERY)
+settings.register_profile(
+    "fresh", database=None, deadline=None, print_blob=True, max_examples=EVERY
+)
+settings.load_profile("all" if THOROUGH else "some")
 
 # Wishes of a person's terminal: the program heeds them, tests read it without.
 for wish in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
@@ -36,11 +40,19 @@ def heard_signals():
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if not os.environ.get("CI"):
-        skipped = pytest.mark.skip(reason="thorough: run with CI=1")
-        for item in items:
-            if item.get_closest_marker("thorough"):
-                item.add_marker(skipped)
+    """Mark the tests that THOROUGH.md lists, and skip them without CI=1."""
+    listed = {(each.file, each.function): each for each in waiting()}
+    for item in items:
+        if not item.path.is_relative_to(TESTS):
+            continue
+        file = item.path.relative_to(TESTS).as_posix()
+        function = getattr(item, "originalname", "")
+        line = listed.get((file, function)) or listed.get((file, ""))
+        case = item.callspec.id if hasattr(item, "callspec") else ""
+        if line and not line.spares(function, case):
+            item.add_marker(pytest.mark.thorough)
+            if not THOROUGH:
+                item.add_marker(pytest.mark.skip(reason="thorough: run with CI=1"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:

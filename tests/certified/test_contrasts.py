@@ -9,10 +9,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 
 from tests import naive
+from tests.effort import examples
 from tests.strategies import problems
 from unswayed import CertifiedRegressor, InputError, LabelBias, Verdict
 
-slow = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(
+    max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 CLEAR = 1e-7
 
 

@@ -18,6 +18,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
+from tests.effort import examples
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, cross_certify
 from unswayed.estimators import fit_in_pieces
 from unswayed.exceptions import BiasError, InputError, UnprovenWarning
@@ -166,7 +167,7 @@ def test_where_must_look_at_each_row_by_itself(engine):
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_any_cut_and_any_budget_say_the_same(data):
     n_rows = data.draw(st.integers(2, 60))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))

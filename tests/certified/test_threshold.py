@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.effort import examples
 from unswayed import CertifiedClassifier, InputError, LabelBias, LinearSmoother, Verdict, verify
 from unswayed.margins.decisions import Radius
 
@@ -113,7 +114,7 @@ def test_a_witness_overturns_when_refitted_with_its_own_mean(name):
                 assert again.predict(tests)[row] != model.predict(tests)[row]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 3))
 def test_rational_arithmetic_agrees_with_fractions_on_ties(seed, budget):
     rng = np.random.default_rng(seed)

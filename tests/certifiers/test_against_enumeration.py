@@ -9,10 +9,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 
 from tests import naive
+from tests.effort import examples
 from tests.strategies import problems
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, Verdict
 
-slow = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 CLEAR = 1e-7  # ties closer than this to a margin are settled elsewhere, in exact arithmetic
 
 

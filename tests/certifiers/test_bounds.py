@@ -14,6 +14,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 
 from tests import naive
+from tests.effort import examples
 from tests.strategies import problems
 from unswayed import (
     CertifiedClassifier,
@@ -30,7 +31,9 @@ from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed.engines.anchors import ByBox, BySandwich
 from unswayed.engines.cascade import Cascade
 
-slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def regressor(p, radius=0.5):
@@ -232,7 +235,7 @@ def test_building_a_sandwich_is_bounded_and_counted():
 # --- auto ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(max_rows=8), st.sampled_from([0.2, 0.37, 0.61, 1.3, 2.1]), st.integers(0, 10**6))
 def test_auto_gives_the_exact_verdict_of_every_row(p, radius, seed):
     model = regressor(p, radius)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.effort import examples
 from tests.naive import corners
 from tests.soundness import truth
 from tests.soundness.checks import decision
@@ -77,7 +78,7 @@ def ridge_engine(problem, X=None):
     return RationalEngine(specification, bias, problem.y)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(problems(alphas=(0.0, 0.0, 0.1, 7.0)), st.sampled_from(QUESTIONS), st.booleans())
 def test_ridge_equals_truth(problem, question, as_sparse):
     rows, coefficients = row_truth(problem), ridge_truth(problem)[1:]
@@ -92,7 +93,7 @@ def test_ridge_equals_truth(problem, question, as_sparse):
         assert_same(row, true, problem.budget)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(problems(max_rows=4, alphas=(0.0, 0.5)))
 def test_reach_is_the_extreme_over_all_label_vectors(problem):
     rows = row_truth(problem)
@@ -107,7 +108,7 @@ def test_reach_is_the_extreme_over_all_label_vectors(problem):
             assert row.overturned(limits_of(question, row.score), Count(problem.budget)) == lost
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(problems(max_rows=5, alphas=(0.0, 0.5)), st.integers(1, 12), st.integers(0, 2**32))
 def test_more_features_than_rows_give_the_slope_of_least_norm(problem, width, seed):
     rng = np.random.default_rng(seed)
@@ -118,7 +119,7 @@ def test_more_features_than_rows_give_the_slope_of_least_norm(problem, width, se
     assert found == [truth.dot(z, labels) for z in expected]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6), st.sampled_from([0.0, 0.3, 1.0]), st.booleans())
 def test_kernel_ridge_equals_truth_even_where_it_is_singular(seed, n_rows, alpha, weighted):
     rng = np.random.default_rng(seed)

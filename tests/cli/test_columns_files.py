@@ -141,9 +141,8 @@ def test_the_page_shows_no_examples_of_ignored_columns(folder):
     page = unescape((folder / "page.html").read_text())
     frame = pd.read_csv(folder / "applicants.csv", dtype=str)
     for name in IDENTITY:
-        assert not [
-            cell for cell in frame[name] if re.search(rf"(?<![\d.]){re.escape(cell)}\b", page)
-        ]
+        shown = [cell for cell in frame[name].unique() if cell in page]
+        assert not [cell for cell in shown if re.search(rf"(?<![\d.]){re.escape(cell)}\b", page)]
     assert "not shown: ignored" in page
 
 

@@ -68,7 +68,6 @@ def test_its_help_imports_neither_scikit_learn_nor_matplotlib(tmp_path, inside):
     assert "--page" in done.stdout
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(kernel_name() == "numpy", reason="minutes of work for the NumPy twin")
 def test_an_experiment_without_files_is_computed_shown_and_written(tmp_path):
     here = tmp_path / "here"

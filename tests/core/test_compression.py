@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.effort import examples
 from unswayed._core import compression
 from unswayed._core.compression import distinct_rows, merge_rows
 
@@ -37,7 +38,7 @@ def test_a_hash_collision_costs_time_and_never_an_answer(monkeypatch, as_sparse)
     assert len(first) == len(np.unique(matrix, axis=0))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_every_movable_label_is_in_exactly_one_entry_a_side(seed, rows):
     rng = np.random.default_rng(seed)

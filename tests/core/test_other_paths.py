@@ -16,7 +16,6 @@ from unswayed._core import kernels, selection_numpy
 from unswayed._core.compression import merge_rows
 from unswayed._core.tally import Lines, Tally, collect, tally
 
-pytestmark = pytest.mark.thorough
 SOURCE = Path(__file__).with_name("other_paths.cpp")
 KERNEL = Path(__file__).parents[2] / "src" / "unswayed" / "_core"
 KINDS = ("smooth", "ties", "one value", "decimals", "wild", "spikes", "subnormal", "overflow")

@@ -40,10 +40,9 @@ with ThreadPoolExecutor(2) as threads:
         ("reach", None),
         ("minimum_budget", None),
         ("reach", "numpy"),
-        *(
-            pytest.param(*each, marks=pytest.mark.thorough)
-            for each in (("extremes", None), ("extremes", "plain"), ("minimum_budget", "numpy"))
-        ),
+        ("extremes", None),
+        ("extremes", "plain"),
+        ("minimum_budget", "numpy"),
     ],
 )
 def test_a_kernel_without_memory_raises_and_does_not_abort(kernel, path, monkeypatch):

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests import naive
+from tests.effort import examples
 from tests.strategies import Selection, selections
 from unswayed._core import kernels, selection, selection_literal
 from unswayed._core.compression import merge_rows
@@ -90,7 +91,7 @@ def defined_choice(row, entries, budget, sign):
     return chosen, taken[chosen] * offset[chosen]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.1))
 def test_every_kernel_returns_the_defined_reach(case, times, share):
     z, entries, n_labels = duplicated(case, times)
@@ -102,7 +103,7 @@ def test_every_kernel_returns_the_defined_reach(case, times, share):
         assert [each.tobytes() for each in found] == expected, kernel
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.1), st.sampled_from([1.0, -1.0]))
 def test_every_kernel_chooses_the_defined_labels(case, times, share, sign):
     z, entries, n_labels = duplicated(case, times)
@@ -128,7 +129,7 @@ def test_candidates_that_hold_exactly_the_budget_are_not_mistaken_for_all(each_k
         assert (selection.extremes(z, entries, budget, 1.0).length == budget).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(selections(), TIMES, st.floats(0, 1.2), st.booleans(), st.sampled_from([-1.0, 0.0, np.inf]))
 @example(OVERFLOW, 1, 0.0, False, 0.0)
 @example(OVERFLOW, 1, 1.2, False, 0.0)
@@ -154,7 +155,7 @@ def test_every_kernel_returns_the_defined_minimum_budget(case, times, share, on_
             assert each.tobytes() == expected[:, :, at].tobytes(), kernel
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(selections(max_size=800), st.integers(0, 60))
 def test_reach_is_the_sum_of_the_largest(case, budget):
     entries = merge_rows(case.lower, case.upper)
@@ -166,7 +167,7 @@ def test_reach_is_the_sum_of_the_largest(case, budget):
         assert (up[row], down[row]) == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 60), st.floats(0.01, 0.99))
 def test_minimum_budget_is_the_papers_loop(seed, size, share):
     rng = np.random.default_rng(seed)
@@ -179,7 +180,7 @@ def test_minimum_budget_is_the_papers_loop(seed, size, share):
     assert ours.least[0] == naive.flip_one_by_one(z, lower, upper, up, down)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(selections(), st.floats(0, 1))
 def test_minimum_budget_is_the_least_budget_whose_reach_exceeds_the_margin(case, share):
     entries = merge_rows(case.lower, case.upper)
@@ -201,7 +202,7 @@ def test_minimum_budget_is_the_least_budget_whose_reach_exceeds_the_margin(case,
             assert not broken(int(least[row]) - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(selections(max_size=900), st.integers(0, 400))
 def test_merging_equal_rows_changes_nothing(case, budget):
     """Three copies of each label, merged into counts or left apart: the same bits."""

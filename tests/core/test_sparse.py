@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.effort import examples
 from unswayed._core import kernels
 from unswayed._core.influence import InfluenceMap
 from unswayed._core.sparse import SparseDesign
@@ -19,7 +20,7 @@ def mostly_zeros(rng, n_rows, width, *, ones):
     return values * (rng.random((n_rows, width)) < 0.125)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n_rows=st.integers(1, 70),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tests.strategies import influence_rows
 from unswayed._core import kernels
 from unswayed._core.tally import SUM_ERROR, Lines, Tally, collect, tally
@@ -101,7 +102,7 @@ def cases(draw):
     return Case(z, lower, upper, lines, np.sort(rng.choice(edges, (n_lines, n_bins)), axis=1))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cases())
 def test_every_kernel_counts_and_sums_as_defined(case):
     contents, found = list(bins(case)), set()
@@ -114,7 +115,7 @@ def test_every_kernel_counts_and_sums_as_defined(case):
     assert len(found) <= 1  # compiled kernels add in the same order
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cases(), st.data())
 def test_every_kernel_collects_as_defined(case, data):
     ends = np.append(case.thresholds.ravel(), [0.0, -1.0, np.inf])
@@ -175,7 +176,7 @@ def test_large_pieces_are_tallied_as_defined(kind, offsets):
             assert got[2].tolist() == value[line, index].tolist(), kernel
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(cases(), st.lists(st.floats(0, 1), min_size=2, max_size=2))
 def test_pieces_add_up_in_any_order(case, cuts):
     ends = [0, *sorted(int(cut * len(case.lower)) for cut in cuts), len(case.lower)]

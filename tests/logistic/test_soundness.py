@@ -10,11 +10,12 @@ from collections import Counter
 
 import pytest
 
+from tests.effort import some
 from tests.logistic import counts, problems
 from tests.logistic.checks import lies
 
 CHUNK = 20
-SHARE = int(os.environ.get("LOGISTIC_EVERY", "4" if os.environ.get("CI") else "40"))
+SHARE = int(os.environ.get("LOGISTIC_EVERY", some(40, 4)))
 FIRST_SEED = int(os.environ.get("SEEDS_FROM", "0"))
 EFFORTS = [int(effort) for effort in os.environ.get("LOGISTIC_EFFORTS", "")]
 SHOWN = 3  # problems of a failing chunk that are printed

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tests.commands import unswayed_here
+from tests.effort import examples
 from tests.soundness.checks import ill_conditioned
 from unswayed import CertifiedClassifier, LabelBias, Verdict
 from unswayed.cli import certify as _imported_before_memory_is_traced  # noqa: F401
@@ -25,7 +26,7 @@ def one_hot(rng, n_rows, sizes, n_numbers):
     return np.hstack([*parts, rng.normal(size=(n_rows, n_numbers))])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     sizes=st.lists(st.integers(2, 9), min_size=1, max_size=4),
@@ -60,7 +61,7 @@ def test_sparse_and_dense_rows_have_the_same_certificates_up_to_their_errors(
         assert not (one.minimum_budgets.low > other.minimum_budgets.high).any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32), n_rows=st.integers(0, 6), width=st.integers(1, 5))
 def test_a_column_of_ones_is_added_to_sparse_rows_as_to_dense_ones(seed, n_rows, width):
     rng = np.random.default_rng(seed)

@@ -11,12 +11,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
+from tests.effort import examples
 from unswayed import CertifiedRegressor, LabelBias
 from unswayed.engines.rows import RepresentedRows
 from unswayed.exceptions import InputError
 from unswayed.models.ridge.verified import VerifiedInverse, null_vectors
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=examples(60), deadline=None)
 
 
 def spd(rng, size, spread):

@@ -37,9 +37,7 @@ def test_a_metric_has_one_value_where_all_labels_that_move_are_of_zero_rows(n_fe
 
 def pytest_generate_tests(metafunc):
     if "chunk" in metafunc.fixturenames:
-        thorough = [pytest.mark.thorough]
-        chunks = [pytest.param(at, marks=thorough if at else []) for at in range(10)]
-        metafunc.parametrize("chunk", chunks)
+        metafunc.parametrize("chunk", range(10))
 
 
 def test_counts_of_odd_problems_are_true_and_proven_again(chunk, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
+from tests.effort import some
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
 from unswayed.margins.decisions import Sign
 from unswayed.verify import verify
@@ -70,7 +71,7 @@ def certificates(rng, shape, kind):
 def test_what_the_engine_claims_is_proven(tmp_path, shape, kind):
     pytest.importorskip("flint")
     rng = np.random.default_rng([SHAPES.index(shape), len(kind)])
-    for _ in range(12):
+    for _ in range(some(2, 12)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wrapped estimators' own troubles
             certs = certificates(rng, shape, kind)

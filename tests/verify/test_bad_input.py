@@ -154,7 +154,6 @@ def test_millions_of_rows_or_a_line_without_end_are_not_read(valid, tmp_path):
     )
 
 
-@pytest.mark.thorough
 def test_long_texts_and_empty_lines_that_take_no_room_in_a_file_are_bounded(valid, tmp_path):
     texts = pa.table({"a": ["x" * 2**20] * 1000, "b": [1.0] * 1000, "y": [1.0] * 1000})
     pq.write_table(texts, tmp_path / "texts.parquet")

@@ -68,7 +68,6 @@ def test_more_rows_than_are_asked_about_together_are_refused(tmp_path):
     assert "is about 1 to 32,768 rows" in measured(tmp_path, "c.json", "--data", "c.npz")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("shape", "n_tests"), [((9, 2), 2**15), ((2**17, 2), 600)])
 def test_as_many_events_and_pairs_as_are_read_take_bounded_memory(tmp_path, shape, n_tests):
     rng = np.random.default_rng(1)
@@ -82,7 +81,6 @@ def test_as_many_events_and_pairs_as_are_read_take_bounded_memory(tmp_path, shap
     assert code == 3, (out, err)
 
 
-@pytest.mark.thorough
 def test_as_many_groups_as_are_read_take_bounded_memory(tmp_path):
     rng, n_tests, n_groups = np.random.default_rng(2), 4000, 100
     group = np.arange(n_tests) % n_groups

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 from decimal import Context, Decimal
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import some
 from tests.logistic.test_splitting import rare_category
 from tests.verify.files import doubles
 from tests.verify.gradient import logistic, make_cases, packed, poisson, problem, reached, saved
@@ -17,7 +17,7 @@ from unswayed.verify import verify
 from unswayed.verify.gradient.functions import EXPONENTIAL, LINKS, MEAN, SECANT, exponential
 from unswayed.verify.gradient.selection import largest
 
-SOME = 40 if os.environ.get("CI") else 8
+SOME = some(8, 40)
 EXACT = Context(prec=600, Emax=10**6, Emin=-(10**6))
 KINDS = [
     "logistic", "weighted", "class-weights", "some", "nobody", "open", "years", "counts",

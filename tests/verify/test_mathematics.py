@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tests.strategies import problems
 from tests.verify import exact
 from tests.verify.files import pack
@@ -77,7 +78,7 @@ RULES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(max_rows=4, alphas=(0.0, 0.5, 7.0)), st.data())
 def test_claims_about_contrasts_are_proven_and_tighter_ones_rejected(problem, data):
     width = problem.X.shape[1]
@@ -93,7 +94,7 @@ def test_claims_about_contrasts_are_proven_and_tighter_ones_rejected(problem, da
     check_claims(problem, {"task": "coefficients", "contrasts": rows})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(problems(max_rows=5, alphas=(0.0, 0.0, 0.5, 1.0, 7.0)), RULES)
 def test_claims_that_enumeration_makes_are_proven_and_tighter_ones_rejected(problem, rule):
     check_claims(problem, rule)

@@ -7,11 +7,13 @@ import copy
 import json
 import math
 from fractions import Fraction
+from itertools import islice
 
 import jsonschema
 import numpy as np
 import pytest
 
+from tests.effort import some
 from tests.verify import exact
 from tests.verify.files import doubles, pack, rows_of, truths, unpack
 from tests.verify.test_files import KINDS
@@ -190,15 +192,12 @@ def test_an_altered_file_is_accepted_exactly_if_it_is_still_true(cases, check, k
     case, memory = cases[kind], {}
     assert is_true(case.document, case.document, case.data, memory)
     accepted = set()
-    count = 0
-    for path, altered in mutations(case.document):
-        count += 1
+    for path, altered in islice(mutations(case.document), 0, None, some(5, 1)):
         expected = is_true(altered, case.document, case.data, memory)
         found = check(altered, case.data) == "accepted"
         assert found == expected, (path, json.dumps(altered)[:4000], check(altered, case.data))
         if found:
             accepted.add(tuple("*" if isinstance(key, int) else key for key in path))
-    assert count > 200
     assert accepted <= TRUE_STILL, accepted - TRUE_STILL
 
 
@@ -223,4 +222,6 @@ TRUE_STILL = {
 
 
 def test_there_are_thousands_of_mutations(cases):
-    assert sum(1 for case in cases.values() for _ in mutations(case.document)) > 5000
+    counts = [sum(1 for _ in mutations(case.document)) for case in cases.values()]
+    assert min(counts) > 200
+    assert sum(counts) > 5000

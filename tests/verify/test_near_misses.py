@@ -4,6 +4,7 @@ What is true is worked out in fractions, by code that shares nothing with the ch
 """
 
 import copy
+import functools
 import json
 import math
 from fractions import Fraction
@@ -59,12 +60,24 @@ KINDS = ("ridge", "wide", "categories", "weighted", "equal rows", "regression", 
          "kernel", "smoother")  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the case of a kind, which is made once: its truth takes a while in fractions."""
+
+    @functools.cache
+    def make(kind):
+        folder = tmp_path_factory.mktemp("case")
+        path, data = folder / "c.json", folder / "c.npz"
+        make_certificates(kind).save(path, data=data)
+        document = json.loads(path.read_text())
+        return document, truths(document, data), path, data
+
+    return make
+
+
 @pytest.fixture(params=KINDS)
-def case(request, tmp_path):
-    path, data = tmp_path / "c.json", tmp_path / "c.npz"
-    make_certificates(request.param).save(path, data=data)
-    document = json.loads(path.read_text())
-    return document, truths(document, data), path, data
+def case(request, made):
+    return made(request.param)
 
 
 def rejected(case, document):
@@ -193,16 +206,10 @@ def test_a_claim_that_is_false_by_next_to_nothing_is_rejected(case, change):
     assert report.exact_rows == () or change not in (lower_end_inwards, upper_end_inwards)
 
 
-def test_there_are_more_than_a_thousand_near_misses(tmp_path):
+def test_there_are_more_than_a_thousand_near_misses(made):
     """So many over all kinds of models, those of moved thresholds not counted."""
-    count = 0
-    for kind in KINDS:
-        path, data = tmp_path / "c.json", tmp_path / "c.npz"
-        make_certificates(kind).save(path, data=data)
-        document = json.loads(path.read_text())
-        case = document, truths(document, data), path, data
-        count += sum(len(altered(case, change)[1]) for change in CHANGES)
-    assert count > 1000
+    counts = [len(altered(made(kind), change)[1]) for kind in KINDS for change in CHANGES]
+    assert sum(counts) > 1000
 
 
 @pytest.mark.parametrize("case", ["ridge", "wide", "equal rows", "kernel"], indirect=True)
