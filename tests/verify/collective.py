@@ -224,12 +224,23 @@ def _dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
+_TRUTHS = {}
+
+
+def truth_of(document, data):
+    """The truth of a document, which is tried once for all claims about the same question."""
+    key = json.dumps([str(data), *(document[part] for part in ("model", "bias", "question"))])
+    if key not in _TRUTHS:
+        _TRUTHS[key] = Truth(document, data)
+    return _TRUTHS[key]
+
+
 def untrue(document, data, truth=None, **options):
     """What the checker calls proven in a document though it is not true; and its report."""
     folder = Path(data).parent
     (folder / "altered.json").write_text(json.dumps(document))
     report = verify(folder / "altered.json", data=data, **options)
-    claim, truth = document["collective"], truth or Truth(document, data)
+    claim, truth = document["collective"], truth or truth_of(document, data)
     false = [each for each in report.collective if each.status == "proven"
              and not _holds(each.part, claim, truth)]  # fmt: skip
     return false, report

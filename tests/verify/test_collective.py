@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from tests.together.oracle import problems
-from tests.verify.collective import Truth, rows, untrue
+from tests.verify.collective import rows, truth_of, untrue
 from tests.verify.files import pack
 from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias, RowSum
 from unswayed.cli import main
@@ -153,7 +153,7 @@ def test_both_ends_of_a_value_are_returned_and_printed_outwards(collective, kind
     assert Fraction(first) <= Fraction(low) < Fraction(high) <= Fraction(second)
     _, said = run(capsys, case.document, case.data, tmp_path, "--json")
     found = json.loads(said.out)["collective"][0]
-    truth = Truth(case.document, case.data)
+    truth = truth_of(case.document, case.data)
     now = truth.metric(case.document["collective"], truth.scores)
     assert found["claimed"] == [low, high]
     assert Fraction(found["reproven"][0]) <= now <= Fraction(found["reproven"][1])
@@ -225,7 +225,7 @@ def test_a_row_that_the_witness_does_not_overturn_is_rejected(collective):
 @pytest.mark.parametrize("kind", ["together", "weighted", "numbers", "balanced"])
 def test_other_multipliers_only_weaken_a_bound(collective, kind):
     case, rng = collective[kind], np.random.default_rng(3)
-    truth = Truth(case.document, case.data)
+    truth = truth_of(case.document, case.data)
     claim = case.document["collective"]
     most = max(truth.count(claim, scores) for scores in truth.label_sets)
     events = sum(len(claim["multipliers"][name]) for name in ("rise", "fall", "no_rise", "no_fall"))

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from tests.effort import some
-from tests.verify.collective import Truth, untrue
+from tests.verify.collective import truth_of, untrue
 from tests.verify.test_collective import KINDS
 from tests.verify.test_mutations import mutations
 from unswayed.verify import CertificateError, schema_text
@@ -41,7 +41,7 @@ def outcome(document, data, truth):
 
 
 def check_all(case, altered):
-    truth = Truth(case.document, case.data)
+    truth = truth_of(case.document, case.data)
     return [outcome(document, case.data, truth) for _, document in altered]
 
 
@@ -66,7 +66,7 @@ def test_a_larger_budget_is_another_question(collective):
         case = collective[kind]
         document = json.loads(json.dumps(case.document))
         document["bias"]["budget"] += 1
-        result = outcome(document, case.data, Truth(document, case.data))
+        result = outcome(document, case.data, truth_of(document, case.data))
         assert result == "rejected"
 
 
@@ -128,4 +128,4 @@ def test_a_malformed_metric_is_refused(collective, what):
 def refused(case, change, why):
     document = json.loads(json.dumps(case.document))
     change(document)
-    assert why in outcome(document, case.data, Truth(case.document, case.data))
+    assert why in outcome(document, case.data, truth_of(case.document, case.data))
