@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.commands import CLASSES, people, unswayed
+from tests.commands import CLASSES, people, unswayed_here
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
@@ -26,7 +26,7 @@ def report(tmp_path_factory):
     """A folder with report.html and the table out.csv it must agree with."""
     folder = tmp_path_factory.mktemp("report")
     people(400).to_csv(folder / "people.csv", index=False)
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--holdout", "30%", "--budget", "2%"),
         *("--budget", "5", "--groups", "gender,city", "--out", "out.csv"),
         *("--report", "report.html"),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.commands import unswayed
+from tests.commands import unswayed_here
 
 SCRIPT = "<script>window.pwned = 1; alert(1)</script>"
 IMAGE = "<img src=https://example.org/x.png onerror='window.pwned = 1'>"
@@ -30,7 +30,7 @@ def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     frame.to_csv(folder / "<b>hostile & odd.csv", index=False)
     group = '"' + f"group {CLOSING}".replace('"', '""') + '"'
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "<b>hostile & odd.csv", "--label", LABEL, "--groups", group),
         *("--holdout", "40%", "--report", "report.html", "--out", "out.json"),
         cwd=folder,

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.commands import NUMBERS, people, unswayed
+from tests.commands import NUMBERS, people, unswayed_here
 
 
 @pytest.fixture(scope="module")
 def page_and_table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("movement")
     people(300).to_csv(folder / "people.csv", index=False)
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *NUMBERS, "--shift", "5%", "--holdout", "30%"),
         *("--budget", "2%", "--budget", "9", "--groups", "city", "--out", "out.csv"),
         *("--report", "report.html"),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.commands import CLASSES, people, unswayed, unswayed_here
+from tests.commands import CLASSES, people, unswayed_here
 
 TABLES = """() => {
     document.querySelectorAll("details").forEach((each) => { each.open = true; });
@@ -33,7 +33,7 @@ def crowded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crowded")
     frame.to_csv(folder / "people.csv", index=False)
     frame.iloc[::4].to_csv(folder / "new.csv", index=False)
-    done = unswayed(
+    done = unswayed_here(
         *("certify", "people.csv", *CLASSES, "--test", "new.csv", "--groups", "area,size"),
         *("--report", "report.html", "--out", "out.csv"),
         cwd=folder,

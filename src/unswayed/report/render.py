@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -76,8 +77,9 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _CHARTED = 24  # coefficients drawn; more become a wall
 
 
+@functools.cache
 def page_environment() -> jinja2.Environment:
-    """Return the templates, which escape whatever they are given."""
+    """Return the templates, which escape whatever they are given and are compiled once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("unswayed.report"),
         autoescape=True,
