@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.effort import some
 from tests.together.oracle import problems
 from unswayed.estimators.together import Collective
 from unswayed.joint.fragile import Conflicts, Events, cliques
@@ -66,7 +67,7 @@ def test_a_bound_holds_whatever_the_multipliers_are():
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("compact", [False, True])
 def test_the_solvers_bound_holds_and_is_tight_for_whole_labels(whole, compact):
-    for problem in problems(13_000_000, 25):
+    for problem in problems(13_000_000, some(8, 25)):
         fragile, overturned = fragile_rows(problem)
         if not len(fragile.columns) or not len(fragile):
             continue

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.effort import some
 from tests.together.oracle import problems
 from unswayed import InputError, RowSum
 from unswayed.joint.metrics import names
@@ -176,7 +177,7 @@ def own(problem):
 @pytest.mark.parametrize("start", range(3))
 def test_ranges_of_ones_own_metrics(start):
     complaints = []
-    for problem in problems(5_000_000 + 10_000 * start, 15):
+    for problem in problems(5_000_000 + 10_000 * start, some(5, 15)):
         model = problem.fitted()
         for metric, plain in own(problem):
             found = model.certify_metric(
