@@ -17,8 +17,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
-
 _NOISE = Decimal("1e-12")  # a rate is a quotient of counts, and its double is nearer than this
 _ROUNDING = {-1: ROUND_FLOOR, 0: ROUND_HALF_UP, 1: ROUND_CEILING}
 _EXACT = Context(prec=1200)  # for numbers of any size
@@ -205,9 +203,10 @@ def as_text(value: Any, length: int = 60) -> str:
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "missing"
-    if isinstance(value, bool | np.bool_):
+    kind = getattr(getattr(value, "dtype", None), "kind", "")  # of NumPy's scalars
+    if isinstance(value, bool) or kind == "b":
         return str(bool(value))
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float) or kind == "f":
         number = float(value)
         if number.is_integer():
             return f"{number:.15g}"

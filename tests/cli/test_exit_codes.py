@@ -14,7 +14,7 @@ BROKEN = """
 import resource, runpy, sys
 import numpy as np
 import unswayed.cli.certify
-import unswayed.cli.opened as opened
+import unswayed.cli.requests as requests
 
 def tight(megabytes):
     size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -39,7 +39,7 @@ def no_memory_for_a_thread():
     raise OSError(12, "Cannot allocate memory")
 
 goes_wrong = globals()[sys.argv.pop()]
-opened.open_study = lambda *_, **__: goes_wrong()
+requests.open_study = lambda *_, **__: goes_wrong()
 runpy.run_module("unswayed", run_name="__main__", alter_sys=True)
 """
 

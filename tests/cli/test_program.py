@@ -1,5 +1,6 @@
 """The program itself: help, version, missing parts, interruption, whole files."""
 
+import json
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.commands import CLASSES, seconds_of_work, unswayed
+from tests.commands import CLASSES, seconds_of_work, unswayed, unswayed_here
 from unswayed import __version__
 from unswayed.atomic import atomic_write
 from unswayed.cli import COMMANDS, overview
@@ -34,6 +35,85 @@ def test_help_and_version_cost_no_parser_and_no_numerics(tmp_path):
         )
         done = python(code, flag, cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+
+
+LEAVES = [*(name for name in COMMANDS if name != "review"), "review plan", "review apply"]
+HELP = """
+import contextlib, io, json, sys
+from unswayed.cli import main
+pages = {}
+for command in sys.argv[1:]:
+    for flag in ("--help", "--help-all"):
+        with contextlib.redirect_stdout(io.StringIO()) as page:
+            code = main([*command.split(), flag])
+        heavy = [m for m in ("sklearn", "scipy", "pandas", "pyarrow") if m in sys.modules]
+        pages[f"{command} {flag}"] = (code, page.getvalue(), heavy)
+json.dump(pages, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def help_pages(tmp_path_factory):
+    """All pages of help: exit code, text, and the libraries that were imported until then."""
+    done = python(HELP, *LEAVES, "review", cwd=tmp_path_factory.mktemp("help"))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", [*LEAVES, "review"])
+def test_no_help_waits_for_scikit_learn_scipy_pandas_or_pyarrow(help_pages, name):
+    for flag in ("--help", "--help-all"):
+        code, page, heavy = help_pages[f"{name} {flag}"]
+        assert (code, heavy) == (0, [])
+        assert page.startswith(f"Usage: unswayed {name}")
+
+
+def options_on(page):
+    """Names of the options that a page of help shows."""
+    return re.findall(r"^│ (?:\*  |   )?(--[\w-]+)", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_help_shows_common_options_and_counts_those_that_help_all_shows(help_pages, name):
+    few, every = (help_pages[f"{name} {flag}"][1] for flag in ("--help", "--help-all"))
+    shown, all_of_them = options_on(few), options_on(every)
+    assert len(set(all_of_them)) == len(all_of_them)
+    assert shown == all_of_them[: len(shown)]  # the common ones come first
+    more = len(all_of_them) - len(shown)
+    counted = re.findall(r"^(\d+) more options: (.*)$", few, re.MULTILINE)
+    assert counted == ([(str(more), f"unswayed {name} --help-all")] if more else [])
+    assert "more option" not in every
+    if "--label" in all_of_them:
+        common = {"--label", "--budget", "--groups", "--report"} & set(all_of_them)
+        assert common <= set(shown)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_texts_of_help_are_aligned_in_all_panels(help_pages, name):
+    page = help_pages[f"{name} --help-all"][1]
+    for line in (line for line in page.splitlines() if line.startswith("│")):
+        assert line[24:26].isspace(), line
+        assert not line[26].isspace(), line
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "reason"),
+    [
+        ("together", "--model", "linear in their labels"),
+        ("fairness", "--C", "linear in their labels"),
+        ("review plan", "--method", "always answered in one way"),
+        ("review apply", "--resolve", "always answered in one way"),
+        ("coefficients", "--folds", "an option of certify, witness, together, fairness"),
+    ],
+)
+def test_what_a_command_would_refuse_it_does_not_offer(
+    help_pages, tmp_path, command, option, reason
+):
+    assert option not in options_on(help_pages[f"{command} --help-all"][1])
+    done = unswayed_here(*command.split(), "people.csv", option, "1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"{command} has no {option}" in done.stderr
+    assert reason in done.stderr
 
 
 def test_the_script_and_the_module_are_the_same_program(tmp_path):

@@ -24,6 +24,7 @@ def help_pages(record):
     record.command("--version")
     for name in COMMANDS:
         record.command(f"{name} --help")
+        record.command(f"{name} --help-all")
 
 
 @case

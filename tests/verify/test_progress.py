@@ -9,8 +9,8 @@ from sklearn.linear_model import Ridge
 from tests.commands import CLASSES, people
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed.cli import main
-from unswayed.cli.checking import checking_time
 from unswayed.cli.terminal import ProgressLines
+from unswayed.cli.verify import checking_time
 from unswayed.study.recipe import CertificateSize
 from unswayed.verify import seconds_to_check, verify
 
@@ -86,7 +86,7 @@ def test_verify_says_in_which_way_claims_were_proven(tmp_path, monkeypatch, caps
 def test_a_long_check_is_announced(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
     people().to_csv("people.csv", index=False)
-    monkeypatch.setattr("unswayed.cli.checking.seconds_to_check", lambda *sizes: 3.6e4)
+    monkeypatch.setattr("unswayed.cli.verify.seconds_to_check", lambda *sizes: 3.6e4)
     options = ("--budget", "3", "--certificates", "c.json")
     assert main([command, "people.csv", *CLASSES, *options]) == 0
     assert "unswayed verify will take about 10 hours to check this" in capsys.readouterr().err

@@ -1,7 +1,10 @@
-"""The command line: one file per command.
+"""The command line: options, a question, a way to show the answer.
 
-This door is opened for every ``--help`` and ``--version``, so it imports nothing but the
-standard library; `program` brings in the parser, and each command its own tools.
+`options` declares every option once and `commands` composes them: these two and `program`, which
+parses and turns what goes wrong into one line, are all that a ``--help`` imports. `requests` makes
+a request of options, and a module per question answers it and shows the answer on a `terminal`.
+This package itself is imported for every ``--help`` and ``--version``, so it imports nothing but
+the standard library.
 """
 
 import sys
@@ -36,7 +39,8 @@ Commands:
 {commands}
 
 Options:
-  --help                Show this page; after a command, show its options.
+  --help                Show this page; after a command, show its common options.
+  --help-all            After a command, show all of its options.
   --version             Show the version.
   --install-completion  Complete commands and options with the tab key in your shell.
 
@@ -50,31 +54,16 @@ the program.
 
 
 def overview() -> str:
-    """Return the page that ``unswayed --help`` shows.
-
-    Returns
-    -------
-    str
-    """
+    """Return the page that ``unswayed --help`` shows."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return _OVERVIEW.format(summary=SUMMARY, commands=commands)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the program's name; by default that of this process.
-
-    Returns
-    -------
-    int
-    """
+    """Run the program with the words that follow its name, and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given in ([], ["--help"], ["-h"]):
+    if given in ([], ["--help"], ["-h"], ["--help-all"]):
         sys.stdout.write(overview())
         return 0
     if given == ["--version"]:

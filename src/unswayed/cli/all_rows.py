@@ -6,9 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-from cyclopts import Group, Parameter
+from typing import Any
 
 from unswayed.cli.certify import describe
 from unswayed.cli.terminal import Terminal, command_line
@@ -16,7 +14,7 @@ from unswayed.report.classes import contents, without_rows
 from unswayed.report.summarise import headline, provenance
 from unswayed.study.findings import findings_of
 from unswayed.study.folds import open_folds
-from unswayed.study.joint import check_exact, check_seconds
+from unswayed.study.joint import check_exact
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
 from unswayed.study.study import Study
@@ -28,10 +26,6 @@ def solver_output() -> Iterator[None]:
 
     Programs expect one JSON object on stdout and nothing else. Python's own output is not touched
     if it goes elsewhere, but nothing should be printed within.
-
-    Yields
-    ------
-    None
     """
     if sys.__stdout__ is None or sys.__stderr__ is None:  # closed: 1 or 2 may be another file
         yield
@@ -49,47 +43,9 @@ def solver_output() -> Iterator[None]:
         os.close(saved)
 
 
-# ----------------------------------------------------------------------------------------
-# What commands about all test rows at once have in common: options, opening, the page.
-
-ASKED = Parameter(group=Group("What is asked", sort_key=0))
-
-
-@Parameter(name="*", group=Group("What is asked", sort_key=0))
-@dataclass(frozen=True, kw_only=True)
-class AllRowsOptions:
-    """Options about test rows that are put to a model together."""
-
-    only_rows: str | None = None
-    """Only test rows like these, for example "sex == 'female'"; --only is about training labels."""
-    time_limit: Annotated[float, Parameter(allow_leading_hyphen=True)] = 60.0
-    """Seconds for each budget of each question, after which what is not closed stays a range. 0:
-    bounds that take little time."""
-
-    def seconds(self) -> float:
-        """Return the time limit; raise unless it is one.
-
-        Returns
-        -------
-        float
-        """
-        return check_seconds(self.time_limit)
-
-
 @dataclass(frozen=True, eq=False)
 class AllRows:
-    """A study whose test rows are asked about together.
-
-    Attributes
-    ----------
-    study : Study
-    facts : dict
-        Its headline, as `certify` has it.
-    paged : callable
-        Takes facts and returns a page that says how it was made.
-    shown : callable
-        Takes facts and returns those that may be shared.
-    """
+    """A study whose test rows are asked about together."""
 
     study: Study
     facts: dict[str, Any]
@@ -97,12 +53,7 @@ class AllRows:
     shown: Callable[[dict[str, Any]], dict[str, Any]]
 
     def introduce(self, terminal: Terminal) -> None:
-        """Print notes, what could mislead, and what was asked.
-
-        Parameters
-        ----------
-        terminal : Terminal
-        """
+        """Print notes, what could mislead, and what was asked."""
         for note in self.study.notes:
             terminal.note(note)
         for caveat in self.facts["caveats"]:
@@ -119,27 +70,7 @@ def open_all_rows(
     page: bool,
     no_rows: bool = False,
 ) -> AllRows:
-    """Open a study whose test rows are asked about together.
-
-    Parameters
-    ----------
-    request : Request
-    terminal : Terminal
-    check : callable
-        Raises if the study does not suit the question, before work is done.
-    page : bool
-        Whether a page is wanted.
-    no_rows : bool
-        Whether no single row may be on it.
-
-    Returns
-    -------
-    AllRows
-
-    Raises
-    ------
-    InputError
-    """
+    """Open a study whose test rows are asked about together."""
     check_exact(request)
     study = (
         open_study(request, terminal) if request.folds is None else open_folds(request, terminal)

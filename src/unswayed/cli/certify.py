@@ -4,34 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from unswayed.cli.checking import checking_time
-from unswayed.cli.model_options import ModelOptions
-from unswayed.cli.opened import check_beside, opened_study
-from unswayed.cli.options import (
-    DATA,
-    LARGE,
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Distance,
-    Escape,
-    Flag,
-    LargeOptions,
-    Names,
-    NoRows,
-    Numbers,
-    OutputOptions,
-    RowOptions,
-    Source,
-    by_size,
-    in_pieces,
-    make_request,
-    split_names,
-)
-from unswayed.cli.plan import show_plan
+from unswayed.cli.commands import CertifyOptions
 from unswayed.cli.rates import (
     show_budgets,
     show_confidence,
@@ -41,6 +16,14 @@ from unswayed.cli.rates import (
     show_quality,
     show_three,
 )
+from unswayed.cli.requests import (
+    by_size,
+    check_beside,
+    in_pieces,
+    make_request,
+    opened_study,
+    split_names,
+)
 from unswayed.cli.terminal import (
     TABLES,
     Terminal,
@@ -49,6 +32,7 @@ from unswayed.cli.terminal import (
     write_table,
     write_text,
 )
+from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
 from unswayed.report.classes import without_rows
 from unswayed.report.facts import Findings
@@ -59,7 +43,7 @@ from unswayed.study.findings import findings_of
 from unswayed.study.folds import FoldedStudy
 from unswayed.study.movement import need_radius
 from unswayed.study.recipe import check_recipe, save_certificates
-from unswayed.study.request import parse_share
+from unswayed.study.request import Request, parse_share
 from unswayed.study.study import Study
 from unswayed.study.tradeoff import tradeoff
 from unswayed.words import counted, listed, percent
@@ -67,81 +51,19 @@ from unswayed.words import counted, listed, percent
 _VERSUS = 6  # classes named of the rest
 
 
-def certify(
-    train: Source,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    large: LargeOptions | None = None,
-    output: OutputOptions | None = None,
-    plan: Annotated[Flag, LARGE] = False,
-    folds: Annotated[str | None, DATA] = None,
-    radius: Distance = None,
-    groups: Annotated[Names, OUTPUT] = (),
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-    report: Annotated[Path | None, OUTPUT] = None,
-    no_rows: NoRows = False,
-    row: Annotated[Numbers, OUTPUT] = (),
-    base: Annotated[Names, OUTPUT] = (),
-    certificates: Annotated[Path | None, OUTPUT] = None,
-    with_tradeoff: Annotated[Flag, OUTPUT] = False,
-    fail_under: Annotated[str | None, OUTPUT] = None,
-) -> int:
-    """Prove which predictions survive wrong labels, and which do not.
-
-    Example: unswayed certify people.csv --label hired --budget 1% --groups gender
-    --report report.html
-
-    Parameters
-    ----------
-    train : str
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    large : LargeOptions, optional
-    output : OutputOptions, optional
-    plan
-        Say how many rows, bytes, passes, how much memory and how much time it would take, from a
-        first look at the files, and do nothing.
-    folds
-        Certify every row, by a model of the other folds: 10 is a good number. Instead of --test
-        and --holdout.
-    radius : str, optional
-    groups
-        Columns to compare groups by. COL,COL,… or repeated.
-    out
-        Table of the test rows: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-    report
-        Page with charts for people: FILE.html, readable offline.
-    no_rows : bool
-    row
-        Test row to show in full in the report, with the labels that overturn it; repeatable.
-    base
-        Levels that the report compares the coefficients of a category with, such as sex=male. By
-        default the most frequent one. COL=LEVEL,COL=LEVEL,… or repeated.
-    certificates
-        Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
-        so on, one per fold.
-    with_tradeoff
-        Put accuracy against robustness into the report.
-    fail_under
-        Exit with 1 if the rate at the main budget is below this share, such as 80%.
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    pieces = in_pieces(train, large, plan=plan)
+def certify(train: str, options: CertifyOptions) -> int:
+    """Answer ``unswayed certify``."""
+    terminal = Terminal(options.output)
+    out, report, no_rows = options.out, options.page.report, options.page.no_rows
+    certificates, fail_under = options.certificates, options.fail_under
+    row, base, with_tradeoff = options.row, options.base, options.with_tradeoff
+    pieces = in_pieces(train, options.large, plan=options.plan)
     request = make_request(
-        train, data, bias, model, test, radius=radius, groups=groups, folds=folds, pieces=pieces
+        *(train, options.data, options.bias, options.model, options.kinds, options.split),
+        radius=options.radius,
+        groups=options.groups,
+        folds=options.folds,
+        pieces=pieces,
     )
     needing_memory = {
         "--certificates": certificates,
@@ -153,9 +75,9 @@ def certify(
         request = by_size(request, terminal.note)
     elif pieces is not None:
         _refuse_in_pieces(needing_memory)
-    if plan:
-        return show_plan(request, terminal)
-    if folds is not None and with_tradeoff:
+    if options.plan:
+        return _show_plan(request, terminal)
+    if options.folds is not None and with_tradeoff:
         raise InputError(
             f"--with-tradeoff: the trade-off is of one model per {request.kind.option}; leave "
             "--folds out, or ask for it with unswayed tradeoff"
@@ -195,7 +117,7 @@ def certify(
         facts = headline(findings, slider=report is not None)
         page = None if report is None else _page(findings, facts)
         if out is not None:
-            write_table(out, answer_table(study), escape=escape_formulas)
+            write_table(out, answer_table(study), escape=options.escape_formulas)
         parts = study.parts if isinstance(study, FoldedStudy) else [study]
         remarks = []
         for path, part in zip(proofs, parts, strict=False):  # none, or one per model
@@ -477,3 +399,80 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         show_groups(terminal, facts, grouping)
     show_confidence(terminal, facts)
     terminal.say()
+
+
+# ----------------------------------------------------------------------------------------
+# ``--plan``: what passes over files would take.
+
+_UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+
+
+def _show_plan(request: Request, terminal: Terminal) -> int:
+    """Print what a request would take, and do nothing."""
+    from unswayed.study.plan import plan_of
+
+    plan = plan_of(request)
+    about = "about " if plan.estimated else ""
+    held = " (held out)" if plan.held_out else ""
+    terminal.say(
+        f"{counted(plan.files, 'file')}, {byte_size(plan.n_bytes)}, {about}{plan.rows:,} rows; "
+        f"{counted(plan.columns, 'column')} make at least {counted(plan.features, 'feature')}; "
+        f"{plan.test_rows:,} test rows{held}"
+    )
+    if plan.different is not None:
+        then = (
+            "probably few enough that one pass is enough to learn from them"
+            if plan.merges
+            else "probably too many to be held"
+        )
+        terminal.say(
+            f"{plan.different:,} of the first {plan.first:,} rows are different: all in all {then}"
+        )
+    terminal.say()
+    terminal.table(
+        ["pass", "what it does", "about"],
+        [[str(at), what, duration(took)] for at, (what, took) in enumerate(plan.passes, start=1)],
+        left=(1,),
+    )
+    where = f"on {counted(plan.threads, 'thread')}"
+    if request.in_pieces is not None and request.in_pieces.scheduler is not None:
+        where = "on one thread of a worker like this machine; all threads of the cluster share it"
+    terminal.say(f"together about {duration(plan.seconds)} {where}")
+    terminal.say()
+    terminal.table(
+        ["memory of a process", "about"],
+        [
+            *([what, byte_size(amount)] for what, amount in plan.memory.items()),
+            ["together", byte_size(sum(plan.memory.values()))],
+        ],
+    )
+    terminal.answer(plan.to_dict())
+    return 0
+
+
+def byte_size(amount: float) -> str:
+    """Return a number of bytes as text.
+
+    Examples
+    --------
+    >>> byte_size(12), byte_size(3_200_000)
+    ('12 bytes', '3.2 MB')
+    """
+    for name, unit in _UNITS:
+        if amount >= unit:
+            return f"{amount / unit:.3g} {name}"
+    return f"{amount:,.0f} bytes"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as text.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(90), duration(7300)
+    ('1 second', '2 minutes', '2 hours')
+    """
+    for unit, length in (("hour", 3600), ("minute", 60)):
+        if seconds >= 1.5 * length:
+            return counted(round(seconds / length), unit)
+    return counted(max(1, round(seconds)), "second")

@@ -2,25 +2,13 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from unswayed.cli.certify import positive_in_words
-from unswayed.cli.checking import checking_time
-from unswayed.cli.model_options import MODEL, ModelOptions
-from unswayed.cli.options import (
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Escape,
-    Flag,
-    Names,
-    OutputOptions,
-    Train,
-    make_request,
-    split_names,
-)
+from unswayed.cli.commands import CoefficientsOptions
+from unswayed.cli.requests import make_request, split_names
 from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
+from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
 from unswayed.report.classes import nothing_wrong
 from unswayed.report.facts import NOT_IDENTIFIED, Effects, caveat_dicts
@@ -41,67 +29,24 @@ _INTERVAL = ("confidence_low", "confidence_high")
 _ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 
 
-def coefficients(
-    train: Train,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    output: OutputOptions | None = None,
-    base: Annotated[Names, MODEL] = (),
-    coefficients: Annotated[Names, OUTPUT] = (),
-    standardised: Annotated[Flag, OUTPUT] = False,
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-    certificates: Annotated[Path | None, OUTPUT] = None,
-) -> int:
-    """Prove which coefficients keep their sign.
-
-    Every row is a training row. Coefficients are per unit of a number, and from the base level of
-    a category to each other level.
-
-    Example: unswayed coefficients people.csv --label salary --shift 2000 --budget 2%
-
-    Parameters
-    ----------
-    train : Path
-    data : DataOptions
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    output : OutputOptions, optional
-    base
-        Levels to compare the others of their column with, such as sex=male. By default the most
-        frequent one. COL=LEVEL,COL=LEVEL,… or repeated.
-    coefficients
-        Only these columns or coefficients, such as "age,edu*". NAME,NAME,… or repeated.
-    standardised
-        Per standard deviation of a number instead of per unit, so that coefficients compare.
-    out
-        Table of the coefficients: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-    certificates
-        Claims that anyone can check with unswayed verify: FILE.json.
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    request = make_request(train, data, bias, model)
+def coefficients(train: Path, options: CoefficientsOptions) -> int:
+    """Answer ``unswayed coefficients``."""
+    terminal, out, certificates = Terminal(options.output), options.out, options.certificates
+    request = make_request(train, options.data, options.bias, options.model, options.kinds)
     check_output(out, "--out", TABLES, *request.files)
     check_output(certificates, "--certificates", (".json",), *request.files, out)
     if certificates is not None:
         check_recipe(request)
     study = open_study(request, terminal, need_test=False)
-    asked = Asked(split_names(base), split_names(coefficients), standardised)
+    asked = Asked(
+        split_names(options.base), split_names(options.coefficients), options.standardised
+    )
     found = effects_of(study, asked)
     if out is not None:
         heads = _TABLE if request.kind.linear else (*_TABLE, *_ODDS)
         rows = _lines(found)
         table = {head: [each.get(head) for each in rows] for head in heads}
-        write_table(out, table, escape=escape_formulas)
+        write_table(out, table, escape=options.escape_formulas)
     remark = None
     if certificates is not None:
         if not found.certificates:

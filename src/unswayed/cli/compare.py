@@ -1,30 +1,16 @@
 """``unswayed compare``: two files, or two settings of one, on the same test rows."""
 
 import shlex
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError
 
 from unswayed.cli.certify import model_in_words, positive_in_words
-from unswayed.cli.model_options import ModelOptions
-from unswayed.cli.options import (
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Distance,
-    Escape,
-    Names,
-    NoRows,
-    OutputOptions,
-    RowOptions,
-    Train,
-    make_request,
-    split_names,
-)
+from unswayed.cli.commands import CompareOptions, SideOptions
 from unswayed.cli.rates import show_three
+from unswayed.cli.requests import make_request, split_names
 from unswayed.cli.terminal import (
     TABLES,
     Terminal,
@@ -54,72 +40,19 @@ from unswayed.words import (
 )
 
 _LINES = 10
+_NO_OPTIONS = SideOptions()
 _INTERVALS = (
     "for chance in which rows these are: Wilson's of rates, Newcombe's for paired shares (with "
     "McNemar's exact test) of changes"
 )
 
 
-def compare(
-    train: Train,
-    second: Annotated[
-        Path | None, Parameter(help="Another training file, to compare with; by default the same.")
-    ] = None,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    output: OutputOptions | None = None,
-    radius: Distance = None,
-    against: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    without: Names = (),
-    groups: Annotated[Names, OUTPUT] = (),
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-    report: Annotated[Path | None, OUTPUT] = None,
-    no_rows: NoRows = False,
-) -> int:
-    """Compare two files, or two settings of one, on the same test rows.
-
-    Example: unswayed compare people.csv --label hired --against "--alpha 100"
-
-    Example: unswayed compare before.csv after.csv --label hired --test rows.csv
-
-    Parameters
-    ----------
-    train : Path
-    second : Path, optional
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    output : OutputOptions, optional
-    radius : str, optional
-    against
-        Options of the second that differ, in quotes: "--alpha 100 --only 'age < 30'". All others
-        are those of the first.
-    without
-        Columns that the second leaves out of its model. COL,COL,… or repeated.
-    groups
-        Columns to compare groups by. COL,COL,… or repeated.
-    out
-        Table of the test rows, both side by side: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-    report
-        Page for people: FILE.html, readable offline.
-    no_rows : bool
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    given = {"data": data, "test": test, "bias": bias, "model": model, "radius": radius}
-    one = _request(train, given, groups)
-    other = _request(second or train, _overridden(given, against or ""), groups)
+def compare(train: Path, second: Path | None, options: CompareOptions) -> int:
+    """Answer ``unswayed compare``."""
+    terminal, against, without = Terminal(options.output), options.against, options.without
+    out, report, no_rows = options.out, options.page.report, options.page.no_rows
+    one = _request(train, options.first, options.groups)
+    other = _request(second or train, _overridden(options.first, against or ""), options.groups)
     other = replace(other, ignore=tuple(dict.fromkeys((*other.ignore, *split_names(without)))))
     if one == other:
         raise InputError(
@@ -139,7 +72,7 @@ def compare(
     shown = (without_rows(facts) if no_rows else facts) | {"no_rows": no_rows}
     page = None if report is None else _page(both, shown)
     if out is not None:
-        write_table(out, both.table(), escape=escape_formulas)
+        write_table(out, both.table(), escape=options.escape_formulas)
     if report is not None and page is not None:
         write_text(report, page)
     for note in dict.fromkeys(note for study in studies for note in study.notes):
@@ -163,63 +96,54 @@ def _check_without(study: Study, names: tuple[str, ...]) -> None:
             )
 
 
-def _request(train: Path, given: dict[str, Any], groups: tuple[str, ...]) -> Request:
+def _request(train: Path, side: SideOptions, groups: tuple[str, ...]) -> Request:
+    """Return the request of one of the two sides."""
     return make_request(
-        *(train, given["data"], given["bias"], given["model"], given["test"]),
-        radius=given["radius"],
+        *(train, side.data, side.bias, side.model, side.kinds, side.split),
+        radius=side.radius,
         groups=groups,
     )
 
 
-def _settings(
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    radius: Distance = None,
-) -> dict[str, Any]:
-    """Options that the two may differ in."""
-    return {"data": data, "test": test, "bias": bias, "model": model, "radius": radius}
-
-
-def _overridden(given: dict[str, Any], text: str) -> dict[str, Any]:
+def _overridden(given: SideOptions, text: str) -> SideOptions:
     """Return the options of the first, with those in a text instead of its own."""
     try:
         tokens = shlex.split(text)
     except ValueError as error:
         raise InputError(f"--against {text!r} is not a list of options: {error}") from None
-    named = {token.split("=")[0] for token in tokens if token.startswith("--")}
     if tokens and not tokens[0].startswith("--"):
         raise InputError(
             f'--against {text!r} must hold options, such as --against "--alpha 100"; name a '
             "second file right after the first"
         )
     app = App(help_flags=(), version_flags=())
-    app.default(_settings)
+    app.default(_side)
     try:
-        found = app(
-            tokens,
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
+        found: SideOptions = app(
+            tokens, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
         raise InputError(f"--against {text!r}: {error}") from None
-    merged = {name: _merged(given[name], found[name], named) for name in given}
-    return merged | ({"radius": found["radius"]} if "--radius" in named else {})
+    named = {token.split("=")[0] for token in tokens if token.startswith("--")}
+    return replace(given, **_changes(given, found, named))
 
 
-def _merged(mine: Any, other: Any, named: set[str]) -> Any:
-    """Return a set of options with the values of another for those that are named there."""
-    if other is None or isinstance(other, str) or mine is None:
-        return other if mine is None else mine
-    chosen = {
-        each.name: getattr(other, each.name)
-        for each in fields(other)
-        if f"--{each.name.replace('_', '-')}" in named
-    }
-    return replace(mine, **chosen)
+def _side(*, side: SideOptions = _NO_OPTIONS) -> SideOptions:
+    """Return what ``--against`` holds."""
+    return side
+
+
+def _changes(mine: Any, other: Any, named: set[str]) -> dict[str, Any]:
+    """Return the fields of a set of options that are named, with the values of another set."""
+    chosen: dict[str, Any] = {}
+    for each in fields(mine):
+        own: Any = getattr(mine, each.name)
+        found = getattr(other, each.name)
+        if is_dataclass(each.type):
+            chosen[each.name] = replace(own, **_changes(own, found, named))
+        elif f"--{each.name.replace('_', '-')}" in named:
+            chosen[each.name] = found
+    return chosen
 
 
 def _difference(second: Path | None, against: str | None, without: tuple[str, ...]) -> str:

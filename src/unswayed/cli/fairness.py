@@ -2,101 +2,34 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows, solver_output
+from unswayed.cli.all_rows import open_all_rows, solver_output
 from unswayed.cli.certify import NOTHING_TESTED, puts_to_the_test
-from unswayed.cli.model_options import ModelOptions
-from unswayed.cli.options import (
-    DATA,
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Escape,
-    Names,
-    NoRows,
-    OutputOptions,
-    RowOptions,
-    Train,
-    make_request,
-    split_names,
-)
+from unswayed.cli.commands import FairnessOptions
+from unswayed.cli.requests import make_request, split_names
 from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table, write_text
 from unswayed.results.groups import LARGE_GROUPS
 from unswayed.study.fairness import HOLDS, Fairness, Limit, read_limits
-from unswayed.study.joint import SOLVER
+from unswayed.study.joint import SOLVER, check_seconds
 from unswayed.study.study import Study
 from unswayed.words import counted
 
 
-def fairness(
-    train: Train,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    asked: AllRowsOptions | None = None,
-    output: OutputOptions | None = None,
-    folds: Annotated[str | None, DATA] = None,
-    groups: Annotated[Names, ASKED] = (),
-    metric: Annotated[Names, ASKED] = (),
-    limit: Annotated[Names, ASKED] = (),
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-    report: Annotated[Path | None, OUTPUT] = None,
-    no_rows: NoRows = False,
-) -> int:
-    """Prove how far wrong labels can move rates and gaps between groups.
-
-    Example: unswayed fairness people.csv --label hired --groups gender --budget 1% --limit 0.2
-
-    Parameters
-    ----------
-    train : Path
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    asked : AllRowsOptions, optional
-    output : OutputOptions, optional
-    folds
-        About every row of the file, each by a model of the other folds: 10 is a good number.
-        Instead of --test and --holdout.
-    groups
-        Columns to compare groups by. COL,COL,… or repeated.
-    metric
-        Metrics by their names in fairlearn: selection_rate, accuracy, true_positive_rate,
-        false_positive_rate, true_negative_rate or false_negative_rate, each also with _difference,
-        _ratio, _group_min or _group_max behind it, and demographic_parity, equal_opportunity or
-        equalized_odds with _difference or _ratio; of numbers, mean_prediction and
-        mean_prediction_difference. By default selection_rate and demographic_parity_difference.
-        NAME,NAME,… or repeated.
-    limit
-        Exit with 1 unless it is proven, at the main budget, that the difference stays at most, or
-        the ratio at least, such as 0.2; among several metrics
-        demographic_parity_difference=0.2. May be repeated.
-    out
-        Table of all ranges: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-    report
-        Page with charts for people: FILE.html, readable offline.
-    no_rows : bool
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    options = asked or AllRowsOptions()
-    seconds = options.seconds()
-    request = make_request(train, data, bias, model, test, groups=groups, folds=folds)
+def fairness(train: Path, options: FairnessOptions) -> int:
+    """Answer ``unswayed fairness``."""
+    terminal = Terminal(options.output)
+    out, report, no_rows = options.out, options.page.report, options.page.no_rows
+    only_rows, seconds = options.joint.only_rows, check_seconds(options.joint.time_limit)
+    request = make_request(
+        *(train, options.data, options.bias, options.model),
+        split=options.split,
+        groups=options.groups,
+        folds=options.folds,
+    )
     check_output(out, "--out", TABLES, *request.files)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
-    wanted = split_names(metric)
+    wanted = split_names(options.metric)
     limits: list[Limit] = []
     questions: list[Fairness] = []
 
@@ -104,18 +37,18 @@ def fairness(
         question = Fairness.of(
             study,
             wanted,
-            only_rows=options.only_rows,
+            only_rows=only_rows,
             time_limit=seconds,
             say=lambda line: terminal.passing(line, finished=False),
         )
-        limits.extend(read_limits(limit, question.metrics))
+        limits.extend(read_limits(options.limit, question.metrics))
         questions.append(question)
 
     opened = open_all_rows(request, terminal, check=check, page=report is not None, no_rows=no_rows)
     question = questions[0]
     with solver_output():
         ranges = question.facts()
-    found = ranges | {"only_rows": options.only_rows, "time_limit": seconds}
+    found = ranges | {"only_rows": only_rows, "time_limit": seconds}
     found["folds"] = request.folds
     found["share"] = bool(opened.study.target.classes)
     found["limits"] = _judged(limits, found)
@@ -125,7 +58,7 @@ def fairness(
     facts = opened.facts | {"fairness": found, "passed": passed}
     page = None if report is None else opened.paged(opened.shown(facts))
     if out is not None:
-        write_table(out, _table(found), escape=escape_formulas)
+        write_table(out, _table(found), escape=options.escape_formulas)
     if report is not None and page is not None:
         write_text(report, page)
     for note in question.absent():

@@ -1,17 +1,10 @@
 """``unswayed inspect``: how the columns of a file are read, and what about them could mislead."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from unswayed.cli.options import (
-    DATA,
-    FileOptions,
-    OutputOptions,
-    Text,
-    Train,
-    refuse_many,
-    split_names,
-)
+from unswayed.cli.commands import InspectOptions
+from unswayed.cli.requests import check_columns, reading_of, refuse_many, split_names
 from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
 from unswayed.report.facts import caveat_dicts
@@ -25,54 +18,21 @@ _UNSEEN = 3  # values shown of a column
 _READ = {"other": "neither number nor text", "constant": "constant, left out"}
 
 
-def inspect(
-    file: Train,
-    /,
-    *,
-    label: Annotated[str | None, DATA] = None,
-    positive: Annotated[Text, DATA] = None,
-    weights: Annotated[str | None, DATA] = None,
-    test: Annotated[Path | None, DATA] = None,
-    options: FileOptions | None = None,
-    output: OutputOptions | None = None,
-) -> int:
-    """Show how the columns of a file are read, and what about them could mislead.
-
-    Every warning names the option that settles it; the same options go to certify.
-
-    Example: unswayed inspect people.csv --label hired --test new.csv
-
-    Parameters
-    ----------
-    file : Path
-    label
-        Column to predict; columns that give it away are then named too.
-    positive
-        The class of the label that all others are put against, as one.
-    weights
-        Column that says how much each row counts.
-    test
-        Rows to be certified, whose columns are compared with those of the training file.
-    options : FileOptions, optional
-    output : OutputOptions, optional
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal, options = Terminal(output), options or FileOptions()
+def inspect(file: Path, options: InspectOptions) -> int:
+    """Answer ``unswayed inspect``."""
+    terminal, columns, test = Terminal(options.output), options.columns, options.test
+    label, positive = columns.label, columns.positive
     refuse_many(file)
-    options.check(label, weights)
-    reading = options.reading(file, test)
+    check_columns(columns)
+    reading = reading_of(columns, file, test)
     roles = Roles(
         label=label,
         positive=positive,
-        weights=weights,
-        ignore=split_names(options.ignore),
-        features=split_names(options.features),
-        categorical=split_names(options.categorical),
-        numeric=split_names(options.numeric),
+        weights=columns.weights,
+        ignore=split_names(columns.ignore),
+        features=split_names(columns.features),
+        categorical=split_names(columns.categorical),
+        numeric=split_names(columns.numeric),
         decimal=reading.decimal,
     )
     table, found = inspect_file(file, roles, reading)

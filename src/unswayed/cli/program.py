@@ -6,19 +6,22 @@ import errno
 import os
 import signal
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from cyclopts import App, CycloptsError
-from cyclopts.help import DefaultFormatter, HelpPanel
+from cyclopts import App, CycloptsError, UnknownOptionError
+from cyclopts.help import DefaultFormatter, HelpEntry, HelpPanel
+from cyclopts.help.specs import AsteriskColumn, ColumnSpec, DescriptionRenderer, NameRenderer
 
 from unswayed import __version__
-from unswayed.cli import COMMANDS, SUMMARY
+from unswayed.cli import COMMANDS, SUMMARY, commands
+from unswayed.cli.options import MORE
 from unswayed.cli.terminal import given
 from unswayed.exceptions import UnswayedError, VacuousWarning
-from unswayed.words import without_secrets
+from unswayed.words import counted, without_secrets
 
 _EXTRAS = {
     "cyclopts": "cli",
@@ -40,22 +43,7 @@ _EXTRAS = {
 
 
 def complain(error: ModuleNotFoundError) -> int:
-    """Tell the user which extra to install for a missing module.
-
-    Parameters
-    ----------
-    error : ModuleNotFoundError
-
-    Returns
-    -------
-    int
-        Exit code 2.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        The same error, if the module belongs to no extra: that is a bug.
-    """
+    """Tell the user which extra to install for a missing module; raise if it belongs to none."""
     missing = (error.name or "").split(".")[0]
     if missing not in _EXTRAS:
         raise error
@@ -67,7 +55,7 @@ def complain(error: ModuleNotFoundError) -> int:
 
 
 # ----------------------------------------------------------------------------------------
-# The last word on the exit code: 1 is said by this program or not at all.
+# The exit code: 1 is said by this program or not at all.
 #
 # OpenBLAS, when it finds no memory, ends the process itself with C's ``exit(1)``, and so do other
 # libraries; to whoever reads the exit code that would be a rate below ``--fail-under``. No Python
@@ -85,12 +73,7 @@ def guard() -> None:
 
 
 def settle(code: int) -> None:
-    """Make a result the exit code of the process, whenever it ends.
-
-    Parameters
-    ----------
-    code : int
-    """
+    """Make a result the exit code of the process, whenever it ends."""
     _at_exit(code)
 
 
@@ -112,36 +95,98 @@ def _at_exit(code: int) -> None:
 # The program: finds the command, runs it, and turns what goes wrong into one line.
 
 
-class _Flowing(DefaultFormatter):
-    """Help whose lines end where the terminal does, not where those of the source do."""
+class HelpPage(DefaultFormatter):
+    """Help whose columns are aligned and whose lines end where the terminal does.
+
+    Without `everything`, options that few people need are counted and not shown.
+    """
+
+    def __init__(self, *, everything: bool) -> None:
+        super().__init__(column_specs=_columns)
+        self.everything, self.hidden = everything, 0
 
     def __call__(self, console: Any, options: Any, panel: HelpPanel) -> None:
+        """Print a panel of options, or count those of one that is not shown."""
+        if not self.everything and panel.title in _MORE:
+            self.hidden += len(panel.entries)
+            return
         for entry in panel.entries:
             text = getattr(entry.description, "primary_renderable", None)
             if text is not None:
                 text.plain = " ".join(text.plain.split())
+        # What is on anyway can only be turned off.
+        panel.entries = [
+            entry.copy(positive_names=()) if entry.negative_names else entry
+            for entry in panel.entries
+        ]
         super().__call__(console, options, panel)
 
+    def render_description(self, console: Any, options: Any, description: Any) -> None:
+        """Print the paragraphs of a help text; the later lines of an example are indented."""
+        text = getattr(description, "primary_renderable", description)
+        for paragraph in str(text or "").strip().split("\n\n"):
+            head, sign, _ = paragraph.partition(": ")
+            indent = " " * len(head + sign) if head == "Example" else ""
+            filled = textwrap.fill(
+                " ".join(paragraph.split()),
+                console.width,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            console.print(f"{filled}\n", markup=False, highlight=False, soft_wrap=True)
 
-def build() -> App:
-    """Make the parser; a command's module is imported when the command is called.
 
-    Returns
-    -------
-    App
-    """
+_MORE = [group.name for group in MORE]
+_NAMES = 22  # characters of the column of names
+
+
+def _columns(console: Any, options: Any, entries: list[HelpEntry]) -> tuple[ColumnSpec, ...]:
+    """Return the columns of a panel: names, equally wide in all panels, and texts."""
+    mark = (AsteriskColumn,) if any(entry.required for entry in entries) else ()
+    width = _NAMES - 3 * len(mark)
+    return (
+        *mark,
+        ColumnSpec(renderer=NameRenderer(max_width=width), style="cyclopts.name", width=width),
+        ColumnSpec(renderer=DescriptionRenderer(), overflow="fold"),
+    )
+
+
+def build(*, everything: bool = True) -> App:
+    """Make the parser; what answers a command is imported when the command is called."""
     app = App(
         name="unswayed",
         help=SUMMARY,
         version=f"unswayed {__version__}",
+        help_flags=commands.HELP_FLAGS,
         help_format="plaintext",
-        help_formatter=_Flowing(),
+        help_formatter=HelpPage(everything=everything),
         suppress_keyboard_interrupt=False,  # it would end the program without a word
     )
     for name in COMMANDS:
-        app.command(f"unswayed.cli.{name}:{name}", name=name)
+        app.command(getattr(commands, name), name=name)
     app.register_install_completion_command(add_to_startup=False)
     return app
+
+
+def _no_option(app: App, error: UnknownOptionError, arguments: list[str]) -> str:
+    """Say that a command has no such option, why, and which commands have it."""
+    option = str(error.token.keyword or error.token.value).split("=")[0]
+    command = " ".join(app.parse_commands(arguments)[0])
+    reason = commands.REASONS.get(command, {}).get(option)
+    if reason is not None:
+        return f"{command} has no {option}: {reason}; leave {option} out"
+    having = [name for name in COMMANDS if name != command and _has(app[name], option)]
+    if command and having:
+        return f"{command} has no {option}, which is an option of {', '.join(having)}"
+    return str(error)
+
+
+def _has(app: App, option: str) -> bool:
+    """Return whether a command has an option."""
+    if app.default_command is None:
+        return False
+    return any(option in each.names for each in app.assemble_argument_collection())
 
 
 # What libraries say when memory, or a thread's share of it, is refused to them.
@@ -171,36 +216,16 @@ def _stoppable() -> Iterator[None]:
 
 
 def fail(message: object) -> int:
-    """Write an error to stderr, as one line.
-
-    Parameters
-    ----------
-    message : object
-
-    Returns
-    -------
-    int
-        Exit code 2.
-    """
+    """Write an error to stderr, as one line, and return exit code 2."""
     line = " ".join(without_secrets(str(message)).split())
     sys.stderr.write(f"unswayed: error: {line}\n")
     return 2
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit code.
-
-    Parameters
-    ----------
-    arguments : list of str
-        What follows the program's name.
-
-    Returns
-    -------
-    int
-    """
+    """Run a command line and return its exit code."""
     _open_streams()
-    app = build()
+    app = build(everything="--help-all" in arguments)
     given.set(arguments)
     try:
         with _stoppable(), warnings.catch_warnings():
@@ -208,10 +233,14 @@ def run(arguments: list[str]) -> int:
             result = app(
                 arguments, exit_on_error=False, print_error=False, result_action="return_value"
             )
+            _tell_hidden(app, arguments)
             sys.stdout.flush()
         return int(result or 0)
     except CycloptsError as error:
-        return fail(f"{error} (unswayed {_command(arguments)}--help shows what there is)")
+        said = str(error)
+        if isinstance(error, UnknownOptionError):
+            said = _no_option(app, error, arguments)
+        return fail(f"{said} (unswayed {_command(arguments)}--help shows what there is)")
     except ModuleNotFoundError as error:
         return complain(error)
     except UnswayedError as error:
@@ -221,6 +250,15 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, _Stopped) as stop:
         sys.stderr.write("unswayed: interrupted; no file was left half-written\n")
         return 143 if isinstance(stop, _Stopped) else 130
+
+
+def _tell_hidden(app: App, arguments: list[str]) -> None:
+    """Say how many options a page of help has not shown, and how to see them."""
+    hidden = getattr(app.help_formatter, "hidden", 0)
+    if hidden:
+        words = [word for word in arguments if not word.startswith("-")]
+        command = " ".join(["unswayed", *app.parse_commands(words)[0]])
+        sys.stdout.write(f"{counted(hidden, 'more option')}: {command} --help-all\n")
 
 
 def _open_streams() -> None:

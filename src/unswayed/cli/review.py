@@ -1,27 +1,14 @@
 """``unswayed review``: which labels to check, and what reviewers found."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import App, Parameter
 
-from unswayed.cli.all_rows import ASKED, open_all_rows
+from unswayed.cli.all_rows import open_all_rows
+from unswayed.cli.commands import ReviewApplyOptions, ReviewPlanOptions
 from unswayed.cli.label_changes import show_wide
-from unswayed.cli.model_options import ModelOptions
-from unswayed.cli.options import (
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Distance,
-    Escape,
-    NoRows,
-    OutputOptions,
-    RowOptions,
-    Train,
-    make_request,
-)
+from unswayed.cli.requests import make_request
 from unswayed.cli.terminal import Terminal, check_output, write_table, write_text
 from unswayed.exceptions import InputError
 from unswayed.study.movement import need_radius
@@ -39,90 +26,27 @@ from unswayed.study.review import (
 from unswayed.words import counted, number_end, percent
 
 _LINES = 10  # labels that the terminal shows
-Files = Annotated[tuple[Path, ...], Parameter(negative="", show_default=False)]
-Out = Annotated[Path | None, OUTPUT, Parameter(name=("--out", "--output"))]
-
-review = App(
-    name="review",
-    help_format="plaintext",
-    help="Plan which labels to check, and apply what reviewers found.\n\n"
-    "Example: unswayed review plan people.csv --label hired --labels 60 --out review.csv",
-)
 
 
-@review.command
-def plan(
-    train: Train,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    output: OutputOptions | None = None,
-    labels: Annotated[int, ASKED] = 60,
-    per_reviewer: Annotated[int | None, ASKED] = None,
-    costs: Annotated[str | None, ASKED] = None,
-    cost_limit: Annotated[float | None, ASKED] = None,
-    exclude: Annotated[Files, ASKED] = (),
-    error_rate: Annotated[str | None, ASKED] = None,
-    radius: Distance = None,
-    out: Out = None,
-    escape_formulas: Escape = True,
-    report: Annotated[Path | None, OUTPUT] = None,
-    no_rows: NoRows = False,
-) -> int:
-    """Find the labels whose verification makes most predictions robust.
-
-    Example: unswayed review plan people.csv --label hired --labels 60 --out review.csv
-
-    Parameters
-    ----------
-    train : Path
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    output : OutputOptions, optional
-    labels
-        At most so many labels are checked.
-    per_reviewer
-        Labels that one reviewer checks; by default one reviewer checks all.
-    costs
-        Column of the training file that says what it takes to check each label, above 0. Unless it
-        is named in --ignore, it is a feature as well.
-    cost_limit
-        The costs of all checks sum up to this at most.
-    exclude
-        Reviews that were applied to the file: labels that were checked are right. May be repeated.
-    error_rate
-        Also estimate, by simulation, how many rows will be robust if this share of the checked
-        labels turns out to be wrong and is corrected, such as 5%.
-    radius : str, optional
-    out
-        Table for reviewers, with an empty column checked_label: FILE.csv.
-    escape_formulas : bool
-    report
-        Page with charts for people: FILE.html, readable offline.
-    no_rows : bool
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    request = make_request(train, data, bias, model, test, radius=radius)
+def plan(train: Path, options: ReviewPlanOptions) -> int:
+    """Answer ``unswayed review plan``."""
+    terminal = Terminal(options.output)
+    out, report, no_rows = options.out, options.page.report, options.page.no_rows
+    request = make_request(
+        *(train, options.data, options.bias, options.model),
+        split=options.split,
+        radius=options.radius,
+    )
     if len(request.budgets) > 1:
         raise InputError("--budget: a plan is made for one budget; pass it once")
-    check_output(out, "--out", (".csv",), *request.files, *exclude)
+    check_output(out, "--out", (".csv",), *request.files, *options.exclude)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
     effort = Effort(
-        labels=labels,
-        per_reviewer=per_reviewer,
-        costs=costs,
-        cost_limit=cost_limit,
-        error_rate=error_rate,
+        labels=options.labels,
+        per_reviewer=options.per_reviewer,
+        costs=options.costs,
+        cost_limit=options.cost_limit,
+        error_rate=options.error_rate,
     )
     opened = open_all_rows(
         request,
@@ -132,14 +56,14 @@ def plan(
         no_rows=no_rows,
     )
     study = opened.study
-    before = read_review(study, exclude, applied=True)
+    before = read_review(study, options.exclude, applied=True)
     checked = np.array(sorted(before), dtype=np.intp)
     made = plan_review(study, effort, checked, lambda line: terminal.passing(line, finished=False))
     facts = opened.facts | {"review": plan_facts(study, made, effort, checked)}
     page = None if report is None else opened.paged(opened.shown(facts))
     if out is not None:
-        table = plan_columns(study, made, costs=costs is not None)
-        write_table(out, table, escape=escape_formulas)
+        table = plan_columns(study, made, costs=options.costs is not None)
+        write_table(out, table, escape=options.escape_formulas)
     if report is not None and page is not None:
         write_text(report, page)
     opened.introduce(terminal)
@@ -151,55 +75,19 @@ def plan(
     return 0
 
 
-@review.command
-def apply(
-    train: Train,
-    /,
-    *answers: Annotated[
-        Path, Parameter(help="Files of review plan, with checked_label filled in, one or more.")
-    ],
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    output: OutputOptions | None = None,
-    exclude: Annotated[Files, ASKED] = (),
-    radius: Distance = None,
-    out: Out = None,
-) -> int:
-    """Fit the model again after labels were checked, and compare.
-
-    Example: unswayed review apply people.csv review.csv --label hired --out corrected.csv
-
-    Parameters
-    ----------
-    train : Path
-    *answers : Path
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    output : OutputOptions, optional
-    exclude
-        Reviews that were applied to the file before: labels that were checked are right. May be
-        repeated.
-    radius : str, optional
-    out
-        The training file with corrected labels, and everything else as it was: FILE.csv, or
-        .parquet if it is a Parquet file.
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
+def apply(train: Path, answers: tuple[Path, ...], options: ReviewApplyOptions) -> int:
+    """Answer ``unswayed review apply``."""
+    terminal, out, exclude = Terminal(options.output), options.out, options.exclude
     if not answers:
         raise InputError(
             "review apply needs what reviewers found: name the files that review plan --out wrote, "
             "with checked_label filled in, after the training file"
         )
-    request = make_request(train, data, bias, model, test, radius=radius)
+    request = make_request(
+        *(train, options.data, options.bias, options.model),
+        split=options.split,
+        radius=options.radius,
+    )
     check_output(out, "--out", endings(train), *request.files, *answers, *exclude)
     opened = open_all_rows(
         request,

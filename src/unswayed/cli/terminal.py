@@ -30,23 +30,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 def check_output(
     path: Path | None, option: str, suffixes: tuple[str, ...], *read: Path | None
 ) -> None:
-    """Raise, before any work is done, if `path` cannot become an output file.
-
-    Parameters
-    ----------
-    path : Path or None
-        None is always fine.
-    option : str
-        Name of the option, for the error.
-    suffixes : tuple of str
-        Endings that the name may have.
-    *read : Path or None
-        Other files of the same command, which must not be overwritten.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise, before any work is done, if `path` cannot become an output file."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
@@ -63,31 +47,13 @@ def check_output(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-    text : str
-    """
+    """Write a text file, whole or not at all."""
     with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 def to_json(value: Any, *, indent: int | None = 2) -> str:
-    """Return a value as JSON that every reader accepts: infinity and NaN become null.
-
-    Parameters
-    ----------
-    value : dict, list, array, str or number
-        Nested at will.
-    indent : int or None
-        None puts everything on one line.
-
-    Returns
-    -------
-    str
-    """
+    """Return a value as JSON that every reader accepts: infinity and NaN become null."""
     return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -104,31 +70,12 @@ def _plain(value: Any) -> Any:
 
 
 def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return columns as one dict per row.
-
-    Parameters
-    ----------
-    columns : dict of str to sequence
-        All of the same length.
-
-    Returns
-    -------
-    list of dict
-    """
+    """Return columns as one dict per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def escaped(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-        Numbers, signed ones too, stay as they are.
 
     Examples
     --------
@@ -139,16 +86,7 @@ def escaped(text: str) -> str:
 
 
 def write_table(path: Path, columns: dict[str, Any], *, escape: bool = True) -> None:
-    """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending.
-
-    Parameters
-    ----------
-    path : Path
-    columns : dict of str to sequence
-        Values by the name of their column.
-    escape : bool
-        In CSV, put an apostrophe before texts, names of columns too, that a spreadsheet would run.
-    """
+    """Write columns as CSV, Parquet or JSON (a list of rows), by the name's ending."""
     suffix = path.suffix.lower()
     if suffix == ".json":
         rows = as_rows(_plain(columns))
@@ -189,15 +127,6 @@ given: ContextVar[list[str]] = ContextVar("given")
 def command_line(arguments: Iterable[str] | None = None) -> str:
     """Return a command line, quoted for a shell, without the secrets of URLs.
 
-    Parameters
-    ----------
-    arguments : iterable of str, optional
-        What follows the program's name; by default the arguments of this run.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> print(command_line(["certify", "my people.csv", "--only", "gender == 'female'"]))
@@ -224,15 +153,7 @@ EVERY = 10.0  # seconds
 
 
 class ProgressLines:
-    """Says in a line how far long work has come, every ten seconds.
-
-    Parameters
-    ----------
-    say : callable
-        Takes the line.
-    clock : callable
-        Returns seconds.
-    """
+    """Says in a line how far long work has come, every ten seconds."""
 
     def __init__(
         self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -240,21 +161,7 @@ class ProgressLines:
         self._say, self._clock = say, clock
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield steps, and say how many of them are done.
-
-        Parameters
-        ----------
-        steps : iterable
-        what : str
-            Name of the work.
-        total : int
-            Number of steps.
-
-        Yields
-        ------
-        object
-            The steps, unchanged.
-        """
+        """Yield steps, and say how many of them are done."""
         said = self._clock()
         for done, step in enumerate(steps, start=1):
             yield step
@@ -292,43 +199,22 @@ class Terminal:
         """Print a line for people, unless the output is quiet or JSON.
 
         Markup in the text is not interpreted, and control characters are shown as escapes.
-
-        Parameters
-        ----------
-        text : str
-        style : str, optional
-            A style of rich, such as "bold".
         """
         self.out.print(escape(printable(text, "\n")), style=style, soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """Print a remark to stderr, unless the output is quiet.
-
-        Parameters
-        ----------
-        text : str
-        """
+        """Print a remark to stderr, unless the output is quiet."""
         if not self.quiet:
             self.error.print(f"[dim]note:[/dim] {escape(printable(text))}", soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """Print what could mislead to stderr, unless the output is quiet.
-
-        Parameters
-        ----------
-        text : str
-        """
+        """Print what could mislead to stderr, unless the output is quiet."""
         if not self.quiet:
             said = escape(printable(text))
             self.error.print(f"[yellow]warning:[/yellow] {said}", soft_wrap=True)
 
     def answer(self, value: Any) -> None:
-        """Print the result as one JSON object, if JSON was asked for.
-
-        Parameters
-        ----------
-        value : dict
-        """
+        """Print the result as one JSON object, if JSON was asked for."""
         if self.json and not self.quiet:
             sys.stdout.write(to_json(value) + "\n")
 
@@ -340,17 +226,7 @@ class Terminal:
         left: Sequence[int] = (0,),
         widths: Sequence[int] | None = None,
     ) -> None:
-        """Print a table for people, unless the output is quiet or JSON.
-
-        Parameters
-        ----------
-        heads : sequence of str
-        rows : iterable of sequence of str
-        left : sequence of int
-            Columns that are aligned to the left; the others to the right.
-        widths : sequence of int, optional
-            Characters of each column; by default as many as its cells need and the line has.
-        """
+        """Print a table for people, unless the output is quiet or JSON."""
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for at, head in enumerate(heads):
             table.add_column(
@@ -366,21 +242,7 @@ class Terminal:
         self.out.print(table)
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield steps; on a terminal, show a bar once they take longer than a second.
-
-        Parameters
-        ----------
-        steps : iterable
-        what : str
-            Name of the work, to show beside the bar.
-        total : int
-            Number of steps.
-
-        Yields
-        ------
-        object
-            The steps, unchanged.
-        """
+        """Yield steps; on a terminal, show a bar once they take longer than a second."""
         if self.quiet or not self.error.is_terminal:
             yield from steps
             return
@@ -399,14 +261,7 @@ class Terminal:
             bar.stop()
 
     def passing(self, line: str, *, finished: bool) -> None:
-        """Say how far a pass over files is: now and then, and at its end.
-
-        Parameters
-        ----------
-        line : str
-        finished : bool
-            Whether it is at its end.
-        """
+        """Say how far a pass over files is: now and then, and at its end."""
         now = time.monotonic()
         if self.quiet or (not finished and now - self._said < _PASSING):
             return

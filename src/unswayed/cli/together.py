@@ -1,27 +1,14 @@
 """``unswayed together``: how many predictions one set of wrong labels overturns."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from unswayed.cli.all_rows import ASKED, AllRowsOptions, open_all_rows, solver_output
+from unswayed.cli.all_rows import open_all_rows, solver_output
+from unswayed.cli.commands import TogetherOptions
 from unswayed.cli.label_changes import change_columns, show_changes
-from unswayed.cli.model_options import ModelOptions
-from unswayed.cli.options import (
-    DATA,
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Distance,
-    Escape,
-    NoRows,
-    OutputOptions,
-    RowOptions,
-    Train,
-    make_request,
-)
+from unswayed.cli.requests import make_request
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table, write_text
-from unswayed.study.joint import Counted, Counting, count_together
+from unswayed.study.joint import Counted, Counting, check_seconds, count_together
 from unswayed.study.movement import need_radius
 from unswayed.study.study import Study
 from unswayed.words import counted, number_end
@@ -29,68 +16,22 @@ from unswayed.words import counted, number_end
 _NAMED = 12  # overturned rows that are named
 
 
-def together(
-    train: Train,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    asked: AllRowsOptions | None = None,
-    output: OutputOptions | None = None,
-    folds: Annotated[str | None, DATA] = None,
-    turned: Annotated[Literal["up", "down"] | None, ASKED] = None,
-    row_weights: Annotated[str | None, ASKED] = None,
-    radius: Distance = None,
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-    report: Annotated[Path | None, OUTPUT] = None,
-    no_rows: NoRows = False,
-) -> int:
-    """Prove how many predictions one set of wrong labels can overturn.
-
-    Example: unswayed together people.csv --label hired --budget 1% --budget 5%
-
-    Parameters
-    ----------
-    train : Path
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    asked : AllRowsOptions, optional
-    output : OutputOptions, optional
-    folds
-        About every row of the file, each by a model of the other folds: 10 is a good number.
-        Instead of --test and --holdout.
-    turned
-        Count only predictions that are turned up (to the second class in sorted order, or to a
-        higher number), or down. --direction is about labels.
-    row_weights
-        Column of the test rows that says how much each counts, 0 or more; by default 1.
-    radius : str, optional
-    out
-        Table of the labels to change, at every budget: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-    report
-        Page with charts for people: FILE.html, readable offline.
-    no_rows : bool
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    options = asked or AllRowsOptions()
+def together(train: Path, options: TogetherOptions) -> int:
+    """Answer ``unswayed together``."""
+    terminal = Terminal(options.output)
+    out, report, no_rows = options.out, options.page.report, options.page.no_rows
     counting = Counting(
-        only_rows=options.only_rows,
-        turned=turned,
-        row_weights=row_weights,
-        time_limit=options.seconds(),
+        only_rows=options.joint.only_rows,
+        turned=options.turned,
+        row_weights=options.row_weights,
+        time_limit=check_seconds(options.joint.time_limit),
     )
-    request = make_request(train, data, bias, model, test, radius=radius, folds=folds)
+    request = make_request(
+        *(train, options.data, options.bias, options.model),
+        split=options.split,
+        radius=options.radius,
+        folds=options.folds,
+    )
     check_output(out, "--out", TABLES, *request.files)
     check_output(report, "--report", (".html", ".htm"), *request.files, out)
     opened = open_all_rows(
@@ -108,8 +49,8 @@ def together(
         "together": {
             "rows": found[0].found.n_rows,
             "only_rows": counting.only_rows,
-            "turned": turned,
-            "row_weights": row_weights,
+            "turned": counting.turned,
+            "row_weights": counting.row_weights,
             "folds": request.folds,
             "time_limit": counting.time_limit,
             "budgets": [
@@ -120,7 +61,7 @@ def together(
     }
     page = None if report is None else opened.paged(opened.shown(facts))
     if out is not None:
-        write_table(out, _joined(found, tables), escape=escape_formulas)
+        write_table(out, _joined(found, tables), escape=options.escape_formulas)
     if report is not None and page is not None:
         write_text(report, page)
     opened.introduce(terminal)

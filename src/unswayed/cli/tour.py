@@ -1,13 +1,17 @@
-"""``unswayed tour``: what a proof about wrong labels is, in five minutes."""
+"""Commands that need no file: the tour, the demo, and the paper's experiments."""
 
 import contextlib
 import io
 import sys
 import textwrap
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from unswayed.cli.terminal import Terminal
+from unswayed.cli.commands import DemoOptions, ReproduceOptions
+from unswayed.cli.terminal import Terminal, check_output, command_line, write_table
+from unswayed.datasets.salary_story import salary_columns
+from unswayed.exceptions import InputError
 
 _WIDEST = 80  # characters of a line, also on a wider screen
 
@@ -181,11 +185,6 @@ def tour() -> int:
     unswayed tour | less does not.
 
     Example: unswayed tour
-
-    Returns
-    -------
-    int
-        Exit code.
     """
     terminal = Terminal(None)
     waits = sys.stdin.isatty() and sys.stdout.isatty()
@@ -235,3 +234,72 @@ def _goes_on() -> bool:
     except EOFError:
         answer = "q"
     return answer.strip().lower() != "q"
+
+
+# ----------------------------------------------------------------------------------------
+# The demo.
+
+_ROWS = 1200
+_STORY = """\
+A company hired some of {n:,} applicants, and a model learned from these decisions. Some were
+unjust: women were declined who should have been hired. Nobody knows which. So: which of the
+model's predictions would be the same if up to 2 % of the decisions were wrong in that way?"""
+
+
+def demo(options: DemoOptions) -> int:
+    """Answer ``unswayed demo``."""
+    from unswayed.cli.program import run
+
+    terminal, folder = Terminal(options.output), options.folder
+    data, report = folder / "unswayed-demo.csv", folder / "unswayed-report.html"
+    check_output(data, "--folder", (".csv",))
+    write_table(data, salary_columns(_ROWS))
+    terminal.say(_STORY.format(n=_ROWS))
+    command = [
+        *("certify", str(data), "--label", "decision", "--groups", "gender", "--ignore", "salary"),
+        *("--holdout", "25%", "--budget", "2%", "--budget", "1%", "--budget", "5%"),
+        *("--only", "gender == 'female'", "--direction", "up"),
+    ]
+    if not options.no_report:
+        command += ["--with-tradeoff", "--report", str(report)]
+    terminal.say()
+    terminal.say(f"$ {command_line(command)}", style="bold")
+    flags = [f"--{name}" for name in ("quiet", "json") if getattr(terminal, name)]
+    return run([*command, *flags])
+
+
+# ----------------------------------------------------------------------------------------
+# The paper's experiments.
+
+
+def reproduce(names: tuple[str, ...], options: ReproduceOptions) -> int:
+    """Answer ``unswayed reproduce``."""
+    terminal = Terminal(options.output)
+    _look_for_checkout()
+    try:
+        from reproduction.reproduce import reproduce as run_experiments
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "reproduction":
+            raise
+        raise InputError(
+            "the paper's experiments are not part of the installed package; clone the repository, "
+            "pip install '.[cli,experiments]' there and run this command in that folder"
+        ) from None
+    found = run_experiments(names or None, options.data, options.out, page=options.page)
+    for line in found.lines():
+        terminal.say(line)
+    terminal.answer(found.to_dict())
+    for name, reason in found.failures.items():
+        terminal.error.print(f"{name} could not run: {reason}", soft_wrap=True, markup=False)
+    return 2 if found.failures else 0
+
+
+def _look_for_checkout() -> None:
+    """Let Python find the experiments of the checkout that the current folder is in, if any."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        # Both, as a folder `reproduction` may be anyone's.
+        if (folder / "reproduction/reproduce.py").is_file() and (folder / "src/unswayed").is_dir():
+            if str(folder) not in sys.path:
+                sys.path.insert(0, str(folder))
+            return

@@ -1,25 +1,13 @@
 """``unswayed tradeoff``: accuracy against robustness over alpha, or over C."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from unswayed.atomic import atomic_write
 from unswayed.cli.certify import describe
-from unswayed.cli.model_options import MODEL, MODEL_GROUP, KindName, ModelOptions
-from unswayed.cli.options import (
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Distance,
-    Escape,
-    OutputOptions,
-    RowOptions,
-    Train,
-    make_request,
-)
+from unswayed.cli.commands import TradeoffOptions
+from unswayed.cli.options import KindOptions, ModelOptions
+from unswayed.cli.requests import make_request
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.summarise import headline
@@ -32,64 +20,18 @@ _CHARTS = (".html", ".svg", ".png")
 _BAR = 24
 
 
-def tradeoff(
-    train: Train,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    output: OutputOptions | None = None,
-    radius: Distance = None,
-    model: Annotated[KindName, MODEL] = "ridge",
-    alphas: Annotated[str | None, MODEL] = None,
-    Cs: Annotated[str | None, Parameter(name="--Cs", group=MODEL_GROUP)] = None,
-    effort: Annotated[int | None, MODEL] = None,
-    threshold: Annotated[str | None, MODEL] = None,
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-    chart: Annotated[Path | None, OUTPUT] = None,
-) -> int:
-    """Weigh accuracy against robustness over the penalty.
-
-    It is alpha, or with --model logistic C, where smaller means stronger.
-
-    Example: unswayed tradeoff people.csv --label hired --budget 1% --chart tradeoff.svg
-
-    Parameters
-    ----------
-    train : Path
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    output : OutputOptions, optional
-    radius : str, optional
-    model
-        The model: ridge, or logistic for two classes.
-    alphas
-        Penalties to try, such as 1,10,100; by default ten from 0.1 to 30,000.
-    Cs
-        Of --model logistic, such as 0.001,0.01,0.1; by default seven from 1 to 0.001.
-    effort
-        Of --model logistic, what to do for rows that are left undecided: 0, 1 or 2.
-    threshold
-        Score above which the second class is predicted: a number, or balanced, as for certify.
-    out
-        The table: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-    chart
-        The chart: FILE.html, .svg or .png.
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
-    options = ModelOptions(model=model, effort=effort, threshold=threshold)
-    request = make_request(train, data, bias, options, test, radius=radius)
+def tradeoff(train: Path, options: TradeoffOptions) -> int:
+    """Answer ``unswayed tradeoff``."""
+    terminal, out, chart = Terminal(options.output), options.out, options.chart
+    request = make_request(
+        *(train, options.data, options.bias),
+        ModelOptions(threshold=options.threshold),
+        KindOptions(model=options.model, effort=options.effort),
+        options.split,
+        radius=options.radius,
+    )
     kind = request.kind
-    penalties = _penalties(kind, alphas, Cs)
+    penalties = _penalties(kind, options.alphas, options.Cs)
     check_output(out, "--out", TABLES, *request.files)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = over_alpha.tradeoff(request, terminal, penalties)
@@ -107,7 +49,7 @@ def tradeoff(
     if facts["classes"]:
         columns["always says"] = [point.always for point in points]
     if out is not None:
-        write_table(out, columns, escape=escape_formulas)
+        write_table(out, columns, escape=options.escape_formulas)
     if chart is not None:
         _draw(chart, points, heads, name, kind)
     for note in study.notes:

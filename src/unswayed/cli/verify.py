@@ -3,71 +3,43 @@
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from unswayed.cli.options import OUTPUT, Flag, OutputOptions
+from unswayed.cli.commands import VerifyOptions
 from unswayed.cli.terminal import ProgressLines, Terminal
 from unswayed.exceptions import InputError
-from unswayed.verify import CertificateError, Report, Track, schema_text
+from unswayed.study.recipe import CertificateSize
+from unswayed.verify import (
+    MOST_NUMBERS,
+    CertificateError,
+    Report,
+    Track,
+    schema_text,
+    seconds_to_check,
+)
 from unswayed.verify import verify as check
 
 _LINES = 40
+_PATIENCE = 60.0  # seconds: a shorter wait is not worth a word
+_HOUR = 3600.0
 _PROVEN, _FALSE, _NOTHING = 0, 1, 3  # exit codes; 2 is bad input
 
 
-def verify(
-    certificates: Annotated[Path | None, Parameter(help="The certificate file.")] = None,
-    /,
-    *,
-    train: Path | None = None,
-    test: Path | None = None,
-    data: Path | None = None,
-    label: str | None = None,
-    schema: Annotated[Flag, OUTPUT] = False,
-    output: OutputOptions | None = None,
-) -> int:
-    """Check a certificate file without trusting the program that wrote it.
-
-    Every claim is proven again from the data, by code that shares nothing with what made it: in
-    floating point with error bounds, and in exact arithmetic where these leave it open. The
-    question that was proven is printed in full: read it. Exit codes: 0 every verdict is proven, 1
-    some claim is false, 2 the file is damaged or belongs to other data, 3 nothing is proven because
-    no claim has a verdict, a claim about all rows together rests on a solver's word, or claims
-    about a model that is not linear in its labels could not be re-proven.
-
-    Example: unswayed verify c.json --train people.csv
-
-    Parameters
-    ----------
-    certificates : Path, optional
-    train
-        Training rows: the CSV or Parquet file that was certified, or one of bare numbers.
-    test
-        Test rows, if they were in a file of their own.
-    data
-        The .npz file that was saved with the certificate, instead of the other two.
-    label
-        Label column of a file of bare numbers.
-    schema
-        Print the JSON schema of certificate files and do nothing else.
-    output : OutputOptions, optional
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    if schema:
+def verify(certificates: Path | None, options: VerifyOptions) -> int:
+    """Answer ``unswayed verify``."""
+    if options.schema:
         sys.stdout.write(schema_text())
         return 0
     if certificates is None:
         raise InputError("name the certificate file, for example unswayed verify c.json")
-    terminal = Terminal(output)
+    terminal = Terminal(options.output)
     try:
         report = check(
-            certificates, train=train, test=test, data=data, label=label, track=_track(terminal)
+            certificates,
+            train=options.train,
+            test=options.test,
+            data=options.data,
+            label=options.label,
+            track=_track(terminal),
         )
     except CertificateError as error:
         raise InputError(str(error)) from None
@@ -80,6 +52,27 @@ def verify(
     if report.collective:  # it is one claim: a part of it that rests on somebody's word is enough
         return _NOTHING if report.undecided else _PROVEN
     return _PROVEN if report.proven else _NOTHING
+
+
+def checking_time(size: CertificateSize) -> str | None:
+    """Return what to say of `unswayed verify` when a file is written: a long wait, or a refusal."""
+    numbers = (size.n_rows + size.n_claims) * (size.n_features + 4)
+    if numbers > MOST_NUMBERS:
+        return (
+            f"unswayed verify will refuse this file, which is about {numbers:,} numbers: it reads "
+            f"at most {MOST_NUMBERS:,}; certify fewer rows at a time"
+        )
+    found = seconds_to_check(size.n_rows, size.n_features, size.n_claims, size.n_exact)
+    if found <= _PATIENCE:
+        return None
+    length = f"{found / 60:.0f} minutes" if found < 2 * _HOUR else f"{found / _HOUR:.0f} hours"
+    why = ""
+    if size.n_exact:
+        why = (
+            f", since {size.n_exact:,} of its claims were settled in rational arithmetic and have "
+            "to be proven so"
+        )
+    return f"unswayed verify will take about {length} to check this{why}"
 
 
 def _track(terminal: Terminal) -> Track:

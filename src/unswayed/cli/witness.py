@@ -1,12 +1,12 @@
 """``unswayed witness``: which labels overturn one prediction."""
 
 import math
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from unswayed.cli.certify import positive_in_words
+from unswayed.cli.commands import WitnessOptions
 from unswayed.cli.label_changes import (
     beside,
     change_columns,
@@ -14,25 +14,7 @@ from unswayed.cli.label_changes import (
     show_wide,
     shown_columns,
 )
-from unswayed.cli.model_options import ModelOptions
-from unswayed.cli.opened import check_beside, opened_study
-from unswayed.cli.options import (
-    DATA,
-    NO_LABEL,
-    OUTPUT,
-    BiasOptions,
-    DataOptions,
-    Distance,
-    Escape,
-    LargeOptions,
-    Names,
-    OutputOptions,
-    RowOptions,
-    Source,
-    by_size,
-    in_pieces,
-    make_request,
-)
+from unswayed.cli.requests import by_size, check_beside, in_pieces, make_request, opened_study
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.report.facts import caveat_dicts, probability
@@ -46,64 +28,15 @@ from unswayed.words import labels, number_end, outside, separated
 _FEWEST = 6  # digits of a score
 
 
-def witness(
-    train: Source,
-    /,
-    *,
-    data: DataOptions = NO_LABEL,
-    test: RowOptions | None = None,
-    bias: BiasOptions | None = None,
-    model: ModelOptions | None = None,
-    large: LargeOptions | None = None,
-    output: OutputOptions | None = None,
-    row: int,
-    folds: Annotated[str | None, DATA] = None,
-    radius: Distance = None,
-    groups: Annotated[Names, OUTPUT] = (),
-    out: Annotated[Path | None, OUTPUT] = None,
-    escape_formulas: Escape = True,
-) -> int:
-    """Show which labels overturn one prediction.
-
-    Example: unswayed witness people.csv --label hired --row 17
-
-    Parameters
-    ----------
-    train : str
-    data : DataOptions
-    test : RowOptions, optional
-    bias : BiasOptions, optional
-    model : ModelOptions, optional
-    large : LargeOptions, optional
-    output : OutputOptions, optional
-    row
-        Number of the test row in its file, counted from 1 below the header, as certify --out
-        has it.
-    folds
-        By the model of the other folds, as certify --folds has it.
-    radius : str, optional
-    groups
-        Columns to show first. COL,COL,… or repeated.
-    out
-        Table of the labels to change: FILE.csv, .parquet or .json.
-    escape_formulas : bool
-
-    Returns
-    -------
-    int
-        Exit code.
-    """
-    terminal = Terminal(output)
+def witness(train: str, options: WitnessOptions) -> int:
+    """Answer ``unswayed witness``."""
+    terminal, row, out = Terminal(options.output), options.row, options.out
     request = make_request(
-        train,
-        data,
-        bias,
-        model,
-        test,
-        radius=radius,
-        groups=groups,
-        folds=folds,
-        pieces=in_pieces(train, large),
+        *(train, options.data, options.bias, options.model, options.kinds, options.split),
+        radius=options.radius,
+        groups=options.groups,
+        folds=options.folds,
+        pieces=in_pieces(train, options.large),
     )
     check_output(out, "--out", TABLES, *request.files)
     check_beside(out, "--out", request)
@@ -124,7 +57,7 @@ def witness(
         if found is not None:
             columns = _columns(study, found)
             if out is not None:
-                write_table(out, columns, escape=escape_formulas)
+                write_table(out, columns, escape=options.escape_formulas)
             facts["changes"] = as_rows(columns)
         for note in (*study.notes, *study.last_notes()):
             terminal.note(note)

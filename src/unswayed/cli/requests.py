@@ -1,0 +1,392 @@
+"""From options to a request, checked before any file is opened, and to the study it is about."""
+
+import csv
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unswayed.cli.options import (
+    BiasOptions,
+    ColumnOptions,
+    DataOptions,
+    KindOptions,
+    LargeOptions,
+    ModelOptions,
+    SplitOptions,
+)
+from unswayed.cli.terminal import Terminal
+from unswayed.exceptions import InputError
+from unswayed.study.folds import open_fold, open_folds
+from unswayed.study.loading import inspect_file
+from unswayed.study.opening import open_study
+from unswayed.study.request import (
+    DEFAULT_BUDGET,
+    KINDS,
+    RIDGE,
+    InPieces,
+    Kind,
+    Request,
+    need_linear,
+    parse_alpha,
+    parse_budget,
+    parse_clip,
+    parse_folds,
+    parse_holdout,
+    parse_probability,
+    parse_radius,
+    parse_shift,
+    parse_strength,
+    parse_threshold,
+)
+from unswayed.study.study import Study
+from unswayed.tables.inspection import Roles
+from unswayed.tables.reading import Reading
+from unswayed.words import shorten
+
+LARGE_FILE = 10**9
+"""Bytes of a file from which on it is read in pieces, unless an option needs it in memory."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+def make_request(
+    train: Path | str,
+    data: DataOptions,
+    bias: BiasOptions,
+    model: ModelOptions,
+    kinds: KindOptions | None = None,
+    split: SplitOptions | None = None,
+    *,
+    radius: str | None = None,
+    groups: tuple[str, ...] = (),
+    folds: str | None = None,
+    pieces: InPieces | None = None,
+) -> Request:
+    """Make a request of the options of a command; raise if two contradict each other."""
+    split, kinds = split or SplitOptions(), kinds or KindOptions()
+    train = Path(train)
+    if pieces is None:
+        refuse_many(train)
+    fitted = _model_fields(model, kinds, train)
+    if split.seed < 0:
+        raise InputError(f"--seed {split.seed} is negative; pass 0 or more")
+    if folds is not None:
+        _check_folds(split)
+    _check_fold_by(split, data)
+    check_columns(data)
+    if data.label is None:
+        raise _no_label(pieces.source if pieces else str(train), data)
+    return Request(
+        train=train,
+        reading=reading_of(data, pieces.source if pieces else train, split.test),
+        numeric=split_names(data.numeric),
+        weights=data.weights,
+        label=data.label,
+        test=split.test,
+        task=data.task,
+        positive=data.positive,
+        categorical=split_names(data.categorical),
+        ignore=split_names(data.ignore),
+        features=split_names(data.features),
+        missing=data.missing,
+        unseen=split.unseen,
+        holdout=None if split.holdout is None else parse_holdout(split.holdout),
+        folds=None if folds is None else parse_folds(folds),
+        fold_by=split.fold_by,
+        seed=split.seed,
+        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget))) or (DEFAULT_BUDGET,),
+        shift=None if bias.shift is None else parse_shift(bias.shift),
+        clip=None if bias.clip is None else parse_clip(bias.clip),
+        log=data.log,
+        only=bias.only,
+        direction=bias.direction,
+        radius=None if radius is None else parse_radius(radius, log=data.log),
+        groups=split_names(groups),
+        in_pieces=pieces,
+        **fitted,
+    )
+
+
+def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return column names from ``a,b`` or repeated options, each once.
+
+    Quotes keep a comma inside a name. Spaces around the names of a list do not count, but a name by
+    itself is taken as it is.
+
+    Examples
+    --------
+    >>> split_names(("race, sex", '"a, b"', " age"))
+    ('race', 'sex', 'a, b', ' age')
+    """
+    names: list[str] = []
+    for text in texts:
+        found = next(csv.reader([text]), [])
+        names += found if len(found) == 1 else [name.strip() for name in found]
+    return tuple(dict.fromkeys(names))
+
+
+# ----------------------------------------------------------------------------------------
+# Columns and rows.
+
+
+def reading_of(columns: ColumnOptions, *files: Path | str | None) -> Reading:
+    """Return how files are written, by the options and by what the first of them shows."""
+    return Reading.for_files(
+        [file for file in files if file is not None],
+        columns.delimiter,
+        header=not columns.no_header,
+        decimal=columns.decimal,
+        missing=columns.na,
+        sheet=columns.sheet,
+    )
+
+
+def check_columns(columns: ColumnOptions) -> None:
+    """Raise if a column is named twice, for what contradicts each other."""
+    if columns.features and columns.ignore:
+        raise InputError(
+            "--features names the only columns that the model uses and --ignore those that it "
+            "does not; pass one of them"
+        )
+    label, weights, features = columns.label, columns.weights, split_names(columns.features)
+    for given, name in (("--label", label), ("--weights", weights)):
+        if name is not None and name in features:
+            raise InputError(
+                f"--features and {given} both name {shorten(name)!r}; leave it out of one"
+            )
+    for name in split_names(columns.numeric):
+        if name in split_names(columns.categorical):
+            raise InputError(
+                f"--numeric and --categorical both name {shorten(name)!r}; pass one of them"
+            )
+    if weights is not None and weights == label:
+        raise InputError(
+            f"--weights and --label both name {shorten(weights)!r}; a label that says how much "
+            "its row counts would change the weights when it changes, so name another column"
+        )
+
+
+def _check_folds(split: SplitOptions) -> None:
+    """Raise if other rows than those of the folds are asked about."""
+    for option, given in (("--test", split.test), ("--holdout", split.holdout)):
+        if given is not None:
+            raise InputError(
+                f"--folds certifies every row of the training file, and {option} chooses other "
+                f"rows to certify; pass either --folds or {option}"
+            )
+
+
+def _check_fold_by(split: SplitOptions, data: DataOptions) -> None:
+    """Raise if there is nothing to split, or labels would do it."""
+    if split.fold_by is None:
+        return
+    if split.test is not None:
+        raise InputError(
+            "--fold-by says how rows of the training file are split, and --test names other rows; "
+            "pass one of them"
+        )
+    if split.fold_by == data.label:
+        raise InputError(
+            f"--fold-by and --label both name {shorten(split.fold_by)!r}; if labels chose the rows "
+            "of a fold, a wrong label would mean other folds and another model, so name another "
+            "column"
+        )
+
+
+def _no_label(source: str, data: DataOptions) -> InputError:
+    """Return an error that lists the columns of a file, for its reader to choose the label."""
+    from unswayed.pieces.paths import find_files, is_url
+
+    start = "--label is missing: name the column to predict"
+    first = find_files(source)[0]
+    path = Path(first.path)
+    if is_url(first.path) or (path.is_file() and path.stat().st_size > LARGE_FILE):
+        return InputError(f"{start}; unswayed inspect shows the columns of a file")
+    _, found = inspect_file(Path(first.name), Roles(), reading_of(data, source))
+    odd = [f"; {caveat}" for caveat in found.general if caveat.kind == "no-header"]
+    return InputError("".join([f"{start}. {first.name} has {found.in_words()}", *odd]))
+
+
+# ----------------------------------------------------------------------------------------
+# The model.
+
+
+def _model_fields(model: ModelOptions, kinds: KindOptions, train: Path) -> dict[str, Any]:
+    """Return the fields of a request that are about the model and its proof."""
+    kind = KINDS[kinds.model]
+    alpha = _penalty(model, kinds, kind)
+    if model.give_up is not None and not model.give_up >= 0:
+        raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")
+    if model.give_up is not None and alpha is not None:
+        raise InputError(
+            f"--give-up chooses {kind.option}, so pass either --{kind.option} or --give-up"
+        )
+    if model.validation is not None:
+        _check_validation(model.validation, train, alpha, kind.option)
+    _check_kind(kinds, kind)
+    threshold = None
+    if model.threshold is not None:
+        threshold = (parse_threshold if kind.linear else parse_probability)(model.threshold)
+    return {
+        "kind": kind,
+        "alpha": alpha,
+        "effort": kinds.effort,
+        "threshold": threshold,
+        "give_up": model.give_up or 0.0,
+        "validation": model.validation,
+        "method": kinds.method,
+        "resolve": kinds.resolve,
+    }
+
+
+def _penalty(model: ModelOptions, kinds: KindOptions, kind: Kind) -> float | None:
+    """Return the penalty; None if it is to be chosen."""
+    other, given = ("C", kinds.C) if kind is RIDGE else ("alpha", model.alpha)
+    if given is not None:
+        which = "logistic" if other == "C" else "ridge"
+        raise InputError(
+            f"--{other} is the penalty of --model {which}, and --model is {kind.name}; pass "
+            f"--{kind.option} (C = 1 / penalty), or --model {which}"
+        )
+    mine = model.alpha if kind is RIDGE else kinds.C
+    usual = "1" if kind is RIDGE else "0.01"
+    text = mine or (usual if model.give_up is None else "auto")
+    return parse_alpha(text) if kind is RIDGE else parse_strength(text)
+
+
+def _check_kind(kinds: KindOptions, kind: Kind) -> None:
+    """Raise for options that a kind of model does not have."""
+    if kind.linear:
+        if kinds.effort is not None:
+            raise InputError(
+                f"--effort {kinds.effort} is for --model logistic: certificates of ridge "
+                "regression are exact anyway; leave it out"
+            )
+        return
+    if kinds.effort not in (None, 0, 1, 2):
+        raise InputError(f"--effort {kinds.effort} is none of 0, 1 and 2; pass one of them")
+    if kinds.method not in ("exact", "auto"):
+        need_linear(kind, f"--method {kinds.method}")
+    if kinds.resolve is not None:
+        need_linear(kind, f"--resolve {kinds.resolve}")
+
+
+def _check_validation(validation: Path, train: Path, alpha: float | None, option: str) -> None:
+    """Raise if no penalty is chosen, or training labels would choose it."""
+    if alpha is not None:
+        raise InputError(
+            f"--validation is for rows that choose {option}, but a number was given; pass "
+            f"--{option} auto or --give-up, or leave --validation out"
+        )
+    if validation.exists() and train.exists() and validation.samefile(train):
+        raise InputError(
+            f"--validation {validation} is the training file; labels that may be wrong would "
+            f"choose {option} and the certificate would be false, so pass other rows, or none: "
+            "then some are set aside"
+        )
+
+
+# ----------------------------------------------------------------------------------------
+# One file in memory, or rows in pieces.
+
+
+def refuse_many(path: Path) -> None:
+    """Raise if a folder, a pattern or a URL is given to a command that takes one file."""
+    kind = _many(str(path))
+    if kind is not None:
+        raise InputError(
+            f"{path} is {kind}, and this command reads one file into memory; unswayed certify and "
+            "unswayed witness take folders, patterns and URLs"
+        )
+
+
+def _many(source: str) -> str | None:
+    """Say what is not the name of one file on this machine."""
+    if _URL.match(source):
+        return "a URL"
+    if os.path.isdir(source):
+        return "a folder"
+    if any(sign in source for sign in "*?[") and not os.path.exists(source):
+        return "a pattern"
+    return None
+
+
+def in_pieces(source: str, large: LargeOptions, *, plan: bool = False) -> InPieces | None:
+    """Return how training rows are read in pieces; None if one file is read into memory."""
+    asked = large.in_pieces or plan or large.scheduler is not None or large.resume is not None
+    if not asked and _many(source) is None:
+        return None
+    return InPieces(source, large.scheduler, large.resume)
+
+
+def by_size(request: Request, say: Callable[[str], None]) -> Request:
+    """Have a large file read in pieces, if nothing that is asked forbids it."""
+    path = request.train
+    if request.in_pieces or not path.is_file() or path.stat().st_size < LARGE_FILE:
+        return request
+    from unswayed.study.source import check_options
+
+    found = replace(request, in_pieces=InPieces(str(path)))
+    try:
+        check_options(found)
+    except InputError:
+        return request
+    say(
+        f"{path} has more than {LARGE_FILE / 10**9:g} GB, so it is read in pieces, as --in-pieces "
+        "does"
+    )
+    return found
+
+
+@contextmanager
+def opened_study(request: Request, terminal: Terminal, row: int | None = None) -> Iterator[Study]:
+    """Open the study that a request is about, of one row where it is in a fold, and close it."""
+    if request.in_pieces is not None:
+        with _resumable(request, terminal):
+            from unswayed.study.in_pieces import open_pieces
+
+            study: Study = open_pieces(request, terminal)
+            try:
+                yield study
+            finally:
+                study.close()
+    elif request.folds is None:
+        yield open_study(request, terminal)
+    elif row is None:
+        yield open_folds(request, terminal)
+    else:
+        yield open_fold(request, row, terminal)
+
+
+@contextmanager
+def _resumable(request: Request, terminal: Terminal) -> Iterator[None]:
+    """Say how to go on if the run is interrupted."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:  # a signal
+        assert request.in_pieces is not None  # noqa: S101
+        folder = request.in_pieces.resume
+        if folder is not None:
+            terminal.note(f"{folder} has what was found; give the same command again to go on")
+        raise
+
+
+def check_beside(path: Path | None, option: str, request: Request) -> None:
+    """Raise if an output file would be, or become, one of the files of training rows."""
+    if path is None or request.in_pieces is None:
+        return
+    source = request.in_pieces.source
+    if os.path.isdir(source) and path.resolve().is_relative_to(Path(source).resolve()):
+        raise InputError(
+            f"{option} {path} is in the folder of the training rows, and would be taken for one "
+            "of its files the next time; choose another folder"
+        )
+    from unswayed.pieces.paths import find_files
+
+    if any(Path(file.path) == path.resolve() for file in find_files(source)):
+        raise InputError(f"{option} {path} would overwrite the input; choose another name")
