@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
@@ -109,7 +110,9 @@ class Record:
 
 def run(line: str, folder: Path, code: int | None = None):
     """Run a command in this process, as on a terminal of 80 columns."""
-    with mock.patch.dict(os.environ, ENVIRONMENT):
+    # No lines that depend on how long something takes.
+    patience = mock.patch("unswayed.cli.terminal._PASSING", math.inf)
+    with mock.patch.dict(os.environ, ENVIRONMENT), patience:
         done = unswayed_here(*shlex.split(line), cwd=folder)
     assert code is None or done.returncode == code, (line, done.returncode, done.stderr)
     return done

@@ -14,7 +14,6 @@ from unswayed.report.classes import contents, without_rows
 from unswayed.report.summarise import headline, provenance
 from unswayed.study.findings import findings_of
 from unswayed.study.folds import open_folds
-from unswayed.study.joint import check_exact
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
 from unswayed.study.study import Study
@@ -71,7 +70,6 @@ def open_all_rows(
     no_rows: bool = False,
 ) -> AllRows:
     """Open a study whose test rows are asked about together."""
-    check_exact(request)
     study = (
         open_study(request, terminal) if request.folds is None else open_folds(request, terminal)
     )

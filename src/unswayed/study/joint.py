@@ -12,7 +12,7 @@ from unswayed.exceptions import InputError
 from unswayed.results.collective import TogetherCertificate
 from unswayed.study.folds import FoldedStudy, refitted_scores
 from unswayed.study.loading import need
-from unswayed.study.request import Budget, Request, need_linear
+from unswayed.study.request import Budget
 from unswayed.study.study import Study
 from unswayed.tables.cells import is_number, plain
 from unswayed.tables.expression import select
@@ -22,19 +22,6 @@ Say = Callable[[str], None]
 """Takes a line about how far a search is."""
 
 ENGINE, SOLVER = "the engine", "HiGHS"
-
-
-def check_exact(request: Request) -> None:
-    """Raise if a method was asked for that is about single rows."""
-    need_linear(request.kind, "a question about all rows at once")
-    given = {"--method": request.method if request.method != "exact" else None,
-             "--resolve": request.resolve}  # fmt: skip
-    for option, value in given.items():
-        if value is not None:
-            raise InputError(
-                f"{option} {value} is about single rows, and here one set of labels serves all of "
-                f"them, which has one method; leave {option} out"
-            )
 
 
 def check_seconds(time_limit: float) -> float:
