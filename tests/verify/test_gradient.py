@@ -17,7 +17,7 @@ from unswayed.verify import verify
 from unswayed.verify.gradient.functions import EXPONENTIAL, LINKS, MEAN, SECANT, exponential
 from unswayed.verify.gradient.selection import largest
 
-SOME = some(8, 40)
+SOME = some(4, 40)
 EXACT = Context(prec=600, Emax=10**6, Emin=-(10**6))
 KINDS = [
     "logistic", "weighted", "class-weights", "some", "nobody", "open", "years", "counts",

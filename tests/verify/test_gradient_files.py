@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.effort import some
 from tests.verify.files import doubles, pack, rows_of
 from tests.verify.gradient import make_cases, packed
 from tests.verify.gradient_forgeries import forgeries
@@ -359,7 +360,7 @@ def test_offsets_need_an_intercept(cases, tmp_path):
 
 
 def test_nothing_false_is_accepted_of_forged_files(tmp_path):
-    tally, accepted = forgeries(range(5), 6, tmp_path)
+    tally, accepted = forgeries(range(5), some(2, 6), tmp_path)
     assert not accepted
-    assert tally["claims rejected"] > 20
-    assert tally["claims accepted"] > 20
+    assert tally["claims rejected"] > some(5, 20)
+    assert tally["claims accepted"] > some(5, 20)

@@ -2,12 +2,14 @@
 
 import copy
 import json
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.commands import CLASSES, NUMBERS, people
+from tests.effort import some
 from tests.verify.files import doubles, pack, rows_of
 from tests.verify.test_mathematics import sha256
 from unswayed.cli import main
@@ -354,10 +356,10 @@ def in_words(question):
 
 
 def test_whatever_changes_what_is_proven_changes_the_question(bases):
-    altered, accepted, alike = 0, 0, []
+    altered, accepted, alike, every = 0, 0, [], some(5, 1)
     for kind, base in bases.items():
         honest = base.copy().ask()
-        for what, other in mutated(base):
+        for what, other in islice(mutated(base), 0, None, every):
             altered += 1
             try:
                 question = other.ask()
@@ -369,8 +371,8 @@ def test_whatever_changes_what_is_proven_changes_the_question(bases):
             elif in_words(question) == in_words(honest):
                 alike.append((kind, what))
     assert not alike
-    assert altered > 500
-    assert accepted > 400
+    assert altered > 500 / every
+    assert accepted > 400 / every
 
 
 # --- single facts -----------------------------------------------------------------------------
