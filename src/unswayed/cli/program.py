@@ -172,7 +172,7 @@ def build(*, everything: bool = True) -> App:
 def _no_option(app: App, error: UnknownOptionError, arguments: list[str]) -> str:
     """Say that a command has no such option, why, and which commands have it."""
     option = str(error.token.keyword or error.token.value).split("=")[0]
-    command = " ".join(app.parse_commands(arguments)[0])
+    command = _command(app, arguments).removeprefix("unswayed").strip()
     reason = commands.REASONS.get(command, {}).get(option)
     if reason is not None:
         return f"{command} has no {option}: {reason}; leave {option} out"
@@ -240,7 +240,7 @@ def run(arguments: list[str]) -> int:
         said = str(error)
         if isinstance(error, UnknownOptionError):
             said = _no_option(app, error, arguments)
-        return fail(f"{said} (unswayed {_command(arguments)}--help shows what there is)")
+        return fail(f"{said} ({_command(app, arguments)} --help shows what there is)")
     except ModuleNotFoundError as error:
         return complain(error)
     except UnswayedError as error:
@@ -256,8 +256,7 @@ def _tell_hidden(app: App, arguments: list[str]) -> None:
     """Say how many options a page of help has not shown, and how to see them."""
     hidden = getattr(app.help_formatter, "hidden", 0)
     if hidden:
-        words = [word for word in arguments if not word.startswith("-")]
-        command = " ".join(["unswayed", *app.parse_commands(words)[0]])
+        command = _command(app, arguments)
         sys.stdout.write(f"{counted(hidden, 'more option')}: {command} --help-all\n")
 
 
@@ -309,5 +308,7 @@ def _system(error: OSError) -> int:
     return fail(f"{where}{error.strerror or error}")
 
 
-def _command(arguments: list[str]) -> str:
-    return f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
+def _command(app: App, arguments: list[str]) -> str:
+    """Return the command that is called, with the program's name before it."""
+    words = [word for word in arguments if not word.startswith("-")]
+    return " ".join(["unswayed", *app.parse_commands(words)[0]])

@@ -30,7 +30,6 @@ from unswayed.study.request import (
     InPieces,
     Kind,
     Request,
-    need_linear,
     parse_alpha,
     parse_budget,
     parse_clip,
@@ -229,7 +228,7 @@ def _model_fields(model: ModelOptions, kinds: KindOptions, train: Path) -> dict[
     _check_kind(kinds, kind)
     threshold = None
     if model.threshold is not None:
-        threshold = (parse_threshold if kind.linear else parse_probability)(model.threshold)
+        threshold = (parse_threshold if kind is RIDGE else parse_probability)(model.threshold)
     return {
         "kind": kind,
         "alpha": alpha,
@@ -259,7 +258,7 @@ def _penalty(model: ModelOptions, kinds: KindOptions, kind: Kind) -> float | Non
 
 def _check_kind(kinds: KindOptions, kind: Kind) -> None:
     """Raise for options that a kind of model does not have."""
-    if kind.linear:
+    if kind is RIDGE:
         if kinds.effort is not None:
             raise InputError(
                 f"--effort {kinds.effort} is for --model logistic: certificates of ridge "
@@ -268,10 +267,13 @@ def _check_kind(kinds: KindOptions, kind: Kind) -> None:
         return
     if kinds.effort not in (None, 0, 1, 2):
         raise InputError(f"--effort {kinds.effort} is none of 0, 1 and 2; pass one of them")
-    if kinds.method not in ("exact", "auto"):
-        need_linear(kind, f"--method {kinds.method}")
-    if kinds.resolve is not None:
-        need_linear(kind, f"--resolve {kinds.resolve}")
+    method = None if kinds.method in ("exact", "auto") else kinds.method
+    for option, value in (("--method", method), ("--resolve", kinds.resolve)):
+        if value is not None:
+            raise InputError(
+                f"{option} {value} is for models that are linear in their labels, and {kind.words} "
+                f"is not; leave --model {kind.name} or {option} {value} out"
+            )
 
 
 def _check_validation(validation: Path, train: Path, alpha: float | None, option: str) -> None:

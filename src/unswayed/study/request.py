@@ -90,16 +90,6 @@ LOGISTIC = Kind(
 KINDS = {kind.name: kind for kind in (RIDGE, LOGISTIC)}
 
 
-def need_linear(kind: Kind, what: str) -> None:
-    """Raise if something is asked of a model that is not linear in its labels."""
-    if not kind.linear:
-        either = f" or {what}" if what.startswith("--") else ""
-        raise InputError(
-            f"{what} is for models that are linear in their labels, and {kind.words} is not; leave "
-            f"--model {kind.name}{either} out"
-        )
-
-
 # ----------------------------------------------------------------------------------------
 # Shift: how far labels that are numbers may be off, as it was written.
 
@@ -492,7 +482,7 @@ class Request:
         Of logistic regression, scores and the threshold are log-odds.
         """
         if self.threshold is None:
-            return Threshold.between(0.0, 1.0) if self.kind.linear else Threshold(0.0)
+            return Threshold.between(0.0, 1.0) if self.kind is RIDGE else Threshold(0.0)
         return AboveMean(0.0) if self.threshold == "balanced" else Threshold(self.threshold)
 
     @property
