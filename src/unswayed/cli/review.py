@@ -7,9 +7,9 @@ import numpy as np
 
 from unswayed.cli.all_rows import open_all_rows
 from unswayed.cli.commands import ReviewApplyOptions, ReviewPlanOptions
-from unswayed.cli.label_changes import show_wide
 from unswayed.cli.requests import make_request
 from unswayed.cli.terminal import Terminal, check_output, write_table, write_text
+from unswayed.cli.witness import show_wide
 from unswayed.exceptions import InputError
 from unswayed.study.movement import need_radius
 from unswayed.study.review import (

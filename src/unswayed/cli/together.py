@@ -5,9 +5,9 @@ from typing import Any
 
 from unswayed.cli.all_rows import open_all_rows, solver_output
 from unswayed.cli.commands import TogetherOptions
-from unswayed.cli.label_changes import change_columns, show_changes
 from unswayed.cli.requests import make_request
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table, write_text
+from unswayed.cli.witness import change_columns, show_changes
 from unswayed.study.joint import Counted, Counting, check_seconds, count_together
 from unswayed.study.movement import need_radius
 from unswayed.study.study import Study

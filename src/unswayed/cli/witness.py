@@ -1,19 +1,15 @@
-"""``unswayed witness``: which labels overturn one prediction."""
+"""``unswayed witness``: which labels overturn one prediction; label changes as tables."""
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unswayed._typing import IntArray
 from unswayed.cli.certify import positive_in_words
 from unswayed.cli.commands import WitnessOptions
-from unswayed.cli.label_changes import (
-    beside,
-    change_columns,
-    show_changes,
-    show_wide,
-    shown_columns,
-)
 from unswayed.cli.requests import by_size, check_beside, in_pieces, make_request, opened_study
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
@@ -21,6 +17,7 @@ from unswayed.report.facts import caveat_dicts, probability
 from unswayed.results.certificates import Verdict, Witness
 from unswayed.study.findings import data_facts
 from unswayed.study.folds import refitted_scores
+from unswayed.study.loading import Rows
 from unswayed.study.movement import need_radius
 from unswayed.study.study import Study
 from unswayed.words import labels, number_end, outside, separated
@@ -238,3 +235,95 @@ def _smallest(facts: dict[str, Any]) -> str:
         return "fewer are proven not to"
     proven = f"{labels(safe)} are proven not to" if safe else "it is not known whether fewer do"
     return f"the smallest set that was found; {proven}"
+
+
+# ----------------------------------------------------------------------------------------
+# Label changes as tables: training rows, their labels, their new labels and their cells.
+
+OWN = ("file", "row", "label", "new label")
+"""Columns that a table of label changes has by itself."""
+_CHANGES = 40
+_GAP = 2  # spaces between columns
+
+
+def shown_columns(study: Study) -> list[str]:
+    """Return groups, whether they are features or not, then the other features."""
+    groups = list(study.request.groups)
+    known = set(study.train.table.column_names) & set(study.test.table.column_names)
+    return [
+        *(name for name in groups if name in known),
+        *(name for name in study.feature_columns if name not in groups),
+    ]
+
+
+def beside(name: str, own: Sequence[str] = OWN) -> str:
+    """Return the name of a file's column beside columns that a table has by itself."""
+    return f"{name} (column)" if name in own else name
+
+
+def change_columns(study: Study, rows: Rows, at: IntArray, new: NDArray[Any]) -> dict[str, Any]:
+    """Return the training rows whose labels change as columns."""
+    names = shown_columns(study)
+    cells = rows.cells(at, names)
+    old = np.asarray(rows.labels)[at]
+    return {
+        "row": rows.numbers[at].tolist(),
+        "label": [study.target.as_text(label) for label in old.tolist()],
+        "new label": [study.target.as_text(label) for label in new.tolist()],
+        **{beside(name): [row[place] for row in cells] for place, name in enumerate(names)},
+    }
+
+
+def show_changes(
+    terminal: Terminal,
+    changes: list[dict[str, Any]],
+    names: list[str],
+    first: dict[str, Any],
+    *,
+    numbers: bool,
+) -> None:
+    """Print label changes as a table, cut where it is long."""
+    heads = [head for head in OWN if head in changes[0]]
+    lines = [*([first] if first else []), *changes[:_CHANGES]]
+    show_wide(terminal, lines, names, heads, numbers=numbers)
+    if len(changes) > _CHANGES:
+        terminal.say(f"… and {len(changes) - _CHANGES} more: --out FILE.csv has them all")
+
+
+def show_wide(
+    terminal: Terminal,
+    rows: list[dict[str, Any]],
+    names: list[str],
+    first: list[str],
+    *,
+    numbers: bool = False,
+) -> None:
+    """Print rows as a table, or as several below one another if they are too wide for one."""
+    if numbers:
+        labels = [head for head in ("label", "new label") if head in first]
+        rows = [row | {head: separated(str(row[head])) for head in labels} for row in rows]
+    for number, heads in enumerate(_fitting(rows, names, first, terminal.out.width)):
+        if number:
+            terminal.say()
+        terminal.table(
+            heads,
+            [[str(row[head]) for head in heads] for row in rows],
+            left=range(1, len(heads)),
+        )
+
+
+def _fitting(
+    rows: list[dict[str, Any]], names: list[str], first: list[str], width: int
+) -> Iterator[list[str]]:
+    """Yield columns that fit side by side; those of tables after the first begin with the row."""
+
+    def size(head: str) -> int:
+        return _GAP + max(len(head), *(len(str(row[head])) for row in rows))
+
+    heads = list(first)
+    for name in names:
+        if len(heads) > 1 and sum(map(size, heads)) + size(name) > width:
+            yield heads
+            heads = [first[0]]
+        heads.append(name)
+    yield heads
