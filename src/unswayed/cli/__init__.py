@@ -30,6 +30,27 @@ COMMANDS = {
     "demo": "Run an embedded story end to end and write its report.",
 }
 
+GAVE_UP = 70
+"""Exit code if memory ran out, or a bug was met (EX_SOFTWARE of sysexits.h)."""
+
+_EXTRAS = {
+    "cyclopts": "cli",
+    "rich": "cli",
+    "pyarrow": "cli",
+    "altair": "report",
+    "dask": "distributed",
+    "distributed": "distributed",
+    "flint": "exact",
+    "fsspec": "distributed",
+    "jinja2": "report",
+    "matplotlib": "plots",
+    "openpyxl": "excel",
+    "pandas": "frames",
+    "platformdirs": "report",
+    "pooch": "datasets",
+    "vl_convert": "report",
+}
+
 _OVERVIEW = """\
 Usage: unswayed COMMAND [OPTIONS]
 
@@ -53,6 +74,18 @@ the program.
 """
 
 
+def complain(error: ModuleNotFoundError) -> int:
+    """Tell the user which extra to install for a missing module; raise if it belongs to none."""
+    missing = (error.name or "").split(".")[0]
+    if missing not in _EXTRAS:
+        raise error
+    sys.stderr.write(
+        f"unswayed: error: this command needs {missing}, which is not installed; "
+        f"pip install 'unswayed[{_EXTRAS[missing]}]'\n"
+    )
+    return 2
+
+
 def overview() -> str:
     """Return the page that ``unswayed --help`` shows."""
     width = max(map(len, COMMANDS))
@@ -72,7 +105,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from unswayed.cli.program import run
     except ModuleNotFoundError as error:
-        from unswayed.cli.program import complain
-
         return complain(error)
     return run(given)

@@ -1,7 +1,6 @@
 """The program: finds the command, runs it, and turns what goes wrong into one line."""
 
 import contextlib
-import ctypes
 import errno
 import os
 import signal
@@ -17,82 +16,11 @@ from cyclopts.help import DefaultFormatter, HelpEntry, HelpPanel
 from cyclopts.help.specs import AsteriskColumn, ColumnSpec, DescriptionRenderer, NameRenderer
 
 from unswayed import __version__
-from unswayed.cli import COMMANDS, SUMMARY, commands
+from unswayed.cli import COMMANDS, GAVE_UP, SUMMARY, commands, complain
 from unswayed.cli.options import MORE
 from unswayed.cli.terminal import given
 from unswayed.exceptions import UnswayedError, VacuousWarning
 from unswayed.words import counted, without_secrets
-
-_EXTRAS = {
-    "cyclopts": "cli",
-    "rich": "cli",
-    "pyarrow": "cli",
-    "altair": "report",
-    "dask": "distributed",
-    "distributed": "distributed",
-    "flint": "exact",
-    "fsspec": "distributed",
-    "jinja2": "report",
-    "matplotlib": "plots",
-    "openpyxl": "excel",
-    "pandas": "frames",
-    "platformdirs": "report",
-    "pooch": "datasets",
-    "vl_convert": "report",
-}
-
-
-def complain(error: ModuleNotFoundError) -> int:
-    """Tell the user which extra to install for a missing module; raise if it belongs to none."""
-    missing = (error.name or "").split(".")[0]
-    if missing not in _EXTRAS:
-        raise error
-    sys.stderr.write(
-        f"unswayed: error: this command needs {missing}, which is not installed; "
-        f"pip install 'unswayed[{_EXTRAS[missing]}]'\n"
-    )
-    return 2
-
-
-# ----------------------------------------------------------------------------------------
-# The exit code: 1 is said by this program or not at all.
-#
-# OpenBLAS, when it finds no memory, ends the process itself with C's ``exit(1)``, and so do other
-# libraries; to whoever reads the exit code that would be a rate below ``--fail-under``. No Python
-# code runs after ``exit``, but C's own exit handlers do, the latest first. So one is left there
-# that ends the process at once with a code of its own, and a result, once there is one, is put on
-# top.
-
-GAVE_UP = 70
-"""Exit code if memory ran out, or a bug was met (EX_SOFTWARE of sysexits.h)."""
-
-
-def guard() -> None:
-    """Make `GAVE_UP` the exit code of the process unless `settle` is called before it ends."""
-    _at_exit(GAVE_UP)
-
-
-def settle(code: int) -> None:
-    """Make a result the exit code of the process, whenever it ends."""
-    _at_exit(code)
-
-
-def _at_exit(code: int) -> None:
-    """Have C call ``_exit(code)`` before any other exit handler there is now.
-
-    `__cxa_atexit` belongs to the C++ ABI of Linux and macOS. Elsewhere nothing is done: results
-    are right, but a library that calls ``exit(1)`` is not told from them.
-    """
-    try:
-        library = ctypes.CDLL(None)
-        end, register = library._exit, library.__cxa_atexit
-    except (TypeError, OSError, AttributeError):
-        return
-    register(ctypes.cast(end, ctypes.c_void_p), ctypes.c_void_p(code), None)
-
-
-# ----------------------------------------------------------------------------------------
-# The program: finds the command, runs it, and turns what goes wrong into one line.
 
 
 class HelpPage(DefaultFormatter):
