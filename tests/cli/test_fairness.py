@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
-from unswayed.study.fairness import BROKEN, HOLDS, OPEN, Limit, Metric
+from unswayed.study.joint import BROKEN, HOLDS, OPEN, Limit, Metric
 from unswayed.words import number_end, range_text, share_end
 
 QUICK = ("--time-limit", "0")

@@ -5,7 +5,7 @@ import json
 import pytest
 import vl_convert
 
-from unswayed.report.collective import count_chart, range_chart, review_chart
+from unswayed.report.charts import count_chart, range_chart, review_chart
 
 ENDS = {"low": 0.1, "high": 0.5, "inner_low": 0.2, "inner_high": 0.4}
 LINE = {"value": 0.3, "ranges": [ENDS, ENDS]}

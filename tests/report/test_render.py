@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from tests.commands import people, unswayed_here
-from unswayed.report.details import suspects
+from unswayed.report.page import suspects
 from unswayed.report.render import render
-from unswayed.report.summarise import summarise
 from unswayed.results.certificates import Witness
-from unswayed.study.findings import findings_of
+from unswayed.study.facts import certified_rows, report_facts, row_facts, shown_rows
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request, Shift
 
@@ -23,7 +22,9 @@ def facts(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "people.csv"
     people().to_csv(path, index=False)
     request = Request(train=path, label="hired", ignore=("salary",), groups=("gender",))
-    return summarise(findings_of(open_study(request), command="unswayed certify people.csv"))
+    study = open_study(request)
+    command = "unswayed certify people.csv"
+    return report_facts(study, row_facts(study, slider=True), command=command)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,8 @@ def numbers(tmp_path_factory):
     request = Request(
         train=path, label="salary", ignore=("hired",), shift=Shift(-300.0, 300.0), radius=40.0
     )
-    return summarise(findings_of(open_study(request)))
+    study = open_study(request)
+    return report_facts(study, row_facts(study, slider=True))
 
 
 def test_a_page_about_numbers_speaks_of_numbers(numbers):
@@ -158,16 +160,17 @@ def test_a_label_that_could_become_two_things_is_said_to(tmp_path):
         shift=Shift(-9.0, 9.0),
         radius=1.0,
     )
-    findings = findings_of(open_study(request))
+    study = open_study(request)
+    rows, shown = certified_rows(study), shown_rows(study)
     labels = [100.0, 300.0, 100.0]
     witnesses = {
         at: Witness(np.array([7]), np.array([label]), 0.0) for at, label in enumerate(labels)
     }
-    (found,) = suspects(findings, witnesses)["rows"]
+    (found,) = suspects(rows, shown, witnesses)["rows"]
     assert found["becomes"] == [["100", 2], ["300", 1]]
     assert found["count"] == 3
-    facts = summarise(findings)
-    page = render(facts | {"suspects": suspects(findings, witnesses)})
+    facts = report_facts(study, row_facts(study, slider=True))
+    page = render(facts | {"suspects": suspects(rows, shown, witnesses)})
     assert ">100 in 2, 300 in 1<" in page
 
 

@@ -1,18 +1,18 @@
-"""What commands about all test rows at once have in common: options, opening, the page."""
+"""What commands about all test rows at once have in common: opening, the page, the answer."""
 
 import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from unswayed.cli.certify import describe
-from unswayed.cli.terminal import Terminal, command_line
-from unswayed.report.classes import contents, without_rows
-from unswayed.report.summarise import headline, provenance
-from unswayed.study.findings import findings_of
+from unswayed.cli.show import describe, introduce, say_written
+from unswayed.cli.terminal import Terminal, command_line, write_text
+from unswayed.report.page import without_rows
+from unswayed.study.facts import paged, row_facts
 from unswayed.study.folds import open_folds
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
@@ -44,21 +44,42 @@ def solver_output() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class AllRows:
-    """A study whose test rows are asked about together."""
+    """A study whose test rows are asked about together, and the facts that all questions have."""
 
     study: Study
     facts: dict[str, Any]
-    paged: Callable[[dict[str, Any]], str]
-    shown: Callable[[dict[str, Any]], dict[str, Any]]
+    no_rows: bool  # Whether no single row may be shown
 
-    def introduce(self, terminal: Terminal) -> None:
-        """Print notes, what could mislead, and what was asked."""
-        for note in self.study.notes:
-            terminal.note(note)
-        for caveat in self.facts["caveats"]:
-            terminal.warn(caveat["sentence"])
-        describe(terminal, self.study, self.facts)
+    def tell(
+        self,
+        terminal: Terminal,
+        found: dict[str, Any],
+        show: Callable[[dict[str, Any]], None],
+        *,
+        notes: Iterable[str] = (),
+        out: Path | None = None,
+        write: Callable[[Path], None] = lambda _: None,
+        report: Path | None = None,
+    ) -> None:
+        """Write the files that were asked for, print what was found, and answer programs."""
+        facts = self.facts | found
+        shared = without_rows(facts) if self.no_rows else facts
+        page = None
+        if report is not None:
+            # The charts' libraries take a second: only those who want a page pay for them.
+            from unswayed.report.render import render_collective
+
+            page = render_collective(paged(shared, command_line(), self.study))
+        if out is not None:
+            write(out)
+        if report is not None and page is not None:
+            write_text(report, page)
+        introduce(terminal, (*notes, *self.study.notes), facts)
+        describe(terminal, facts)
         terminal.say()
+        show(facts)
+        say_written(terminal, out, report)
+        terminal.answer(shared)
 
 
 def open_all_rows(
@@ -66,24 +87,11 @@ def open_all_rows(
     terminal: Terminal,
     *,
     check: Callable[[Study], None] = lambda _: None,
-    page: bool,
     no_rows: bool = False,
 ) -> AllRows:
-    """Open a study whose test rows are asked about together."""
+    """Open a study whose test rows are asked about together; `check` raises before any work."""
     study = (
         open_study(request, terminal) if request.folds is None else open_folds(request, terminal)
     )
     check(study)
-    findings = findings_of(study, command=command_line() if page else None)
-
-    def paged(facts: dict[str, Any]) -> str:
-        # The charts' libraries take a second: only those who want a page pay for them.
-        from unswayed.report.collective import render_collective
-
-        made = provenance(findings.command, findings.files, findings.seed)
-        holds = contents(facts, findings.sources)
-        return render_collective(facts | {"provenance": made, "contents": holds})
-
-    return AllRows(
-        study, headline(findings, three=False), paged, without_rows if no_rows else lambda it: it
-    )
+    return AllRows(study, row_facts(study, three=False), no_rows)

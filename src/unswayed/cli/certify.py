@@ -7,15 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.cli.commands import CertifyOptions
-from unswayed.cli.rates import (
-    show_budgets,
-    show_confidence,
-    show_groups,
-    show_movement,
-    show_predicted,
-    show_quality,
-    show_three,
-)
 from unswayed.cli.requests import (
     by_size,
     check_beside,
@@ -23,6 +14,20 @@ from unswayed.cli.requests import (
     make_request,
     opened_study,
     split_names,
+)
+from unswayed.cli.show import (
+    NOTHING_TESTED,
+    describe,
+    introduce,
+    puts_to_the_test,
+    say_written,
+    show_budgets,
+    show_confidence,
+    show_groups,
+    show_movement,
+    show_predicted,
+    show_quality,
+    show_three,
 )
 from unswayed.cli.terminal import (
     TABLES,
@@ -34,21 +39,17 @@ from unswayed.cli.terminal import (
 )
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
-from unswayed.report.classes import without_rows
-from unswayed.report.facts import Findings
-from unswayed.report.summarise import headline
+from unswayed.report.page import without_rows
 from unswayed.results.certificates import probability_ranges
+from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
-from unswayed.study.findings import findings_of
+from unswayed.study.facts import report_facts, row_facts
 from unswayed.study.folds import FoldedStudy
 from unswayed.study.movement import need_radius
 from unswayed.study.recipe import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
 from unswayed.study.study import Study
-from unswayed.study.tradeoff import tradeoff
-from unswayed.words import counted, listed, percent
-
-_VERSUS = 6  # classes named of the rest
+from unswayed.words import counted, percent
 
 
 def certify(train: str, options: CertifyOptions) -> int:
@@ -102,33 +103,24 @@ def certify(train: str, options: CertifyOptions) -> int:
         needing = {"--fail-under": fail_under, "--certificates": certificates}
         for option in (name for name, value in needing.items() if value is not None):
             need_radius(study, option)
-        points = None
-        if with_tradeoff:
-            points = tradeoff(request, terminal)[1]
-        findings = findings_of(
-            study,
-            command=None if report is None else command_line(),
-            tradeoff=points,
-            chosen=_chosen(study, row),
-            asked=Asked(bases=split_names(base)),
-            folds=True,
-            no_rows=no_rows,
-        )
-        facts = headline(findings, slider=report is not None)
-        page = None if report is None else _page(findings, facts)
+        points = tradeoff(request, terminal)[1] if with_tradeoff else None
+        chosen, asked = _chosen(study, row), Asked(bases=split_names(base))
+        facts = row_facts(study, slider=report is not None, folds=True)
+        page = None
+        if report is not None:
+            page = _page(study, facts, points, chosen, asked, no_rows=no_rows)
         if out is not None:
-            write_table(out, answer_table(study), escape=options.escape_formulas)
+            write_table(out, _answer_table(study), escape=options.escape_formulas)
         parts = study.parts if isinstance(study, FoldedStudy) else [study]
         remarks = []
         for path, part in zip(proofs, parts, strict=False):  # none, or one per model
             remarks.append(checking_time(save_certificates(part, part.certificates, path)))
         if report is not None and page is not None:
             write_text(report, page)
-        for note in filter(None, (*study.notes, *remarks)):
-            terminal.note(note)
-        _tell(terminal, study, facts, (out, *proofs, report))
-        main = facts["budgets"][0]
-        tested = puts_to_the_test(facts)
+        introduce(terminal, filter(None, (*study.notes, *remarks, *study.last_notes())), facts)
+        _show(terminal, study, facts)
+        say_written(terminal, out, *proofs, report)
+        main, tested = facts["budgets"][0], puts_to_the_test(facts)
         passed = least is None or (tested and main["rate"] >= least)
         if not passed:
             below = f"{percent(main['rate'], -1)} is below --fail-under {fail_under}"
@@ -137,27 +129,6 @@ def certify(train: str, options: CertifyOptions) -> int:
             (without_rows(facts) if no_rows else facts) | study.pass_facts() | {"passed": passed}
         )
         return 0 if passed else 1
-
-
-NOTHING_TESTED = "is not met, as no label can be wrong at the main budget: this proves nothing"
-
-
-def puts_to_the_test(facts: dict[str, Any]) -> bool:
-    """Return whether any label can be wrong at the main budget; otherwise nothing is proven."""
-    return bool(min(facts["budgets"][0]["labels"], facts["movable_labels"]))
-
-
-def _tell(
-    terminal: Terminal, study: Study, facts: dict[str, Any], written: Sequence[Path | None]
-) -> None:
-    """Print what was found, and which files were written."""
-    for note in study.last_notes():
-        terminal.note(note)
-    for caveat in facts["caveats"]:
-        terminal.warn(caveat["sentence"])
-    _show(terminal, study, facts)
-    for each in filter(None, written):
-        terminal.say(f"wrote {each}")
 
 
 def _refuse_in_pieces(given: dict[str, Any]) -> None:
@@ -230,15 +201,32 @@ def _chosen(study: Study, rows: Sequence[int]) -> list[int]:
     return [positions[row] for row in rows]
 
 
-def _page(findings: Findings, facts: dict[str, Any]) -> str:
+def _page(
+    study: Study,
+    facts: dict[str, Any],
+    points: list[dict[str, Any]] | None,
+    chosen: Sequence[int],
+    asked: Asked,
+    *,
+    no_rows: bool,
+) -> str:
     # The charts' libraries take a second: only those who want a page pay for them.
     from unswayed.report.render import render
-    from unswayed.report.summarise import summarise
 
-    return render(summarise(findings, facts))
+    return render(
+        report_facts(
+            study,
+            facts,
+            command=command_line(),
+            tradeoff=points,
+            chosen=chosen,
+            asked=asked,
+            no_rows=no_rows,
+        )
+    )
 
 
-def answer_table(study: Study) -> dict[str, Any]:
+def _answer_table(study: Study) -> dict[str, Any]:
     """Return the columns of ``--out``, with one entry per test row.
 
     Parameters
@@ -288,110 +276,24 @@ def _where(study: Study) -> dict[str, Any]:
     }
 
 
-def describe(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
-    """Print what was asked: label, model, rows and bias.
-
-    Parameters
-    ----------
-    terminal : Terminal
-    study : Study
-    facts : dict
-        Its headline; a penalty of None is not printed.
-    """
-    what = facts["task"]
-    if facts["classes"]:
-        what += f", {positive_in_words(facts)}"
-    if facts["log"]:
-        what += " of its logarithm"
-    held = " (held out)" if facts["held_out"] else ""
-    model = model_in_words(facts)
-    terminal.say(f"{facts['label']}: {what}{'; ' if model else ''}{model}")
-    rows = f"{facts['train_rows']:,} training rows"
-    if facts["folds"]:
-        rows = (
-            f"{facts['test_rows']:,} rows in {facts['folds']} folds, each row certified by a model "
-            f"of the other folds ({rows})"
-        )
-    elif len(study.test):
-        rows += f", {facts['test_rows']:,} test rows{held}"
-    if facts["fold_by"] is not None:
-        rows += f"; rows of the same {facts['fold_by']!r} are never split"
-    terminal.say(rows)
-    terminal.say(facts["data"]["sentence"])
-    if study.alpha_choice is not None:
-        terminal.say(study.alpha_choice.in_words())
-    terminal.say(f"assumed: {facts['bias']}")
-    if facts["movable_labels"] < facts["train_rows"]:
-        for each in facts["budgets"]:
-            terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
-
-
-def positive_in_words(facts: dict[str, Any]) -> str:
-    """Say which class is the positive one, and which others are the rest, if it is put against it.
-
-    Examples
-    --------
-    >>> positive_in_words({"positive": "setosa", "versus_rest": ["versicolor", "virginica"]})
-    "positive: setosa, versus the rest ('versicolor' and 'virginica')"
-    """
-    rest = facts["versus_rest"]
-    versus = f", versus the rest ({listed(rest, _VERSUS)})" if rest else ""
-    return f"positive: {facts['positive']}{versus}"
-
-
-def model_in_words(facts: dict[str, Any]) -> str:
-    """Return kind and penalty of a model in words.
-
-    Parameters
-    ----------
-    facts : dict
-        Its headline.
-
-    Returns
-    -------
-    str
-        Empty where it has no single penalty.
-
-    Examples
-    --------
-    >>> model_in_words({"kind": "logistic", "alpha": None, "C": 0.01})
-    'logistic with C 0.01'
-    """
-    penalties = [f"{name} {facts[name]:g}" for name in ("alpha", "C") if facts[name] is not None]
-    return f"{facts['kind']} with {penalties[0]}" if penalties else ""
-
-
-def more_decided(study: Study) -> str:
-    """Say what leaves fewer rows undecided, where models are not linear in their labels.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    str
-    """
-    effort = "" if study.request.effort == 2 else "--effort 2, "
-    return (
-        f"{effort}a smaller --C, rare categories joined to others, or far-out numbers capped leave "
-        "fewer"
-    )
-
-
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
-    describe(terminal, study, facts)
+    """Print what was asked and found; options that leave fewer rows undecided are the study's."""
+    describe(terminal, facts)
     show_quality(terminal, facts)
     terminal.say()
-    if study.target.task == "regression" and study.request.radius is None:
+    if facts["undecided"] is None:
         show_movement(terminal, facts)
         return
     show_budgets(terminal, facts)
     show_three(terminal, facts)
     if facts["undecided"]:
         hint = "" if study.request.resolve else "; --resolve exact settles them"
-        if not study.request.kind.linear:
-            hint = "; " + more_decided(study)
+        if facts["kind"] != "ridge":
+            effort = "" if study.request.effort == 2 else "--effort 2, "
+            hint = (
+                f"; {effort}a smaller --C, rare categories joined to others, or far-out numbers "
+                "capped leave fewer"
+            )
         budget = facts["budgets"][0]["budget"]
         terminal.say(f"undecided at {budget}: {counted(facts['undecided'], 'row')}{hint}")
     show_predicted(terminal, facts)

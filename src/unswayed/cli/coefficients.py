@@ -4,19 +4,17 @@ import math
 from pathlib import Path
 from typing import Any
 
-from unswayed.cli.certify import positive_in_words
 from unswayed.cli.commands import CoefficientsOptions
 from unswayed.cli.requests import make_request, split_names
+from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_written
 from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
-from unswayed.report.classes import nothing_wrong
-from unswayed.report.facts import NOT_IDENTIFIED, Effects, caveat_dicts
+from unswayed.report.coefficients import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
-from unswayed.study.findings import column_facts, data_facts
+from unswayed.study.facts import coefficient_facts
 from unswayed.study.opening import open_study
 from unswayed.study.recipe import check_recipe, save_certificates
-from unswayed.study.study import Study
 from unswayed.words import labels, labels_between, number_end, range_text, shorten
 
 _LINES = 40
@@ -41,37 +39,31 @@ def coefficients(train: Path, options: CoefficientsOptions) -> int:
     asked = Asked(
         split_names(options.base), split_names(options.coefficients), options.standardised
     )
-    found = effects_of(study, asked)
+    found, claims = effects_of(study, asked)
+    facts = coefficient_facts(study, found, asked)
     if out is not None:
         heads = _TABLE if request.kind.linear else (*_TABLE, *_ODDS)
-        rows = _lines(found)
+        rows = _lines(facts)
         table = {head: [each.get(head) for each in rows] for head in heads}
         write_table(out, table, escape=options.escape_formulas)
     remark = None
     if certificates is not None:
-        if not found.certificates:
+        if not claims:
             raise InputError("--certificates: no coefficient is identified, so nothing is claimed")
-        remark = checking_time(save_certificates(study, found.certificates, certificates))
-    facts = _facts(study, found, asked)
-    for note in (*facts["notes"], *([remark] if remark else [])):
-        terminal.note(note)
-    for caveat in facts["caveats"]:
-        terminal.warn(caveat["sentence"])
-    _show(terminal, study, facts)
-    for path in (out, certificates):
-        if path is not None:
-            terminal.say(f"wrote {path}")
+        remark = checking_time(save_certificates(study, claims, certificates))
+    introduce(terminal, filter(None, (*facts["notes"], remark)), facts)
+    _show(terminal, facts, log=request.log)
+    say_written(terminal, out, certificates)
     terminal.answer(facts)
     return 0
 
 
-def _lines(found: Effects) -> list[dict[str, Any]]:
+def _lines(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a line of the table for every coefficient at every budget."""
-    rows = [*found.rows, *([] if found.intercept is None else [found.intercept])]
     return [
         _at(row, at) | {"wrong labels": budget["budget"], "labels": budget["labels"]}
-        for at, budget in enumerate(found.budgets)
-        for row in rows
+        for at, budget in enumerate(facts["budgets"])
+        for row in filter(None, (*facts["coefficients"], facts["intercept"]))
     ]
 
 
@@ -80,49 +72,12 @@ def _at(row: dict[str, Any], at: int) -> dict[str, Any]:
     return row | row["budgets"][at] if row.get("budgets") else row
 
 
-def _facts(study: Study, found: Effects, asked: Asked) -> dict[str, Any]:
-    count = study.count(study.request.budget)
-    movable = min(count, study.n_movable)
-    empty = [] if movable else [nothing_wrong(f"--budget {study.request.budget.text}")]
-    return {
-        "label": study.target.label,
-        "task": study.target.task,
-        "classes": list(study.target.class_names),
-        "positive": study.target.class_names[1] if study.target.classes else None,
-        "versus_rest": list(study.target.versus),
-        "bias": study.bias_in_words(),
-        "labels": count,
-        "labels_in_words": study.labels_in_words(count),
-        "movable_labels": study.n_movable,
-        "train_rows": study.n_train,
-        **study.request.kind.facts(study.alpha),
-        "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
-        "meaning": found.meaning,
-        "standardised": asked.standardised,
-        "bases": found.bases,
-        "sampling": found.sampling,
-        "budgets": found.budgets,
-        "total": len(found.rows),
-        "kept": found.kept,
-        "undecided": found.undecided,
-        "not_identified": found.unidentified,
-        "coefficients": found.rows,
-        "intercept": found.intercept,
-        "notes": list(study.notes),
-        "data": data_facts(study),
-        "columns": column_facts(study),
-        "caveats": [*caveat_dicts([*empty, *study.caveats]), *found.caveats],
-    }
-
-
-def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
-    what = f"{facts['task']}{' of its logarithm' if study.target.log else ''}"
+def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
+    what = f"{facts['task']}{' of its logarithm' if log else ''}"
     if facts["classes"]:
         what += f", {positive_in_words(facts)}"
-    assert study.alpha is not None  # noqa: S101  (no folds here)
-    kind = study.request.kind
-    terminal.say(f"{study.target.label}: {what}; {kind.name} with {kind.penalty(study.alpha)}")
-    terminal.say(f"{study.n_train:,} training rows; assumed: {facts['bias']}")
+    terminal.say(f"{facts['label']}: {what}; {model_in_words(facts)}")
+    terminal.say(f"{facts['train_rows']:,} training rows; assumed: {facts['bias']}")
     terminal.say(facts["data"]["sentence"])
     if facts["alpha_choice"] is not None:
         terminal.say(facts["alpha_choice"])
@@ -135,7 +90,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
             terminal.say(f"base levels: {named}")
     terminal.say()
     for at in range(len(facts["budgets"])):
-        _show_ranges(terminal, facts, at, odds=not kind.linear)
+        _show_ranges(terminal, facts, at, odds=facts["kind"] != "ridge")
     if facts["intercept"] is not None:
         terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}")
         terminal.say()
@@ -169,9 +124,8 @@ def _show_ranges(terminal: Terminal, facts: dict[str, Any], at: int, *, odds: bo
 
 def _show_chance(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print standard errors and confidence intervals, and how they differ from what is proven."""
-    intercept = facts["intercept"]
-    found = [*facts["coefficients"][:_LINES], *([] if intercept is None else [intercept])]
-    found = [each for each in found if not math.isnan(each["standard_error"])]
+    known = filter(None, (*facts["coefficients"][:_LINES], facts["intercept"]))
+    found = [each for each in known if not math.isnan(each["standard_error"])]
     if found:
         proven = f"proven at {facts['budgets'][0]['budget']}"
         terminal.table(

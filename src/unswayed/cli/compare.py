@@ -7,10 +7,15 @@ from typing import Any
 
 from cyclopts import App, CycloptsError
 
-from unswayed.cli.certify import model_in_words, positive_in_words
 from unswayed.cli.commands import CompareOptions, SideOptions
-from unswayed.cli.rates import show_three
 from unswayed.cli.requests import make_request, split_names
+from unswayed.cli.show import (
+    introduce,
+    model_in_words,
+    positive_in_words,
+    say_written,
+    show_three,
+)
 from unswayed.cli.terminal import (
     TABLES,
     Terminal,
@@ -20,12 +25,12 @@ from unswayed.cli.terminal import (
     write_text,
 )
 from unswayed.exceptions import InputError
-from unswayed.report.classes import contents, without_rows
+from unswayed.report.page import without_rows
 from unswayed.study.compare import Comparison
+from unswayed.study.facts import paged
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
 from unswayed.study.study import Study
-from unswayed.tables.files import sha256
 from unswayed.words import (
     between,
     counted,
@@ -70,19 +75,19 @@ def compare(train: Path, second: Path | None, options: CompareOptions) -> int:
     both = Comparison.of(studies[0], studies[1], names)
     facts = both.facts() | {"difference": _difference(second, against, without)}
     shown = (without_rows(facts) if no_rows else facts) | {"no_rows": no_rows}
-    page = None if report is None else _page(both, shown)
+    page = None
+    if report is not None:
+        # Templates take their time: only those who want a page pay for them.
+        from unswayed.report.render import render_comparison
+
+        page = render_comparison(paged(shown, command_line(), *studies))
     if out is not None:
         write_table(out, both.table(), escape=options.escape_formulas)
     if report is not None and page is not None:
         write_text(report, page)
-    for note in dict.fromkeys(note for study in studies for note in study.notes):
-        terminal.note(note)
-    for caveat in facts["caveats"]:
-        terminal.warn(caveat["sentence"])
+    introduce(terminal, dict.fromkeys(note for study in studies for note in study.notes), facts)
     _show(terminal, facts)
-    for path in (out, report):
-        if path is not None:
-            terminal.say(f"wrote {path}")
+    say_written(terminal, out, report)
     terminal.answer(shown)
     return 0
 
@@ -151,20 +156,6 @@ def _difference(second: Path | None, against: str | None, without: tuple[str, ..
     parts = [f"with {against.strip()}"] if against else []
     parts += [f"without {', '.join(split_names(without))}"] if without else []
     return " ".join([*([] if second else ["the same"]), *parts])
-
-
-def _page(both: Comparison, facts: dict[str, Any]) -> str:
-    # Templates take their time: only those who want a page pay for them.
-    from unswayed.report.collective import render_comparison
-    from unswayed.report.summarise import provenance
-
-    requests = both.first.request, both.second.request
-    files = dict.fromkeys(path for request in requests for path in request.files)
-    hashed = [(path.name, sha256(path)) for path in files]
-    made = provenance(command_line(), hashed, requests[0].seed)
-    first = requests[0]
-    holds = contents(facts, (first.train.name, (first.test or first.train).name))
-    return render_comparison(facts | {"provenance": made, "contents": holds})
 
 
 def _change(rates: list[float]) -> str:

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.cli.all_rows import open_all_rows, solver_output
-from unswayed.cli.certify import NOTHING_TESTED, puts_to_the_test
 from unswayed.cli.commands import FairnessOptions
 from unswayed.cli.requests import make_request, split_names
-from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table, write_text
+from unswayed.cli.show import NOTHING_TESTED, puts_to_the_test
+from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
 from unswayed.results.groups import LARGE_GROUPS
-from unswayed.study.fairness import HOLDS, Fairness, Limit, read_limits
-from unswayed.study.joint import SOLVER, check_seconds
+from unswayed.study.joint import HOLDS, SOLVER, Fairness, Limit, check_seconds, read_limits
 from unswayed.study.study import Study
 from unswayed.words import counted
 
@@ -44,45 +43,29 @@ def fairness(train: Path, options: FairnessOptions) -> int:
         limits.extend(read_limits(options.limit, question.metrics))
         questions.append(question)
 
-    opened = open_all_rows(request, terminal, check=check, page=report is not None, no_rows=no_rows)
-    question = questions[0]
+    opened = open_all_rows(request, terminal, check=check, no_rows=no_rows)
+    question, tested = questions[0], puts_to_the_test(opened.facts)
     with solver_output():
-        ranges = question.facts()
-    found = ranges | {"only_rows": only_rows, "time_limit": seconds}
-    found["folds"] = request.folds
-    found["share"] = bool(opened.study.target.classes)
-    found["limits"] = _judged(limits, found)
-    main, tested = opened.study.request.budget.text, puts_to_the_test(opened.facts)
+        found = question.facts(limits)
+    main = opened.study.request.budget.text
     asked_about = [each["verdict"] for each in found["limits"] if each["budget"] == main]
     passed = all(tested and verdict == HOLDS for verdict in asked_about)
-    facts = opened.facts | {"fairness": found, "passed": passed}
-    page = None if report is None else opened.paged(opened.shown(facts))
-    if out is not None:
-        write_table(out, _table(found), escape=options.escape_formulas)
-    if report is not None and page is not None:
-        write_text(report, page)
-    for note in question.absent():
-        terminal.note(note)
-    opened.introduce(terminal)
-    _show(terminal, found)
-    if asked_about and not tested:
-        terminal.note(f"--limit {NOTHING_TESTED}")
-    for path in (out, report):
-        if path is not None:
-            terminal.say(f"wrote {path}")
-    terminal.answer(opened.shown(facts))
+
+    def show(_: dict[str, Any]) -> None:
+        _show(terminal, found)
+        if asked_about and not tested:
+            terminal.note(f"--limit {NOTHING_TESTED}")
+
+    opened.tell(
+        terminal,
+        {"fairness": found, "passed": passed},
+        show,
+        notes=question.absent(),
+        out=out,
+        write=lambda path: write_table(path, _table(found), escape=options.escape_formulas),
+        report=report,
+    )
     return 0 if passed else 1
-
-
-def _judged(limits: list[Limit], found: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        limit.check(line, each["column"], budget, at, share=found["share"])
-        for limit in limits
-        for each in found["columns"]
-        for line in each["metrics"]
-        if line["metric"] == limit.metric.name
-        for at, budget in enumerate(found["budgets"])
-    ]
 
 
 def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:

@@ -8,8 +8,8 @@ import numpy as np
 from unswayed.cli.all_rows import open_all_rows
 from unswayed.cli.commands import ReviewApplyOptions, ReviewPlanOptions
 from unswayed.cli.requests import make_request
-from unswayed.cli.terminal import Terminal, check_output, write_table, write_text
-from unswayed.cli.witness import show_wide
+from unswayed.cli.show import show_wide
+from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.study.movement import need_radius
 from unswayed.study.review import (
@@ -52,26 +52,25 @@ def plan(train: Path, options: ReviewPlanOptions) -> int:
         request,
         terminal,
         check=lambda study: need_radius(study, "review plan"),
-        page=report is not None,
         no_rows=no_rows,
     )
     study = opened.study
     before = read_review(study, options.exclude, applied=True)
     checked = np.array(sorted(before), dtype=np.intp)
     made = plan_review(study, effort, checked, lambda line: terminal.passing(line, finished=False))
-    facts = opened.facts | {"review": plan_facts(study, made, effort, checked)}
-    page = None if report is None else opened.paged(opened.shown(facts))
-    if out is not None:
+
+    def write(path: Path) -> None:
         table = plan_columns(study, made, costs=options.costs is not None)
-        write_table(out, table, escape=options.escape_formulas)
-    if report is not None and page is not None:
-        write_text(report, page)
-    opened.introduce(terminal)
-    _show_plan(terminal, facts["review"], classes=bool(facts["classes"]))
-    for path in (out, report):
-        if path is not None:
-            terminal.say(f"wrote {path}")
-    terminal.answer(opened.shown(facts))
+        write_table(path, table, escape=options.escape_formulas)
+
+    opened.tell(
+        terminal,
+        {"review": plan_facts(study, made, effort, checked)},
+        lambda facts: _show_plan(terminal, facts["review"], classes=bool(facts["classes"])),
+        out=out,
+        write=write,
+        report=report,
+    )
     return 0
 
 
@@ -93,7 +92,6 @@ def apply(train: Path, answers: tuple[Path, ...], options: ReviewApplyOptions) -
         request,
         terminal,
         check=lambda study: need_radius(study, "review apply"),
-        page=False,
     )
     earlier = read_review(opened.study, exclude, applied=True)
     found = read_review(opened.study, answers, applied=False)
@@ -104,18 +102,19 @@ def apply(train: Path, answers: tuple[Path, ...], options: ReviewApplyOptions) -
         )
     before = verified(opened.study, earlier) if earlier else opened.study
     after = verified(before, found)
-    facts = opened.facts | {
-        "review": after_facts(before, after, found) | {"checked_before": len(earlier)}
-    }
-    if out is not None:
-        write_corrected(opened.study, found.values(), out)
-    opened.introduce(terminal)
-    for note in after.notes:
-        terminal.note(note)
-    _show_applied(terminal, facts["review"], classes=bool(facts["classes"]))
-    if out is not None:
-        terminal.say(f"wrote {out}")
-    terminal.answer(facts)
+
+    def show(facts: dict[str, Any]) -> None:
+        for note in after.notes:
+            terminal.note(note)
+        _show_applied(terminal, facts["review"], classes=bool(facts["classes"]))
+
+    opened.tell(
+        terminal,
+        {"review": after_facts(before, after, found) | {"checked_before": len(earlier)}},
+        show,
+        out=out,
+        write=lambda path: write_corrected(opened.study, found.values(), path),
+    )
     return 0
 
 

@@ -6,11 +6,11 @@ from typing import Any
 from unswayed.cli.all_rows import open_all_rows, solver_output
 from unswayed.cli.commands import TogetherOptions
 from unswayed.cli.requests import make_request
-from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table, write_text
-from unswayed.cli.witness import change_columns, show_changes
-from unswayed.study.joint import Counted, Counting, check_seconds, count_together
+from unswayed.cli.show import show_changes
+from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
+from unswayed.study.facts import change_heads
+from unswayed.study.joint import Counting, check_seconds, together_facts
 from unswayed.study.movement import need_radius
-from unswayed.study.study import Study
 from unswayed.words import counted, number_end
 
 _NAMED = 12  # overturned rows that are named
@@ -38,55 +38,32 @@ def together(train: Path, options: TogetherOptions) -> int:
         request,
         terminal,
         check=lambda study: need_radius(study, "together"),
-        page=report is not None,
         no_rows=no_rows,
     )
-    study = opened.study
     with solver_output():
-        found = count_together(study, counting, lambda line: terminal.passing(line, finished=False))
-    tables = [_table(study, each) for each in found]
-    facts = opened.facts | {
-        "together": {
-            "rows": found[0].found.n_rows,
-            "only_rows": counting.only_rows,
-            "turned": counting.turned,
-            "row_weights": counting.row_weights,
-            "folds": request.folds,
-            "time_limit": counting.time_limit,
-            "budgets": [
-                each.facts | {"changes": as_rows(table)}
-                for each, table in zip(found, tables, strict=True)
-            ],
-        }
-    }
-    page = None if report is None else opened.paged(opened.shown(facts))
-    if out is not None:
-        write_table(out, _joined(found, tables), escape=options.escape_formulas)
-    if report is not None and page is not None:
-        write_text(report, page)
-    opened.introduce(terminal)
-    _show(terminal, facts["together"], classes=bool(facts["classes"]))
-    for path in (out, report):
-        if path is not None:
-            terminal.say(f"wrote {path}")
-    terminal.answer(opened.shown(facts))
+        found = together_facts(
+            opened.study, counting, lambda line: terminal.passing(line, finished=False)
+        )
+    heads = change_heads(opened.study)
+    opened.tell(
+        terminal,
+        {"together": found},
+        lambda facts: _show(terminal, found, classes=bool(facts["classes"])),
+        out=out,
+        write=lambda path: write_table(path, _table(found, heads), escape=options.escape_formulas),
+        report=report,
+    )
     return 0
 
 
-def _table(study: Study, each: Counted) -> dict[str, Any]:
-    witness = each.found.witness
-    return change_columns(study, study.train, witness.indices, witness.labels)
-
-
-def _joined(found: list[Counted], tables: list[dict[str, Any]]) -> dict[str, Any]:
+def _table(found: dict[str, Any], heads: list[str]) -> dict[str, Any]:
     """Return the label changes of all budgets as one table."""
-    budgets = [
-        each.facts["budget"]
-        for each, table in zip(found, tables, strict=True)
-        for _ in table["row"]
+    changes = [
+        {"wrong labels": each["budget"]} | change
+        for each in found["budgets"]
+        for change in each["changes"]
     ]
-    columns = {head: [cell for table in tables for cell in table[head]] for head in tables[0]}
-    return {"wrong labels": budgets} | columns
+    return {head: [each[head] for each in changes] for head in ("wrong labels", *heads)}
 
 
 # --- for people -----------------------------------------------------------------------------

@@ -4,15 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.atomic import atomic_write
-from unswayed.cli.certify import describe
 from unswayed.cli.commands import TradeoffOptions
 from unswayed.cli.options import KindOptions, ModelOptions
 from unswayed.cli.requests import make_request
+from unswayed.cli.show import describe, introduce, say_written
 from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
 from unswayed.exceptions import InputError
-from unswayed.report.summarise import headline
-from unswayed.study import tradeoff as over_alpha
-from unswayed.study.findings import findings_of
+from unswayed.study import compare
+from unswayed.study.facts import row_facts
 from unswayed.study.request import RIDGE, Kind, parse_alpha, parse_strength
 from unswayed.words import percent
 
@@ -34,45 +33,35 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
     penalties = _penalties(kind, options.alphas, options.Cs)
     check_output(out, "--out", TABLES, *request.files)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
-    study, points = over_alpha.tradeoff(request, terminal, penalties)
-    facts = headline(findings_of(study), three=False)
+    study, points = compare.tradeoff(request, terminal, penalties)
+    facts = row_facts(study, three=False)
     heads = [budget.text for budget in study.request.budgets]
     name = "accuracy" if facts["classes"] else "r2"
     columns: dict[str, Any] = {
-        kind.option: [kind.written(point.alpha) for point in points],
-        name: [point.quality for point in points],
-        **{f"robust at {head}": [p.rates[at] for p in points] for at, head in enumerate(heads)},
+        kind.option: [point["penalty"] for point in points],
+        name: [point["quality"] for point in points],
     }
-    if not kind.linear or any(sum(point.undecided) for point in points):
+    shown = {"robust": "rates", "undecided": "undecided"}
+    if kind.linear and not any(sum(point["undecided"]) for point in points):
+        shown.pop("undecided")
+    for said, key in shown.items():
         for at, head in enumerate(heads):
-            columns[f"undecided at {head}"] = [point.undecided[at] for point in points]
+            columns[f"{said} at {head}"] = [point[key][at] for point in points]
     if facts["classes"]:
-        columns["always says"] = [point.always for point in points]
+        columns["always says"] = [point["always"] for point in points]
     if out is not None:
         write_table(out, columns, escape=options.escape_formulas)
     if chart is not None:
-        _draw(chart, points, heads, name, kind)
-    for note in study.notes:
-        terminal.note(note)
-    for caveat in facts["caveats"]:
-        terminal.warn(caveat["sentence"])
-    _show(terminal, study, facts, columns)
-    for path in (out, chart):
-        if path is not None:
-            terminal.say(f"wrote {path}")
-    keys = (
-        "task",
-        "label",
-        "kind",
-        "bias",
-        "train_rows",
-        "test_rows",
-        "data",
-        "columns",
-        "caveats",
-    )
-    asked = {key: facts[key] for key in keys}
-    terminal.answer(asked | {"points": as_rows(columns)})
+        from unswayed.report.charts import save, tradeoff_chart
+
+        with atomic_write(chart) as beside:
+            spec = tradeoff_chart(points, heads, name, kind.option)
+            save(spec, beside, chart.suffix.lower())
+    introduce(terminal, study.notes, facts)
+    _show(terminal, facts, columns, kind.option)
+    say_written(terminal, out, chart)
+    keys = "task label kind bias train_rows test_rows data columns caveats".split()
+    terminal.answer({key: facts[key] for key in keys} | {"points": as_rows(columns)})
     return 0
 
 
@@ -99,34 +88,20 @@ def _penalties(kind: Kind, alphas: str | None, strengths: str | None) -> tuple[f
     return known
 
 
-def _draw(
-    path: Path, points: list[over_alpha.Point], heads: list[str], name: str, kind: Kind
-) -> None:
-    from unswayed.report.charts import save, tradeoff_chart
-
-    spec = tradeoff_chart(
-        [over_alpha.point_facts(point, kind) for point in points], heads, name, kind.option
-    )
-    with atomic_write(path) as beside:
-        save(spec, beside, path.suffix.lower())
-
-
-def _show(terminal: Terminal, study: Any, facts: dict[str, Any], columns: dict[str, Any]) -> None:
-    option = study.request.kind.option
-    describe(terminal, study, facts | {option: None})
+def _show(terminal: Terminal, facts: dict[str, Any], columns: dict[str, Any], option: str) -> None:
+    describe(terminal, facts | {option: None})
     terminal.say()
-    rates = [columns[head] for head in columns if head.startswith("robust")]
-    name = "accuracy" if facts["classes"] else "R²"
-    rows = []
-    left = [columns[head] for head in columns if head.startswith("undecided")]
-    for at, penalty in enumerate(columns[option]):
-        found = columns["accuracy" if facts["classes"] else "r2"][at]
-        bar = "" if left else "█" * round(_BAR * rates[0][at])
-        cells = [percent(rate[at]) for rate in (*rates, *left)]
-        always = columns.get("always says", {at: None})[at]
-        bar = bar if always is None else f"says {always} to (almost) everyone"
-        rows.append([f"{penalty:.4g}", "" if found is None else percent(found), *cells, bar])
+    quality = "accuracy" if facts["classes"] else "r2"
     heads = [head for head in columns if head.startswith(("robust", "undecided"))]
+    left = heads[-1].startswith("undecided")
+    rows = []
+    for at, penalty in enumerate(columns[option]):
+        found, always = columns[quality][at], columns.get("always says", {at: None})[at]
+        bar = "" if left else "█" * round(_BAR * columns[heads[0]][at])
+        bar = bar if always is None else f"says {always} to (almost) everyone"
+        cells = [percent(columns[head][at]) for head in heads]
+        rows.append([f"{penalty:.4g}", "" if found is None else percent(found), *cells, bar])
+    name = "accuracy" if facts["classes"] else "R²"
     terminal.table([option, name, *heads, ""], rows, left=(2 + len(heads),))
     terminal.say(
         "robust: one at a time, each row against its own worst labels; unswayed certify says what "

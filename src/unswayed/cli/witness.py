@@ -1,23 +1,15 @@
-"""``unswayed witness``: which labels overturn one prediction; label changes as tables."""
+"""``unswayed witness``: which labels overturn one prediction."""
 
-import math
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unswayed._typing import IntArray
-from unswayed.cli.certify import positive_in_words
 from unswayed.cli.commands import WitnessOptions
 from unswayed.cli.requests import by_size, check_beside, in_pieces, make_request, opened_study
-from unswayed.cli.terminal import TABLES, Terminal, as_rows, check_output, write_table
+from unswayed.cli.show import introduce, positive_in_words, show_changes, show_wide
+from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
 from unswayed.exceptions import InputError
-from unswayed.report.facts import caveat_dicts, probability
-from unswayed.results.certificates import Verdict, Witness
-from unswayed.study.findings import data_facts
-from unswayed.study.folds import refitted_scores
-from unswayed.study.loading import Rows
+from unswayed.study.facts import beside, witness_facts
 from unswayed.study.movement import need_radius
 from unswayed.study.study import Study
 from unswayed.words import labels, number_end, outside, separated
@@ -40,27 +32,19 @@ def witness(train: str, options: WitnessOptions) -> int:
     with opened_study(by_size(request, terminal.note), terminal, row) as study:
         need_radius(study, "witness")
         at = _position(study, row)
-        found = study.witnesses(np.array([at]))[0]
-        ever = None if found is not None else study.ever_overturned(at)
-        if ever == Verdict.UNDECIDED and request.kind.linear:
+        facts = witness_facts(study, at)
+        if facts["undecided"] and request.kind.linear:
             raise InputError(
                 f"whether any label changes overturn row {row} is hidden by rounding; pass "
                 "--resolve exact to settle it in rational arithmetic"
             )
-        facts = _facts(study, at, found) | {"undecided": ever == Verdict.UNDECIDED}
+        if facts["overturned"] and out is not None:
+            changes = facts["changes"]
+            columns = {head: [each[head] for each in changes] for head in changes[0]}
+            write_table(out, columns, escape=options.escape_formulas)
+        introduce(terminal, (*study.notes, *study.last_notes()), facts)
         digits = _digits(study, facts["score"], facts["new_score"])
-        if not request.kind.linear:
-            facts |= _known(study, at, facts["score"], facts["new_score"])
-        if found is not None:
-            columns = _columns(study, found)
-            if out is not None:
-                write_table(out, columns, escape=options.escape_formulas)
-            facts["changes"] = as_rows(columns)
-        for note in (*study.notes, *study.last_notes()):
-            terminal.note(note)
-        for caveat in study.caveats:
-            terminal.warn(str(caveat))
-        _show(terminal, facts, request.groups, digits, numbers=not study.target.classes)
+        _show(terminal, facts, request.groups, digits)
         terminal.answer(facts | study.pass_facts())
     return 0
 
@@ -89,61 +73,6 @@ def _position(study: Study, row: int) -> int:
     )
 
 
-def _refitted(study: Study, at: int, found: Witness) -> float:
-    """Return the score of a test row by a model that is trained anew on the changed labels."""
-    return float(refitted_scores(study, found.indices, found.labels, np.array([at]))[0])
-
-
-def _facts(study: Study, at: int, found: Witness | None) -> dict[str, Any]:
-    score, places = study.score(at), None if found is None else found.places
-    after = None if found is None else found.score if places else _refitted(study, at, found)
-    names = shown_columns(study)
-    known = study.test.labels
-    return {
-        "row": int(study.test.numbers[at]),
-        "label": None if known is None else study.target.as_text(known[at]),
-        "features": dict(
-            zip(map(beside, names), study.test.cells(np.array([at]), names)[0], strict=True)
-        ),
-        "positive": study.target.class_names[1] if study.target.classes else None,
-        "versus_rest": list(study.target.versus),
-        "bias": study.bias_in_words(),
-        "data": data_facts(study),
-        "caveats": caveat_dicts(study.caveats),
-        **study.request.kind.facts(study.alpha),
-        "alpha_choice": None if study.alpha_choice is None else study.alpha_choice.in_words(),
-        "prediction": study.decided(score),
-        "score": score,
-        "overturned": found is not None,
-        "labels": None if found is None else len(found),
-        "labels_in_words": None if found is None else study.labels_in_words(len(found)),
-        "movable_labels": study.n_movable,
-        "new_prediction": None if after is None else study.decided(after),
-        "new_score": after,
-        "refitted": found is not None and not places,
-    }
-
-
-def _known(study: Study, at: int, score: float, after: float | None) -> dict[str, Any]:
-    """Return what else is known where sets of labels are searched for."""
-    least = study.minimum_budgets(np.array([at])).low[0]
-    return {
-        "proven_not_to": None if math.isnan(least) else least - 1,
-        "probability": probability(score),
-        "new_probability": None if after is None else probability(after),
-    }
-
-
-def _columns(study: Study, found: Witness) -> dict[str, Any]:
-    """Return the training rows of a witness as columns: number, label, new label, features."""
-    if found.places is None:
-        return change_columns(study, study.train, found.indices, found.labels)
-    rows = study.training_rows(found.places)
-    new = study.target.numbers(found.labels)
-    where = {"file": [place.file for place in found.places]}
-    return where | change_columns(study, rows, np.arange(len(found)), new)
-
-
 # --- for people -----------------------------------------------------------------------------
 
 
@@ -167,9 +96,8 @@ def _show(
     facts: dict[str, Any],
     groups: tuple[str, ...],
     digits: int,
-    *,
-    numbers: bool,
 ) -> None:
+    numbers = facts["positive"] is None
     spelled = separated if numbers else str
     said = _scored(facts["score"], facts.get("probability"), digits)
     terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
@@ -235,95 +163,3 @@ def _smallest(facts: dict[str, Any]) -> str:
         return "fewer are proven not to"
     proven = f"{labels(safe)} are proven not to" if safe else "it is not known whether fewer do"
     return f"the smallest set that was found; {proven}"
-
-
-# ----------------------------------------------------------------------------------------
-# Label changes as tables: training rows, their labels, their new labels and their cells.
-
-OWN = ("file", "row", "label", "new label")
-"""Columns that a table of label changes has by itself."""
-_CHANGES = 40
-_GAP = 2  # spaces between columns
-
-
-def shown_columns(study: Study) -> list[str]:
-    """Return groups, whether they are features or not, then the other features."""
-    groups = list(study.request.groups)
-    known = set(study.train.table.column_names) & set(study.test.table.column_names)
-    return [
-        *(name for name in groups if name in known),
-        *(name for name in study.feature_columns if name not in groups),
-    ]
-
-
-def beside(name: str, own: Sequence[str] = OWN) -> str:
-    """Return the name of a file's column beside columns that a table has by itself."""
-    return f"{name} (column)" if name in own else name
-
-
-def change_columns(study: Study, rows: Rows, at: IntArray, new: NDArray[Any]) -> dict[str, Any]:
-    """Return the training rows whose labels change as columns."""
-    names = shown_columns(study)
-    cells = rows.cells(at, names)
-    old = np.asarray(rows.labels)[at]
-    return {
-        "row": rows.numbers[at].tolist(),
-        "label": [study.target.as_text(label) for label in old.tolist()],
-        "new label": [study.target.as_text(label) for label in new.tolist()],
-        **{beside(name): [row[place] for row in cells] for place, name in enumerate(names)},
-    }
-
-
-def show_changes(
-    terminal: Terminal,
-    changes: list[dict[str, Any]],
-    names: list[str],
-    first: dict[str, Any],
-    *,
-    numbers: bool,
-) -> None:
-    """Print label changes as a table, cut where it is long."""
-    heads = [head for head in OWN if head in changes[0]]
-    lines = [*([first] if first else []), *changes[:_CHANGES]]
-    show_wide(terminal, lines, names, heads, numbers=numbers)
-    if len(changes) > _CHANGES:
-        terminal.say(f"… and {len(changes) - _CHANGES} more: --out FILE.csv has them all")
-
-
-def show_wide(
-    terminal: Terminal,
-    rows: list[dict[str, Any]],
-    names: list[str],
-    first: list[str],
-    *,
-    numbers: bool = False,
-) -> None:
-    """Print rows as a table, or as several below one another if they are too wide for one."""
-    if numbers:
-        labels = [head for head in ("label", "new label") if head in first]
-        rows = [row | {head: separated(str(row[head])) for head in labels} for row in rows]
-    for number, heads in enumerate(_fitting(rows, names, first, terminal.out.width)):
-        if number:
-            terminal.say()
-        terminal.table(
-            heads,
-            [[str(row[head]) for head in heads] for row in rows],
-            left=range(1, len(heads)),
-        )
-
-
-def _fitting(
-    rows: list[dict[str, Any]], names: list[str], first: list[str], width: int
-) -> Iterator[list[str]]:
-    """Yield columns that fit side by side; those of tables after the first begin with the row."""
-
-    def size(head: str) -> int:
-        return _GAP + max(len(head), *(len(str(row[head])) for row in rows))
-
-    heads = list(first)
-    for name in names:
-        if len(heads) > 1 and sum(map(size, heads)) + size(name) > width:
-            yield heads
-            heads = [first[0]]
-        heads.append(name)
-    yield heads

@@ -1,4 +1,4 @@
-"""HTML pages about certificates that were made in Python."""
+"""HTML pages about certificates that were made in Python: the same facts as those of a study."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from unswayed.estimators.three_numbers import summaries
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, eager_frame, refuse_masked
 from unswayed.margins.decisions import AboveMean, Decision, MeanRadius, Radius, Threshold
+from unswayed.report.coefficients import effect_facts, model_effects
 from unswayed.report.facts import (
     MOST_GROUPS,
     BudgetRate,
-    Effects,
-    Findings,
+    Certified,
     Size,
+    certified_facts,
     quality,
-    sampling_in_words,
     small_groups,
 )
+from unswayed.report.page import Shown, page_facts, provenance
 from unswayed.report.render import render
-from unswayed.report.summarise import summarise
 from unswayed.results.certificates import CertificateSet, Witness, probability_ranges
 from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
 
@@ -66,18 +66,12 @@ def write_report(
 ) -> None:
     """Write a page about certificates."""
     _check_path(path)
-    _write(findings_of(question, certificates, table, groups, y_true), path)
-
-
-def _check_path(path: Path) -> None:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: a report is a page, so its name must end in .html")
-
-
-def _write(findings: Findings, path: Path) -> None:
-    page = render(summarise(findings))
-    with atomic_write(path) as beside:
-        beside.write_text(page, encoding="utf-8", newline="\n")
+    frame = _frame(question.origin, table, len(certificates))
+    rows = _certified(question, certificates, frame, groups, y_true)
+    asked, shown = _asked(question, certificates), _shown(question, certificates, frame)
+    few = small_groups(rows.groups, "cross_certify certifies every row")
+    facts = certified_facts(asked, rows, few, slider=True)
+    _write(page_facts(facts, rows, shown, effects=_effects(question), made=provenance()), path)
 
 
 def write_folds_report(
@@ -90,28 +84,122 @@ def write_folds_report(
 ) -> None:
     """Write a page about certificates of every row, each by a model that did not see it."""
     _check_path(path)
+    frame = _frame(folds.origin, table, len(certificates))
     one: Any = folds.folds[0].certificates.source
-    shown = folds.origin if eager_frame(folds.origin) is not None and table is None else table
-    labels = folds.labels if y_true is None else y_true
-    found = findings_of(one, certificates, shown, groups, labels)
+    found = _certified(one, certificates, frame, groups, folds.labels if y_true is None else y_true)
     counts = Counter(as_text(label) for label in folds.labels.tolist())
-    made = replace(
+    rows = replace(
         found,
-        rows_in_words="rows, each by the model of the other folds",
         n_train=min(len(each.train) for each in folds.folds),
+        train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
+        class_sizes=_fewest(folds, found.classes) if found.class_sizes else {},
+        three=lambda alone: summaries(folds.asked(), alone, found.n_test, keeps=asked["keeps"]),
+    )
+    asked = _asked(one, certificates) | {
+        "rows_in_words": "rows, each by the model of the other folds",
+        "held_out": True,
+        "folds": len(folds.folds),
+    }
+    asked["notes"].append(_NO_COEFFICIENTS)
+    shown = replace(
+        _shown(one, certificates, frame),
         train=FrameRows(None, len(certificates)),
         train_label=lambda row: as_text(folds.labels[row].item()),
         witnesses=lambda at: _witnesses(folds, certificates, at),
-        coefficients=lambda: None,
-        notes=[*found.notes, _NO_COEFFICIENTS],
-        held_out=True,
-        folds=len(folds.folds),
-        train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
-        class_sizes=_fewest(folds, found.classes) if found.class_sizes else {},
-        caveats=small_groups(found.groups, None),
-        three=lambda alone: summaries(folds.asked(), alone, len(certificates), keeps=found.keeps),
     )
-    _write(made, path)
+    facts = certified_facts(asked, rows, small_groups(rows.groups, None), slider=True)
+    _write(page_facts(facts, rows, shown, effects=effect_facts([]), made=provenance()), path)
+
+
+def _check_path(path: Path) -> None:
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: a report is a page, so its name must end in .html")
+
+
+def _write(facts: dict[str, Any], path: Path) -> None:
+    page = render(facts)
+    with atomic_write(path) as beside:
+        beside.write_text(page, encoding="utf-8", newline="\n")
+
+
+def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]:
+    """Return what was asked, as facts have it; what only files have is empty."""
+    decision, bias, kind = question.decision, question.engine.bias, _KINDS[certificates.link]
+    movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
+    ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
+    wrong = "really be the other class" if kind == "logistic" else f"be off, by {ends}"
+    radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
+    scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
+    return {
+        "task": "regression" if radius is not None else "classification",
+        "label": "the label",
+        "versus_rest": [],
+        "bias": f"{movable:,} of {len(bias.lower):,} training labels may {wrong}",
+        "keeps": "keep their prediction"
+        if radius is None
+        else f"stay within {written(radius)}{scale}",
+        "model": beginning(" ".join(repr(question.estimator).split()), _LONGEST),
+        "rows_in_words": "rows that it was asked about",
+        "numbering": "Rows are numbered from 0, as in Python.",
+        "radius": radius,
+        "log": False,
+        "kind": kind,
+        "method": ", ".join(certificates.method_counts),
+        "notes": [f"{name} is taken on trust" for name in certificates.trusted],
+        "held_out": False,
+        "validation_rows": 0,
+        **dict.fromkeys(("movement", "alpha", "C", "alpha_choice", "folds", "fold_by", "data")),
+        **{name: [] for name in ("radius_grid", "columns", "assumptions")},
+    }
+
+
+def _certified(
+    question: "Question",
+    certificates: CertificateSet,
+    frame: Any,
+    groups: Sequence[str],
+    y_true: Any,
+) -> Certified:
+    """Return certificates as arrays, classes and groups in texts."""
+    decision, budget, bias = question.decision, certificates.budget, question.engine.bias
+    classes = decision.classes.tolist() if isinstance(decision, Threshold) else []
+    names = dict(zip(classes, distinct_texts(classes), strict=True))
+    sizes, kind = _sizes(question, classes), _KINDS[certificates.link]
+    truth, right = _truth(certificates, names, y_true)
+    keeps = _asked(question, certificates)["keeps"]
+    return Certified(
+        n_train=len(bias.lower),
+        n_movable=int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0))),
+        budgets=[BudgetRate.of(f"{budget:g}", int(budget), certificates.verdict)],
+        score=certificates.score,
+        minimum_budget=certificates.minimum_budgets.low,
+        enough=certificates.minimum_budgets.high,
+        prediction=[names.get(each, as_text(each)) for each in certificates.prediction.tolist()],
+        truth=truth,
+        quality=right,
+        classes=tuple(names.values()),
+        groups=_groups(frame, groups),
+        train_counts=[each.rows for each in sizes],
+        class_sizes=dict(zip(names.values(), sizes, strict=False)),
+        three=lambda alone: summaries(question.asked(), alone, len(certificates), keeps=keeps),
+        chosen_threshold=_chosen(decision, kind, question.targets),
+        can_balance=kind == "ridge" and not isinstance(decision, AboveMean),
+        in_python=True,
+    )
+
+
+def _shown(question: "Question", certificates: CertificateSet, frame: Any) -> Shown:
+    """Return how a page shows single rows."""
+    ranges = certificates.score, certificates.low, certificates.high
+    return Shown(
+        test=FrameRows(frame, len(certificates)),
+        train=FrameRows(None, len(question.engine.bias.lower)),
+        columns=[] if frame is None else list(frame.columns),
+        train_label=lambda row: as_text(question.code.decode(question.targets[[row]]).tolist()[0]),
+        new_label=as_text,
+        witnesses=lambda at: _witnesses(question, certificates, at),
+        probability=probability_ranges(*ranges) if certificates.link == "logistic" else None,
+    )
 
 
 def _fewest(folds: "Folds", names: Sequence[str]) -> dict[str, Size]:
@@ -121,71 +209,6 @@ def _fewest(folds: "Folds", names: Sequence[str]) -> dict[str, Size]:
     return {
         name: Size(*map(int, least)) for name, least in zip(names, known.min(axis=0), strict=True)
     }
-
-
-def findings_of(
-    question: "Question",
-    certificates: CertificateSet,
-    table: Any,
-    groups: Sequence[str],
-    y_true: Any,
-) -> Findings:
-    """Return certificates in the words and numbers of those who asked."""
-    frame = _frame(question, table, len(certificates))
-    decision, budget, bias = question.decision, certificates.budget, question.engine.bias
-    classes = decision.classes.tolist() if isinstance(decision, Threshold) else []
-    class_names = dict(zip(classes, distinct_texts(classes), strict=True))
-    radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
-    movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
-    ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
-    sizes = _sizes(question, classes)
-    compared, kind = _groups(frame, groups), _KINDS[certificates.link]
-    scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
-    prediction = [class_names.get(each, as_text(each)) for each in certificates.prediction.tolist()]
-    keeps = "keep their prediction" if radius is None else f"stay within {written(radius)}{scale}"
-    truth, right = _truth(certificates, class_names, y_true)
-    return Findings(
-        task="regression" if radius is not None else "classification",
-        label="the label",
-        classes=tuple(class_names.values()),
-        bias=f"{movable:,} of {len(bias.lower):,} training labels may "
-        + ("really be the other class" if kind == "logistic" else f"be off, by {ends}"),
-        keeps=keeps,
-        model=beginning(" ".join(repr(question.estimator).split()), _LONGEST),
-        rows_in_words="rows that it was asked about",
-        numbering="Rows are numbered from 0, as in Python.",
-        n_train=len(bias.lower),
-        n_movable=movable,
-        budgets=[BudgetRate.of(f"{budget:g}", int(budget), certificates.verdict)],
-        score=certificates.score,
-        minimum_budget=certificates.minimum_budgets.low,
-        enough=certificates.minimum_budgets.high,
-        kind=kind,
-        probability=probability_ranges(certificates.score, certificates.low, certificates.high)
-        if kind == "logistic"
-        else None,
-        prediction=prediction,
-        truth=truth,
-        quality=right,
-        test=FrameRows(frame, len(certificates)),
-        train=FrameRows(None, len(bias.lower)),
-        columns=[] if frame is None else list(frame.columns),
-        groups=compared,
-        train_label=lambda row: as_text(question.code.decode(question.targets[[row]]).tolist()[0]),
-        new_label=as_text,
-        witnesses=lambda at: _witnesses(question, certificates, at),
-        coefficients=lambda: _effects(question),
-        radius=radius,
-        method=", ".join(certificates.method_counts),
-        notes=[f"{name} is taken on trust" for name in certificates.trusted],
-        caveats=small_groups(compared, "cross_certify certifies every row"),
-        train_counts=[each.rows for each in sizes],
-        class_sizes=dict(zip(class_names.values(), sizes, strict=False)),
-        chosen_threshold=_chosen(decision, kind, question.targets),
-        can_balance=kind == "ridge" and not isinstance(decision, AboveMean),
-        in_python=True,
-        three=lambda alone: summaries(question.asked(), alone, len(certificates), keeps=keeps),
-    )
 
 
 def _chosen(decision: Decision, kind: str, targets: FloatArray) -> bool:
@@ -238,18 +261,15 @@ def _sizes(question: "Question", classes: Sequence[Any]) -> list[Size]:
     return [Size(int(each.sum()), int((each & movable).sum())) for each in of]
 
 
-def _effects(question: "Question") -> Effects | None:
+def _effects(question: "Question") -> dict[str, Any]:
     found = question.coefficients()
     if found is None:
-        return None
-    certificates, names = found
-    words = sampling_in_words(
-        reason=certificates.standard_errors.reason,
-        linear=certificates.link is None,
+        return effect_facts([])
+    return model_effects(
+        *found,
         classes=question.code.classes is not None,
         penalised=bool(getattr(question.engine.learner.specification, "alpha", 1.0)),
     )
-    return Effects.of(certificates, names, words)
 
 
 def _witnesses(
@@ -262,8 +282,9 @@ def _witnesses(
     ]
 
 
-def _frame(question: "Question", table: Any, n_rows: int) -> Any:
-    frame = eager_frame(question.origin if table is None else table)
+def _frame(origin: Any, table: Any, n_rows: int) -> Any:
+    """Return the rows to show: a table that was passed, or the frame that was certified."""
+    frame = eager_frame(origin if table is None else table)
     if frame is None and table is not None:
         raise InputError(
             "table must be a frame of pandas, polars or pyarrow: its columns are shown"

@@ -1,10 +1,8 @@
-"""The report: findings become a dict, the dict becomes one offline page.
+"""Facts of an answer, and pages made of them.
 
-`facts`      what a page says of certificates, wherever they come from
-`summarise`  findings to plain values: rates, groups, curves, provenance
-`classes`    what the model says: class balance, confusion, predicted classes
-`caveats`    where a rate is true and misleads
-`details`    the rows, labels and coefficients worth a closer look
-`charts`     Vega-Lite specifications, made with altair
-`render`     the dict to HTML
+`facts`         what was found about test rows, as one dict: rates, classes, groups, caveats
+`coefficients`  the same of coefficients
+`page`          what a page shows beside that: curves, single rows, labels, how it was made
+`charts`        Vega-Lite specifications, made with altair
+`render`        facts to HTML
 """

@@ -1,7 +1,12 @@
-"""Vega-Lite specifications of the report's charts, made with altair."""
+"""Vega-Lite specifications of the pages' charts, made with altair.
+
+Colours come from the page, which knows whether it is light or dark: marks name a style, and the
+page's script says what each style looks like.
+"""
 
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -11,19 +16,19 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from unswayed.words import distinct_texts, number_end, percent, separated
+from unswayed.words import distinct_texts, number_end, percent, separated, share_end, written
 
-unchecked = debug_mode(False)
+_unchecked = debug_mode(False)
 """Decorates what draws a chart: altair would look up every part of it in its schema."""
 
 
-def spec_of(chart: Any) -> dict[str, Any]:
+def _spec_of(chart: Any) -> dict[str, Any]:
     """Return the specification of a chart."""
     spec: dict[str, Any] = chart.to_dict(validate=False)  # ours: tests draw every one
     return spec
 
 
-def drawable(text: str) -> str:
+def _drawable(text: str) -> str:
     """Return a text with unprintable signs, which Vega's expressions cannot hold, as U+ codes."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
 
@@ -46,17 +51,17 @@ class _Records:
         return self._values
 
 
-def points_of(values: list[dict[str, Any]]) -> Any:
+def _points_of(values: list[dict[str, Any]]) -> Any:
     """Return points as altair takes them."""
     return alt.Data(values=_Records(values))  # type: ignore[no-untyped-call]
 
 
-def short_names(names: Sequence[str]) -> list[str]:
-    """Return names as a chart shows them: short and drawable, and different.
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Return names as a chart shows them: short and _drawable, and different.
 
     Words that long names have in common at their beginning are left out.
     """
-    drawn = [drawable(name) for name in names]
+    drawn = [_drawable(name) for name in names]
     words = [name.split(" ") for name in drawn]
     same = takewhile(
         lambda each: len(set(each)) == 1, zip(*(each[:-1] for each in words), strict=False)
@@ -67,7 +72,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     return distinct_texts(drawn, _NAME)
 
 
-def told_apart(field: str, names: list[str]) -> dict[str, Any]:
+def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
     """Return colour and dashes of lines, in one legend."""
     legend = alt.Legend(title=None, symbolType="stroke", symbolSize=420)
     dashes = alt.Scale(domain=names, range=_DASHES)
@@ -77,19 +82,16 @@ def told_apart(field: str, names: list[str]) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------------------------
-# Vega-Lite specifications of the report's charts, made with altair.
-#
-# Colours come from the page, which knows whether it is light or dark: marks name a style, and the
-# page's script says what each style looks like.
-
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 _TITLE = 50  # characters that fit along an axis
+_SINGLY, _TOGETHER = "one at a time", "together"
+_THICK = 15  # pixels of a bar
+_RANGE = ("low", "high", "inner_low", "inner_high")
 
 
-@unchecked
+@_unchecked
 def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     """Draw the robustness rate over budgets, of all rows and of the groups of one column.
 
@@ -111,49 +113,49 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
         scale=alt.Scale(domain=[0, 1]),
     )
     tip = [
-        alt.Tooltip("group:N", title=drawable(curve["column"] or "rows")),
+        alt.Tooltip("group:N", title=_drawable(curve["column"] or "rows")),
         alt.Tooltip("rows:Q", title="number of rows", format=",d"),
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
         alt.Tooltip("share:N", title="robust"),
     ]
     named = [each for each in curve["groups"] if each["named"]]
     others = [each for each in curve["groups"] if not each["named"]]
-    names = short_names([each["group"] for each in named])
+    names = _short_names([each["group"] for each in named])
     layers = []
     if others:
-        lines = alt.Chart(points_of(_records(curve["budget"], others)))
+        lines = alt.Chart(_points_of(_records(curve["budget"], others)))
         encoded = lines.mark_line(interpolate="step-after", style="faint").encode(
             x=x, y=y, detail="group:N", tooltip=tip
         )
         layers.append(encoded)
     if named:
         short = [{**each, "short": name} for each, name in zip(named, names, strict=True)]
-        lines = alt.Chart(points_of(_records(curve["budget"], short)))
+        lines = alt.Chart(_points_of(_records(curve["budget"], short)))
         layers.append(
             lines.mark_line(interpolate="step-after", style="group").encode(
                 x=x,
                 y=y,
                 opacity=alt.condition("datum.small", alt.value(0.4), alt.value(1)),
                 tooltip=tip,
-                **told_apart("short:N", names),
+                **_told_apart("short:N", names),
             )
         )
     everyone = [{"group": "all rows", "rate": curve["all"]}]
     if curve["standing"] != curve["all"]:
         layers.insert(0, _band(curve, x, y))
     layers.append(
-        alt.Chart(points_of(_records(curve["budget"], everyone)))
+        alt.Chart(_points_of(_records(curve["budget"], everyone)))
         .mark_line(interpolate="step-after", style="overall")
         .encode(x=x, y=y, tooltip=[tip[0], *tip[2:]])
     )
     layers.append(
-        alt.Chart(points_of([{}]))
+        alt.Chart(_points_of([{}]))
         .transform_calculate(budget="budget")
         .mark_rule(style="now", clip=True)
         .encode(x=x)
     )
     chart = alt.layer(*layers).add_params(budget).properties(width="container", height=260)
-    return spec_of(chart)
+    return _spec_of(chart)
 
 
 def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
@@ -165,7 +167,7 @@ def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
         for budget, low, high in ends
     ]
     return (
-        alt.Chart(points_of(values))
+        alt.Chart(_points_of(values))
         .mark_area(interpolate="step-after", style="band")
         .encode(
             x=x,
@@ -186,7 +188,7 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
     for each in groups:
         rates, last = each["rate"], len(budgets) - 1
         told = {key: each[key] for key in ("rows", "small", "short") if key in each}
-        group = drawable(each["group"])
+        group = _drawable(each["group"])
         found += [
             {"budget": budget, "rate": rates[at], "share": percent(rates[at]), "group": group}
             | told
@@ -196,12 +198,12 @@ def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str,
     return found
 
 
-@unchecked
+@_unchecked
 def radius_chart(
     points: list[dict[str, Any]], budgets: list[str], relative: bool
 ) -> dict[str, Any]:
     """Draw the share of rows whose predicted number stays within a radius, over radii."""
-    names = [f"at {drawable(budget)}" for budget in budgets]
+    names = [f"at {_drawable(budget)}" for budget in budgets]
     values = [
         {"radius": each["radius"], "within": separated(each["text"]), "rate": rate}
         | {"share": percent(rate), "budget": name}
@@ -210,7 +212,7 @@ def radius_chart(
     ]
     form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
-        alt.Chart(points_of(values))
+        alt.Chart(_points_of(values))
         .mark_line(point=True, style="group" if several else "overall")
         .encode(
             x=alt.X(
@@ -230,21 +232,21 @@ def radius_chart(
                 alt.Tooltip("share:N", title="robust"),
                 *([alt.Tooltip("budget:N", title="wrong labels")] if several else []),
             ],
-            **(told_apart("budget:N", names) if several else {}),
+            **(_told_apart("budget:N", names) if several else {}),
         )
         .properties(width="container", height=220)
     )
-    return spec_of(chart)
+    return _spec_of(chart)
 
 
-@unchecked
+@_unchecked
 def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw the value and the range of coefficients, coloured by whether the sign is proven."""
-    names = short_names([row.get("short", row["name"]) for row in rows])
+    names = _short_names([row.get("short", row["name"]) for row in rows])
     shown = [
         {
             "name": names[at],
-            "full": drawable(row["name"]),
+            "full": _drawable(row["name"]),
             "value": row["value"],
             "now": _end(row["value"], 0),
             "low": row["low"],
@@ -256,7 +258,7 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         for at, row in enumerate(rows)
     ]
     undecided = ["undecided"] if any(each["sign"] == "undecided" for each in shown) else []
-    base = alt.Chart(points_of(shown)).encode(
+    base = alt.Chart(_points_of(shown)).encode(
         y=alt.Y(
             "name:N",
             title=None,
@@ -281,9 +283,9 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         x=alt.X("low:Q", title="coefficient"), x2="high:Q", color=colour
     )
     ticks = base.mark_tick(style="value", height=15, thickness=2).encode(x="value:Q")
-    zero = alt.Chart(points_of([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
+    zero = alt.Chart(_points_of([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
     chart = alt.layer(zero, bars, ticks).properties(width="container", height=24 * len(rows) + 60)
-    return spec_of(chart)
+    return _spec_of(chart)
 
 
 def _end(value: float | None, way: int) -> str:
@@ -297,7 +299,7 @@ def _sign(row: dict[str, Any]) -> str:
     return "sign stays" if row["keeps_sign"] else "sign can be lost"
 
 
-@unchecked
+@_unchecked
 def tradeoff_chart(
     points: list[dict[str, Any]], budgets: list[str], quality: str, option: str = "alpha"
 ) -> dict[str, Any]:
@@ -319,7 +321,7 @@ def tradeoff_chart(
         if share is not None
     ]
     chart = (
-        alt.Chart(points_of(values))
+        alt.Chart(_points_of(values))
         .mark_line(point=True, style="group")
         .encode(
             x=alt.X(
@@ -331,7 +333,7 @@ def tradeoff_chart(
                 axis=alt.Axis(format="~g"),
             ),
             y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%")),
-            **told_apart("what:N", names),
+            **_told_apart("what:N", names),
             tooltip=[
                 alt.Tooltip("what:N", title="curve"),
                 alt.Tooltip("penalty:Q", title=option, format="~g"),
@@ -340,7 +342,7 @@ def tradeoff_chart(
         )
         .properties(width="container", height=260)
     )
-    return spec_of(chart)
+    return _spec_of(chart)
 
 
 def _shares(point: dict[str, Any], left: bool) -> list[float]:
@@ -349,6 +351,208 @@ def _shares(point: dict[str, Any], left: bool) -> list[float]:
         robust + open_ for robust, open_ in zip(point["rates"], point["undecided"], strict=True)
     ]
     return [*point["rates"], *(both if left else [])]
+
+
+# --- answers about all rows at once ---------------------------------------------------------
+
+
+@_unchecked
+def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
+    """Draw how many rows are overturned together beside how many one at a time, by budget."""
+    names = [_drawable(each["budget"]) for each in budgets]
+    values = []
+    for name, each in zip(names, budgets, strict=True):
+        told = {"budget": name, "low": each["at_least"], "high": each["at_most"]}
+        values += [
+            told
+            | {"what": _SINGLY, "sure": each["one_at_a_time"], "end": each["one_at_a_time"]}
+            | dict.fromkeys(("most", "least"), number_end(each["one_at_a_time"], 1)),
+            told
+            | {"what": _TOGETHER, "sure": each["at_least"], "end": each["at_most"]}
+            | {"most": number_end(each["at_most"], 1), "least": number_end(each["at_least"], -1)},
+        ]
+    base = alt.Chart(_points_of(values)).encode(
+        y=alt.Y("budget:N", title="wrong labels", sort=names, axis=_ticks()),
+        yOffset=alt.YOffset("what:N", sort=[_SINGLY, _TOGETHER]),
+        color=alt.Color(
+            "what:N",
+            title=None,
+            scale=alt.Scale(domain=[_SINGLY, _TOGETHER]),
+            legend=alt.Legend(orient="top", symbolType="square"),
+        ),
+        tooltip=[
+            alt.Tooltip("budget:N", title="wrong labels"),
+            alt.Tooltip("what:N", title="counted"),
+            alt.Tooltip("most:N", title="at most"),
+            alt.Tooltip("least:N", title="at least"),
+        ],
+    )
+    axis = alt.X(
+        "end:Q",
+        title=f"of {rows:,} rows overturned",
+        axis=alt.Axis(format=",~r", tickMinStep=1),
+        scale=alt.Scale(domainMin=0),
+    )
+    outer = base.mark_bar(opacity=0.3, height=_THICK).encode(x=axis)
+    sure = base.mark_bar(height=_THICK).encode(x="sure:Q")
+    height = 2 * (_THICK + 6) * len(budgets) + 50
+    return _spec_of(alt.layer(outer, sure).properties(width="container", height=height))
+
+
+@_unchecked
+def range_chart(
+    lines: Sequence[tuple[str, dict[str, Any]]],
+    budgets: Sequence[str],
+    *,
+    share: bool,
+    limits: dict[str, float] | None = None,
+) -> dict[str, Any]:
+    """Draw ranges of metrics, or of a rate by group, one bar per budget."""
+    whole = [name for name, _ in lines]
+    names = _short_names(whole) if limits is None else [_in_lines(name) for name in whole]
+    at = [_drawable(each) for each in budgets]
+
+    def text(found: dict[str, Any], end: str, way: int) -> str:
+        return share_end(found[end], way) if share else number_end(found[end], way)
+
+    values = [
+        {
+            "name": short,
+            "full": _drawable(name),
+            "budget": budget,
+            "value": line["value"],
+            # An end that nothing is known of is not drawn.
+            **{end: found[end] if math.isfinite(found[end]) else None for end in _RANGE},
+            **{f"{end}_text": text(found | line, end, way) for end, _, way in _ENDS},
+        }
+        for short, (name, line) in zip(names, lines, strict=True)
+        for budget, found in zip(at, line["ranges"], strict=True)
+    ]
+    base = alt.Chart(_points_of(values)).encode(
+        y=alt.Y("name:N", title=None, sort=names, axis=_ticks()),
+        yOffset=alt.YOffset("budget:N", sort=at),
+        tooltip=[
+            alt.Tooltip("full:N", title="what"),
+            alt.Tooltip("budget:N", title="wrong labels"),
+            *(alt.Tooltip(f"{end}_text:N", title=title) for end, title, _ in _ENDS),
+        ],
+    )
+    colour = alt.Color(
+        "budget:N",
+        title=None,
+        sort=at,
+        scale=alt.Scale(domain=at),
+        legend=alt.Legend(orient="top", symbolType="square") if len(at) > 1 else None,
+    )
+    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
+    axis = alt.X("low:Q", title=None, scale=scale, axis=alt.Axis(format=",~r"))
+    layers = [
+        base.mark_bar(opacity=0.3, height=_THICK).encode(x=axis, x2="high:Q", color=colour),
+        base.mark_bar(height=_THICK / 3).encode(x="inner_low:Q", x2="inner_high:Q", color=colour),
+        base.mark_tick(style="value", height=_THICK + 4, thickness=2).encode(x="value:Q"),
+    ]
+    known = [
+        {"name": short, "limit": limits[name], "limit_text": written(limits[name])}
+        for short, name in zip(names, whole, strict=True)
+        if limits is not None and name in limits
+    ]
+    if known:
+        tall = (_THICK + 6) * len(at)
+        ticks = alt.Chart(_points_of(known)).mark_tick(style="now", height=tall, thickness=2)
+        layers.append(
+            ticks.encode(
+                x="limit:Q",
+                y=alt.Y("name:N", sort=names),
+                tooltip=[alt.Tooltip("limit_text:N", title="limit")],
+            )
+        )
+    height = (_THICK + 6) * len(values) + 12 * len(lines) + 30
+    return _spec_of(alt.layer(*layers).properties(width="container", height=height))
+
+
+_ENDS = (
+    ("value", "now", 0),
+    ("low", "proven at least", -1),
+    ("high", "proven at most", 1),
+    ("inner_low", "reached from", 1),
+    ("inner_high", "reached to", -1),
+)  # and which way to round: outwards what is proven, inwards what is reached
+
+
+@_unchecked
+def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
+    """Draw how many rows are proven robust after so many checks, in three orders."""
+    orders = {
+        "this plan": facts["robust_after"],
+        "most used in witnesses": facts["witness"],
+        "at random": facts["random"],
+    }
+    values = [
+        {"checked": checked, "robust": robust, "rows": number_end(robust, -1, 4), "order": order}
+        for order, curve in orders.items()
+        for checked, robust in enumerate(curve)
+    ]
+    lines = (
+        alt.Chart(_points_of(values))
+        .mark_line(interpolate="step-after", style="group")
+        .encode(
+            x=alt.X(
+                "checked:Q",
+                title="labels checked",
+                axis=alt.Axis(format=",d", tickMinStep=1),
+                scale=alt.Scale(nice=False),
+            ),
+            y=alt.Y(
+                "robust:Q",
+                title=f"of {facts['rows']:,} rows proven robust",
+                axis=alt.Axis(format=",~r", tickMinStep=1),
+                scale=alt.Scale(zero=False),
+            ),
+            tooltip=[
+                alt.Tooltip("order:N"),
+                alt.Tooltip("checked:Q", title="labels checked", format=",d"),
+                alt.Tooltip("rows:N", title="rows proven robust"),
+            ],
+            **_told_apart("order:N", list(orders)),
+        )
+    )
+    estimate = _estimate(facts)
+    chart = alt.layer(lines, *estimate) if estimate else lines
+    return _spec_of(chart.properties(width="container", height=260))
+
+
+def _estimate(facts: dict[str, Any]) -> list[Any]:
+    """Return points for reviews that were simulated, with bars for their spread."""
+    found = facts["expected"]
+    if found is None:
+        return []
+    values = [
+        {"checked": at, "mean": mean, "from": mean - spread, "to": mean + spread}
+        for at, mean, spread in zip(facts["points"], found["mean"], found["spread"], strict=True)
+    ]
+    base = alt.Chart(_points_of(values)).encode(
+        x="checked:Q",
+        tooltip=[
+            alt.Tooltip("checked:Q", title="labels checked", format=",d"),
+            alt.Tooltip("mean:Q", title="rows robust, estimated", format=",.1~f"),
+            alt.Tooltip("from:Q", title="mean less spread", format=",.1~f"),
+            alt.Tooltip("to:Q", title="mean and spread", format=",.1~f"),
+        ],
+    )
+    bars = base.mark_rule(style="now").encode(y="from:Q", y2="to:Q")
+    return [bars, base.mark_point(style="now", filled=True, size=40).encode(y="mean:Q")]
+
+
+def _ticks() -> Any:
+    """Return an axis of names, which may have several lines."""
+    return alt.Axis(
+        labelLimit=190, ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"
+    )
+
+
+def _in_lines(metric: str) -> str:
+    """Return the name of a metric in lines: on a phone there is no room for one."""
+    return "\n".join(textwrap.wrap(metric.replace("_", " "), 20))
 
 
 def save(spec: dict[str, Any], path: Path, suffix: str) -> None:

@@ -1,201 +1,31 @@
-"""Findings: what a page says of certificates, whoever made them and from whatever rows."""
+"""Facts: what was found about test rows, as one dict of plain values.
+
+The terminal, ``--json``, the pages and the tests read this dict and nothing else; docs/facts.md
+says what its keys mean. `certified_facts` makes it for whoever has certificates: a study of files,
+or certificates that were made in Python.
+"""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.results.certificates import CertificateSet, Verdict, Witness
+from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS, Verdict
 from unswayed.results.curves import Alone, Summary
-from unswayed.results.groups import SMALL_GROUP, wilson
-from unswayed.words import shorten
-
-_LOST = 2.0**-44
-_CHANCE = ("standard_error", "confidence_low", "confidence_high")
-_DIFFERENCE = (
-    "The proven range is not a confidence interval: it is what wrong labels can do, and sampling "
-    "error is not in it."
-)
-NOT_IDENTIFIED = "not identified"
-"""What stands where a verdict would, if the data do not say what a coefficient is."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Effects:
-    """Coefficients or contrasts that were asked about, each question once."""
-
-    rows: list[dict[str, Any]]
-    # The same of the intercept, and what it means; it does not count among the rows
-    intercept: dict[str, Any] | None = None
-    bases: dict[str, str] = field(default_factory=dict)  # Base level of each category, by column
-    meaning: str = ""  # What a coefficient is a change of, in words
-    # What could mislead, as `caveat_dicts` gives it
-    caveats: list[dict[str, Any]] = field(default_factory=list)
-    # Of the rows that are identified, and of the intercept
-    certificates: tuple[CertificateSet, ...] = ()
-    scope: str = ""  # Of which model they are, where that is not the one that was certified
-    # How many labels may be wrong, where that is another number than for predictions
-    labels: int | None = None
-    # Each "budget" as it was written, its "labels", also "labels_in_words", and how many rows are
-    # "kept" and "undecided"
-    budgets: list[dict[str, Any]] = field(default_factory=list)
-    sampling: str = ""  # What standard errors and intervals are, and are not
-
-    @classmethod
-    def of(cls, certificates: CertificateSet, names: Sequence[str], sampling: str) -> "Effects":
-        """Return the coefficients of a model as they are, largest first."""
-        rows = [{"name": names[at]} | facts(certificates, at) for at in range(len(names))]
-        rows.sort(key=lambda row: -abs(row["value"]))
-        return cls(rows=rows, certificates=(certificates,), sampling=sampling)
-
-    @property
-    def kept(self) -> int:
-        """Number of rows whose sign is proven to stay."""
-        return sum(row["keeps_sign"] for row in self.rows)
-
-    @property
-    def undecided(self) -> int:
-        """Number of rows whose sign is neither proven to stay nor known to be lost."""
-        return sum(row["verdict"] == Verdict.UNDECIDED for row in self.rows)
-
-    @property
-    def unidentified(self) -> list[str]:
-        """Names of rows that the data do not identify."""
-        return [row["name"] for row in self.rows if row["verdict"] == NOT_IDENTIFIED]
-
-
-def facts(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, Any]:
-    """Return value, range and verdict of a coefficient."""
-    return {
-        **measured(certificates, at, scale),
-        **judged(certificates, at),
-        "minimum_budget": float(certificates.minimum_budget[at]),
-        "enough": float(certificates.minimum_budgets.high[at]),
-    }
-
-
-def judged(certificates: CertificateSet, at: int) -> dict[str, Any]:
-    """Return the verdict on a coefficient's sign, and the same in words."""
-    verdict = Verdict(certificates.verdict[at])
-    return {
-        "verdict": str(verdict),
-        "keeps_sign": verdict == Verdict.ROBUST,
-        "sign": _sign(verdict, float(certificates.score[at])),
-    }
-
-
-def measured(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, float]:
-    """Return a coefficient, its proven range, standard error and interval, divided by a number."""
-    value, low, high = (
-        float(each[at]) for each in (certificates.score, certificates.low, certificates.high)
-    )
-    chance = (certificates.standard_error, *certificates.confidence_interval())
-    return in_units(value, low, high, scale) | {
-        name: float(each[at]) / scale for name, each in zip(_CHANCE, chance, strict=True)
-    }
-
-
-def sampling_in_words(*, reason: str, linear: bool, classes: bool, penalised: bool) -> str:
-    """Say what standard errors and confidence intervals are, and how proven ranges differ."""
-    if reason:
-        return f"Standard errors and confidence intervals are not computed: {reason}. {_DIFFERENCE}"
-    assumed = "errors of equal variance" if linear else "labels of the variance that the model says"
-    if linear and classes:
-        assumed += ", which labels of two classes have only roughly"
-    about = (
-        " With a penalty, the interval is about the penalised coefficient, not about what it would "
-        "be without one."
-    )
-    return (
-        f"{_DIFFERENCE} Confidence intervals, 95 %, allow for chance in the sample, take every "
-        f"label to be right, and assume independent {assumed}.{about if penalised else ''}"
-    )
-
-
-def _sign(verdict: Verdict, value: float) -> str:
-    match verdict:
-        case Verdict.UNDECIDED:
-            return "undecided"
-        case Verdict.NOT_ROBUST:
-            return "can be lost"
-    return f"stays {'positive' if value > 0 else 'negative' if value < 0 else '0'}"
-
-
-def in_units(value: float, low: float, high: float, scale: float) -> dict[str, float]:
-    """Return a value and its range divided by a positive number, the range rounded outwards.
-
-    Examples
-    --------
-    >>> found = in_units(1.0, 0.5, 1.5, 3.0)
-    >>> found["low"] * 3 < 0.5, found["high"] * 3 > 1.5
-    (True, True)
-    """
-    if scale == 1:
-        return {"value": value, "low": low, "high": high}
-    return {
-        "value": value / scale,
-        "low": math.nextafter(low / scale, -math.inf) if low else low,
-        "high": math.nextafter(high / scale, math.inf) if high else high,
-    }
-
-
-def odds_ratios(found: dict[str, Any]) -> dict[str, float]:
-    """Return a coefficient of log-odds as an odds ratio, the range rounded outwards.
-
-    Examples
-    --------
-    >>> odds_ratios({"value": 0.0, "low": -math.inf, "high": math.inf})
-    {'odds_ratio': 1.0, 'odds_ratio_low': 0.0, 'odds_ratio_high': inf}
-    """
-    value, low, high = (_exponential(found[end]) for end in ("value", "low", "high"))
-    # Exponentials of a library may be wrong by some units in the last place.
-    ends = {"odds_ratio_low": low * (1 - _LOST), "odds_ratio_high": high * (1 + _LOST)}
-    return {"odds_ratio": value, **ends}
-
-
-def _exponential(power: float) -> float:
-    try:
-        return math.exp(power)
-    except OverflowError:
-        return math.inf
-
-
-def not_identified() -> dict[str, Any]:
-    """Return the facts of a coefficient that the data do not identify: nothing is certified."""
-    return {
-        **dict.fromkeys(("value", "low", "high", *_CHANCE), math.nan),
-        "verdict": NOT_IDENTIFIED,
-        "keeps_sign": False,
-        "sign": NOT_IDENTIFIED,
-        "minimum_budget": math.nan,
-        "enough": math.nan,
-    }
-
-
-# ----------------------------------------------------------------------------------------
-# Findings: what a page says of certificates, whoever made them and from whatever rows.
+from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, wilson
+from unswayed.words import labels, labels_of, natural, percent, shorten
 
 MOST_GROUPS = 40
 """Groups of one column that can still be compared."""
 _NAMED = 5  # small groups that a caveat names
-
-
-class ShownRows(Protocol):
-    """Rows whose numbers and cells can be shown."""
-
-    @property
-    def numbers(self) -> IntArray:
-        """Number of each row, as the reader knows it."""
-        ...
-
-    def cells(self, at: IntArray, names: list[str], length: int) -> list[list[str]]:
-        """Return cells of some rows as texts."""
-        ...
+_STOPS = 10  # numbers of labels between which a slider moves, beside those that were asked about
+_NEARLY_ALL = 0.995
+_MARGIN = 1.1  # the main budget is not at the very edge of a chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,45 +44,6 @@ class Caveat:
 def caveat_dicts(caveats: Iterable[Caveat]) -> list[dict[str, Any]]:
     """Return caveats as plain values."""
     return [asdict(each) | {"sentence": str(each)} for each in caveats]
-
-
-def probability(log_odds: float) -> float:
-    """Return the probability of the second class.
-
-    Examples
-    --------
-    >>> probability(0.0), probability(-1e6)
-    (0.5, 0.0)
-    """
-    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
-
-
-def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> list[Caveat]:
-    """Return a caveat for every column that has groups of few rows."""
-    made = []
-    for column, values in groups.items():
-        counts = sorted(
-            (rows, name) for name, rows in Counter(values).items() if rows < SMALL_GROUP
-        )
-        if not counts:
-            continue
-        named = ", ".join(f"{shorten(name)!r} ({rows})" for rows, name in counts[:_NAMED])
-        named += f" and {len(counts) - _NAMED} more" if len(counts) > _NAMED else ""
-        text = (
-            f"{shorten(column)!r} has {'a group' if len(counts) == 1 else 'groups'} of fewer than "
-            f"{SMALL_GROUP} test rows, where one row moves the rate by more than three points: "
-            f"{named}"
-        )
-        made.append(Caveat("small-group", text, option))
-    return made
-
-
-def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float:
-    """Return the accuracy of predicted classes, or R² of predicted numbers."""
-    if classes:
-        return float((predicted == truth).mean())
-    spread = float(((truth - truth.mean()) ** 2).sum())
-    return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread else float("nan")
 
 
 class Size(NamedTuple):
@@ -279,126 +70,89 @@ class BudgetRate:
         )
         return cls(text, labels, robust, undecided)
 
-    @property
-    def standing(self) -> BoolArray:
-        """Rows that no labels were found to overturn: the robust and the undecided ones."""
-        return self.robust | self.undecided
-
-    def interval(self, members: BoolArray | None = None) -> list[float]:
+    def interval(self, own: BoolArray) -> list[float]:
         """Return an interval of the robust share of some rows, however undecided ones turn out."""
-        own = np.ones(len(self.robust), dtype=bool) if members is None else members
-        least, most = self.robust[own].sum(), self.standing[own].sum()
-        return [float(end) for end in wilson(least, own.sum(), most=most)]
+        robust, undecided = self.robust[own].sum(), self.undecided[own].sum()
+        return [float(end) for end in wilson(robust, own.sum(), most=robust + undecided)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Findings:
-    """Certificates of test rows in the words and numbers of those who asked."""
+class Certified:
+    """Certified test rows: the arrays that facts are computed from."""
 
-    task: str
-    label: str  # What is predicted
-    classes: tuple[str, ...]  # Both classes, the positive one last; none for numbers
-    bias: str  # Which labels may be wrong, and what a robust row keeps
-    keeps: str  # Which labels may be wrong, and what a robust row keeps
-    model: str  # In words: the model, which rows were certified, and how rows are numbered
-    rows_in_words: str  # In words: the model, which rows were certified, and how rows are numbered
-    numbering: str  # In words: the model, which rows were certified, and how rows are numbered
-    n_train: int  # Number of training rows
-    n_movable: int  # Number of training labels that may be wrong
+    n_train: int
+    n_movable: int  # Training labels that may be wrong
     budgets: Sequence[BudgetRate]  # The first is the main one
-    # Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
-    # where nothing is proven), and `enough` are known to
     score: FloatArray
-    # Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
-    # where nothing is proven), and `enough` are known to
-    minimum_budget: FloatArray
-    # Of the test rows: fewer labels than `minimum_budget` are proven not to overturn a row (NaN
-    # where nothing is proven), and `enough` are known to
-    enough: FloatArray
-    prediction: Sequence[str]  # Of the test rows
+    minimum_budget: FloatArray  # Fewer labels are proven not to overturn a row; NaN: not known
+    enough: FloatArray  # So many labels are known to overturn it
+    prediction: Sequence[str]
     truth: Sequence[str] | None  # Labels of the test rows, where they are known
     quality: float | None  # Accuracy, or the share of variance explained
-    test: ShownRows
-    train: ShownRows
-    columns: list[str]  # Columns to show beside rows
-    groups: dict[str, list[str]]  # Group of every test row, by column
-    # From a training row to its label as a text; from another label to its text
-    train_label: Callable[[int], str]
-    # From a training row to its label as a text; from another label to its text
-    new_label: Callable[[Any], str]
-    # From positions of test rows to their witnesses; None where the page names no training row
-    witnesses: Callable[[IntArray], list[Witness | None]] | None
-    # Returns the coefficients, or None if there are none
-    coefficients: Callable[[], Effects | None]
-    radius: float | None = None
-    log: bool = False  # Whether logarithms are predicted: the radius and movements are then shares
+    classes: tuple[str, ...] = ()  # Both classes, the positive one last; none for numbers
+    groups: Mapping[str, list[str]] = field(default_factory=dict)  # Of every row, by column
     # Whether there are verdicts: False where nobody said how far a number may move
     decided: bool = True
-    # How far predicted numbers can move: "median", "p90" and "largest", at the main budget and in
-    # "budgets" at each; "groups", by column; "relative", whether they are shares
-    movement: dict[str, Any] | None = None
-    # "radius", its "text", and how many rows are "robust" and "undecided" at it; "rate" is the
-    # robust share at the main budget, "rates" at each that was asked about without a radius
-    radius_grid: Sequence[dict[str, Any]] = ()
-    # Of the test rows at the main budget: the ends of a predicted number, in the label's unit, and
-    # how far it can move, in the terms of a radius
-    low: FloatArray | None = None
-    # Of the test rows at the main budget: the ends of a predicted number, in the label's unit, and
-    # how far it can move, in the terms of a radius
-    high: FloatArray | None = None
-    # Of the test rows at the main budget: the ends of a predicted number, in the label's unit, and
-    # how far it can move, in the terms of a radius
-    moved: FloatArray | None = None
-    # Of the model. Verdicts of the last two leave rows undecided, and their scores are log-odds, or
-    # logarithms of expected counts
-    kind: str = "ridge"
-    alpha: float | None = None
-    C: float | None = None
-    # Of the second class, for every test row at the main budget, where scores are log-odds
-    probability: tuple[FloatArray, FloatArray, FloatArray] | None = None
-    method: str = "exact"
-    alpha_choice: str | None = None  # Which rows chose alpha
-    n_validation: int = 0
-    held_out: bool = False  # Whether test rows are of the same file as the training rows
-    # Number of models, where every row is certified by the one that did not see it; `n_train` rows
-    # trained each of them at least
-    folds: int | None = None
-    fold_by: str | None = None
-    notes: Sequence[str] = ()
-    caveats: Sequence[Caveat] = ()  # What could mislead; shown beside the numbers, in every output
-    # How the columns of the training file were read, as `ColumnFacts.to_dict` has it
-    column_facts: Sequence[dict[str, Any]] = ()
-    # How many rows, columns, features and missing cells there are, and a "sentence" about it
-    data: dict[str, Any] | None = None
-    command: str | None = None  # What makes the page again
-    files: Sequence[tuple[str, str]] = ()
-    seed: int | None = None
-    # "alpha", "quality" and "rates" (one per budget) of every penalty that was tried
-    tradeoff: Sequence[dict[str, Any]] | None = field(default=None)
-    # Number of training labels of each class; empty where that is not known
+    # Training labels of each class, and the size of classes and groups; empty where not known
     train_counts: Sequence[int] = ()
-    # Of each class among the training rows; empty where that is not known
     class_sizes: Mapping[str, Size] = field(default_factory=dict)
-    # The same of groups, by column
     group_sizes: Mapping[str, Mapping[str, Size]] = field(default_factory=dict)
-    # Positions of test rows to show in full, before the least robust ones
-    chosen: Sequence[int] = ()
-    # Whether someone chose where one class ends: a number, or the mean of the labels
-    chosen_threshold: bool = False
-    # Whether the model could decide at the mean of its labels, and does not
-    can_balance: bool = False
-    # What else was assumed, such as how missing cells were filled: a title and sentences
-    assumptions: Sequence[tuple[str, str]] = ()
-    # Whether options are called what they are in Python, not what the command line calls them
-    in_python: bool = False
     # From how many rows are robust one at a time, at ascending numbers of labels, to what these do
     # to all rows together, and at random
     three: Callable[[Sequence[Alone]], list[Summary]] | None = None
-    # The classes that the first of `classes` stands for, where it is all but the positive one
-    versus: tuple[str, ...] = ()
-    # Names of the files of training and of test rows; none where there are no files
-    sources: tuple[str, ...] = ()
-    no_rows: bool = False  # Whether no single row may be shown
+    # Whether someone chose where one class ends, and whether the mean of the labels could say it
+    chosen_threshold: bool = False
+    can_balance: bool = False
+    in_python: bool = False  # Whether options are called what they are in Python
+
+    @property
+    def n_test(self) -> int:
+        """Number of test rows."""
+        return len(self.score)
+
+    @property
+    def main(self) -> int:
+        """Number of wrong labels at the main budget."""
+        return self.budgets[0].labels
+
+    @property
+    def safe(self) -> FloatArray:
+        """A number of labels for every row: fewer are proven not to overturn it; 0: not known."""
+        return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)
+
+    @property
+    def breaking(self) -> FloatArray:
+        """So many labels are known to overturn a row; infinite where none are."""
+        return np.nan_to_num(self.enough, nan=np.inf, posinf=np.inf)
+
+    @property
+    def slider_end(self) -> int:
+        """The largest budget of a slider: nearly every row that can be overturned is, there."""
+        asked = max(budget.labels for budget in self.budgets)
+        known = self.enough[np.isfinite(self.enough)]
+        known = known if known.size else self.safe[np.isfinite(self.safe)]
+        reach = float(np.quantile(known, _NEARLY_ALL, method="higher")) if known.size else 0.0
+        return int(min(self.n_train, max(reach, np.ceil(_MARGIN * asked), 10)))
+
+    def codes(self, names: Sequence[str]) -> IntArray:
+        """Return the position of each class among the classes."""
+        position = {name: at for at, name in enumerate(self.classes)}
+        return np.array([position[name] for name in names], dtype=np.intp)
+
+    def at_budgets(self, own: BoolArray) -> dict[str, Any]:
+        """Return how many of some rows are robust, at each budget; None where there are none."""
+        known = self.decided and own.any()
+        return {
+            "rates": [float(each.robust[own].mean()) if known else None for each in self.budgets],
+            "highest_rates": [
+                float((each.robust | each.undecided)[own].mean()) if known else None
+                for each in self.budgets
+            ],
+            "intervals": [each.interval(own) if known else None for each in self.budgets],
+            "undecided": [
+                int(each.undecided[own].sum()) if self.decided else None for each in self.budgets
+            ],
+        }
 
     def within_budget(self, size: Size | None) -> dict[str, Any]:
         """Return how much of a class or group each budget can change."""
@@ -412,20 +166,361 @@ class Findings:
             "fewer_than_budget": [size.rows < each for each in allowed],
         }
 
-    @property
-    def n_test(self) -> int:
-        """Number of test rows."""
-        return len(self.score)
 
-    @property
-    def minimum_budget_proven(self) -> BoolArray:
-        """Where the minimum budget is proven to be exactly that."""
-        return np.asarray(self.minimum_budget == self.enough)
+def certified_facts(
+    asked: dict[str, Any],
+    rows: Certified,
+    caveats: Iterable[Caveat],
+    *,
+    slider: bool = False,
+    three: bool = True,
+) -> dict[str, Any]:
+    """Return the facts about test rows: what was asked, and the rates at every budget."""
+    classes = _class_facts(rows)
+    summaries = _summaries(rows, slider=slider) if three else {}
+    # First what the numbers themselves do not mean, then what they rest on.
+    warned = caveat_dicts([*_result_caveats(rows, classes), *caveats])
+    return {
+        **classes,
+        **asked,
+        "classes": list(rows.classes),
+        "positive": rows.classes[1] if rows.classes else None,
+        "train_rows": rows.n_train,
+        "test_rows": rows.n_test,
+        "movable_labels": rows.n_movable,
+        "quality": rows.quality,
+        "undecided": int(rows.budgets[0].undecided.sum()) if rows.decided else None,
+        "confidence": CONFIDENCE,
+        "budgets": [
+            _rate(rows, each) | {"three": summaries[each.labels].to_dict() if summaries else None}
+            for each in rows.budgets
+        ],
+        "three": _dial(summaries, rows.main) if slider and summaries else None,
+        "groups": [_group_facts(rows, *each) for each in rows.groups.items()],
+        "caveats": warned,
+    }
 
-    @property
-    def proven_budget(self) -> FloatArray:
-        """A number of labels for every test row: any fewer are proven not to overturn it.
 
-        Infinite where no number of labels does, 0 where nothing is proven.
-        """
-        return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)
+def _rate(rows: Certified, budget: BudgetRate) -> dict[str, Any]:
+    robust, undecided = int(budget.robust.sum()), int(budget.undecided.sum())
+    found: dict[str, Any] = {
+        "robust": robust,
+        "overturned": rows.n_test - robust - undecided,
+        "undecided": undecided,
+        "rate": float(budget.robust.mean()),
+        "highest_rate": float((budget.robust | budget.undecided).mean()),
+        "interval": budget.interval(np.ones(rows.n_test, dtype=bool)),
+    }
+    return {
+        "budget": budget.text,
+        "labels": budget.labels,
+        "labels_in_words": labels_of(budget.labels, rows.n_movable, rows.n_train),
+        "share": budget.labels / rows.n_train,
+        "share_of_movable": min(1.0, budget.labels / max(1, rows.n_movable)),
+        **(found if rows.decided else dict.fromkeys(found)),
+    }
+
+
+def _group_facts(rows: Certified, column: str, values: list[str]) -> dict[str, Any]:
+    """Return the rates of the groups of a column, and the gaps between them."""
+    of_row, known = np.array(values, dtype=object), rows.group_sizes.get(column)
+    rates = [group_rates(each.robust, values, each.undecided) for each in rows.budgets]
+    chosen = None
+    if rows.classes:
+        said = np.asarray(rows.codes(rows.prediction) == len(rows.classes) - 1)
+        chosen = group_rates(said, values)
+    groups = []
+    for name in sorted(set(values), key=natural):
+        own = np.asarray(of_row == name)
+        count = int(own.sum())
+        groups.append(
+            {
+                "group": name,
+                "rows": count,
+                "small": count < SMALL_GROUP,
+                **rows.within_budget(known.get(name, Size(0, 0)) if known else None),
+                "selection_rate": None if chosen is None else chosen[name],
+                **rows.at_budgets(own),
+            }
+        )
+    large = [each["group"] for each in groups if not each["small"]]
+    gaps: dict[str, list[Any]] = {
+        "gaps": [each.gap for each in rates],
+        "gap_ranges": [list(each.gap_range()) for each in rates],
+        "large_gaps": [_spread([each[name] for name in large]) for each in rates],
+        "gap_intervals": [list(each.gap_interval()) for each in rates],
+    }
+    gaps["within_chance"] = [low == 0 for low, _ in gaps["gap_intervals"]]
+    return {
+        "column": shorten(column),
+        "groups": groups,
+        **(gaps if rows.decided else {key: [None] * len(rates) for key in gaps}),
+        "selection_gap": None if chosen is None else chosen.gap,
+    }
+
+
+def _spread(rates: list[float]) -> float | None:
+    """Return the largest rate minus the smallest; None where there are fewer than two."""
+    return max(rates) - min(rates) if len(rates) > 1 else None
+
+
+# --- classes --------------------------------------------------------------------------------
+
+_OF_CLASSES = (
+    *("balance", "majority", "majority_quality", "confusion", "predicted_classes"),
+    *("balanced_accuracy", "recall", "precision", "auc"),
+)
+
+
+def _class_facts(rows: Certified) -> dict[str, Any]:
+    """Return class balance, confusion, and robustness per predicted class; None for numbers."""
+    found: dict[str, Any] = dict.fromkeys(_OF_CLASSES)
+    if not rows.classes:
+        return found
+    every, said = range(len(rows.classes)), rows.codes(rows.prediction)
+    actual = None if rows.truth is None else rows.codes(rows.truth)
+    tested = None if actual is None else np.bincount(actual, minlength=len(rows.classes))
+    found["balance"] = _balance(rows, tested)
+    found["predicted_classes"] = [_predicted(rows, at, said == at, actual) for at in every]
+    if actual is None or tested is None:
+        return found
+    larger = int(np.argmax(tested))
+    found |= {
+        "majority": rows.classes[larger],
+        "majority_quality": float(np.mean(actual == larger)),
+        "confusion": [
+            [int(np.sum((actual == label) & (said == each))) for each in every] for label in every
+        ],
+    }
+    return found | _skill(rows.score, said == every[-1], actual == every[-1])
+
+
+def _skill(score: FloatArray, said: BoolArray, positive: BoolArray) -> dict[str, float | None]:
+    """Return how well the classes are told apart, which accuracy hides where one is rare."""
+
+    def share(found: BoolArray, among: BoolArray) -> float | None:
+        return float(found[among].mean()) if among.any() else None
+
+    recall, others = share(said, positive), share(~said, ~positive)
+    balanced = None if recall is None or others is None else (recall + others) / 2
+    return {
+        "balanced_accuracy": balanced,
+        "recall": recall,
+        "precision": share(positive, said),
+        "auc": None if balanced is None else _auc(score, positive),
+    }
+
+
+def _auc(score: FloatArray, positive: BoolArray) -> float:
+    """Return how often a positive row has a higher score than a negative one; ties count half."""
+    _, at, count = np.unique(score, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - (count - 1) / 2)[at]
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    above = rank[positive].sum() - n_positive * (n_positive + 1) / 2
+    return float(above / (n_positive * n_negative))
+
+
+def _balance(rows: Certified, tested: IntArray | None) -> list[dict[str, Any]]:
+    """Return how many training and test labels are of each class."""
+    trained = list(rows.train_counts)
+    return [
+        {
+            "class": name,
+            "train": trained[at] if trained else None,
+            "train_share": trained[at] / sum(trained) if trained else None,
+            **rows.within_budget(rows.class_sizes.get(name)),
+            "test": None if tested is None else int(tested[at]),
+            "test_share": None if tested is None else float(tested[at] / tested.sum()),
+        }
+        for at, name in enumerate(rows.classes)
+    ]
+
+
+def _predicted(rows: Certified, at: int, own: BoolArray, actual: IntArray | None) -> dict[str, Any]:
+    """Return how many test rows get a prediction, how often it is right, and how robust it is."""
+    count = int(own.sum())
+    return {
+        "class": rows.classes[at],
+        "rows": count,
+        "share": count / rows.n_test,
+        "small": count < SMALL_GROUP,
+        **rows.within_budget(rows.class_sizes.get(rows.classes[at])),
+        "right": None if actual is None or not count else float(np.mean(actual[own] == at)),
+        "robust": [int(each.robust[own].sum()) for each in rows.budgets],
+        **rows.at_budgets(own),
+    }
+
+
+def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float:
+    """Return the accuracy of predicted classes, or R² of predicted numbers."""
+    if classes:
+        return float((predicted == truth).mean())
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    return 1.0 - float(((truth - predicted) ** 2).sum()) / spread if spread else float("nan")
+
+
+def probability(log_odds: float) -> float:
+    """Return the probability of the second class.
+
+    Examples
+    --------
+    >>> probability(0.0), probability(-1e6)
+    (0.5, 0.0)
+    """
+    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
+
+
+# --- where a rate is true and answers a question that nobody asked ---------------------------
+
+_USELESS = "that its predictions are robust does not make them useful"
+
+
+def small_groups(groups: Mapping[str, Sequence[str]], option: str | None) -> list[Caveat]:
+    """Return a caveat for every column that has groups of few rows."""
+    made = []
+    for column, values in groups.items():
+        counts = sorted(
+            (rows, name) for name, rows in Counter(values).items() if rows < SMALL_GROUP
+        )
+        if not counts:
+            continue
+        named = ", ".join(f"{shorten(name)!r} ({rows})" for rows, name in counts[:_NAMED])
+        named += f" and {len(counts) - _NAMED} more" if len(counts) > _NAMED else ""
+        text = (
+            f"{shorten(column)!r} has {'a group' if len(counts) == 1 else 'groups'} of fewer than "
+            f"{SMALL_GROUP} test rows, where one row moves the rate by more than three points: "
+            f"{named}"
+        )
+        made.append(Caveat("small-group", text, option))
+    return made
+
+
+def nothing_wrong(budget: str) -> Caveat:
+    """Return a caveat about a budget at which no label can be wrong."""
+    return Caveat(
+        "empty-budget",
+        f"at {budget} no label can be wrong, so that everything is robust whatever the model is: "
+        "this proves nothing",
+    )
+
+
+def _result_caveats(rows: Certified, facts: dict[str, Any]) -> list[Caveat]:
+    """Return what could mislead about the results, whoever made them."""
+    option = "budget=" if rows.in_python else "--budget "
+    found = [
+        nothing_wrong(f"{option}{each.text}")
+        for each in rows.budgets
+        if not min(each.labels, rows.n_movable)
+    ]
+    found += _outnumbered(rows)
+    if rows.n_test < FEW_ROWS:
+        return found
+    if rows.classes:
+        return [*found, *_constant(rows, facts), *_no_better_class(rows, facts)]
+    return [*found, *_no_better_number(rows)]
+
+
+def _outnumbered(rows: Certified) -> list[Caveat]:
+    """Return a caveat where all labels of a class or group can be wrong within the main budget."""
+    sizes = {f"group of {each!r}": known for each, known in rows.group_sizes.items()}
+    found = []
+    for what, known in ({"class": rows.class_sizes} | sizes).items():
+        all_of = [
+            f"{shorten(name)!r} ({size.rows:,})"
+            for name, size in known.items()
+            if 0 < size.rows == size.movable < rows.main
+        ]
+        if all_of:
+            text = (
+                f"{labels(rows.main)} may be wrong, which is more than all training rows of a "
+                f"{what}: {', '.join(all_of)}. Every label of theirs can be wrong at once"
+            )
+            found.append(Caveat("budget-exceeds-group", text))
+    return found
+
+
+def _balanced(rows: Certified) -> str | None:
+    """Advise to decide at the share of positive labels, where that is possible."""
+    option = 'threshold="balanced"' if rows.in_python else "--threshold balanced"
+    return f"consider {option}" if rows.can_balance else None
+
+
+def _constant(rows: Certified, facts: dict[str, Any]) -> list[Caveat]:
+    """Return a caveat where (almost) every row gets the same class."""
+    most = max(facts["predicted_classes"], key=lambda each: each["rows"])
+    if most["share"] < ALMOST_ALL:
+        return []
+    whom = "everyone" if most["share"] == 1 else "almost everyone"
+    text = (
+        f"{whom} is told {most['class']!r} ({most['rows']:,} of {rows.n_test:,} test rows), "
+        f'and a model that always says {most["class"]!r} would be "robust" too'
+    )
+    return [Caveat("constant-classifier", text, _balanced(rows))]
+
+
+def _no_better_number(rows: Certified) -> list[Caveat]:
+    """Return a caveat where always saying the mean is as good."""
+    if rows.quality is None or rows.quality > 0:
+        return []
+    text = (
+        f"the model explains {percent(rows.quality)} of the variance of the test rows, no more "
+        f"than always saying their mean: {_USELESS}"
+    )
+    return [Caveat("no-better-than-mean", text)]
+
+
+def _no_better_class(rows: Certified, facts: dict[str, Any]) -> list[Caveat]:
+    """Return a caveat where always saying the larger class is as good.
+
+    By accuracy, if the model decides half-way between the classes. A threshold that was chosen
+    gives accuracy up to find more of a rare class, and is judged by balanced accuracy.
+    """
+    right, simple, balanced, auc = (
+        rows.quality,
+        *(facts[key] for key in ("majority_quality", "balanced_accuracy", "auc")),
+    )
+    if right is None or balanced is None:
+        return []
+    if balanced > 0.5 if rows.chosen_threshold else right > simple:
+        return []
+    also = f"balanced accuracy is {percent(balanced)}, AUC {auc:.3f}"
+    if rows.chosen_threshold:
+        text = f"the model tells the classes no better apart than always saying one of them: {also}"
+        return [Caveat("no-better-than-majority", f"{text}; {_USELESS}")]
+    text = (
+        f"the model is right on {percent(right)} of the test rows, and always saying "
+        f"{facts['majority']!r} on {percent(simple)} ({also}): {_USELESS}"
+    )
+    return [Caveat("no-better-than-majority", text, _balanced(rows) if auc > 0.5 else None)]
+
+
+# --- three numbers beside every rate: one at a time, together, and wrong at random -----------
+
+
+def _summaries(rows: Certified, *, slider: bool) -> dict[int, Summary]:
+    """Return the three numbers by number of labels: as asked, and up to the end of a slider."""
+    if rows.three is None or not rows.decided:
+        return {}
+    alone = {
+        each.labels: Alone(each.labels, int(each.robust.sum()), int(each.undecided.sum()))
+        for each in rows.budgets
+    }
+    stops = np.linspace(0, rows.slider_end, _STOPS + 1).round().astype(int)
+    for count in np.unique(stops).tolist() if slider else ():
+        kept = rows.safe > count
+        still = int((~kept & (rows.breaking > count)).sum())
+        alone.setdefault(count, Alone(count, int(kept.sum()), still, main=False))
+    return {each.labels: each for each in rows.three([alone[count] for count in sorted(alone)])}
+
+
+def _dial(summaries: dict[int, Summary], main: int) -> dict[str, Any]:
+    """Return columns over the number of labels, for a slider, and the sentences where it starts."""
+    found = list(summaries.values())
+    return {
+        "sentences": summaries[main].lines(),
+        **{name: [getattr(each, name) for each in found] for name in _SURE},
+        **{name: [each.random and getattr(each.random, name) for each in found] for name in _DRAWN},
+    }
+
+
+_SURE, _DRAWN = ("labels", "at_most", "at_least"), ("mean", "largest", "draws")

@@ -1,4 +1,9 @@
-"""A dict to one HTML file that needs no network and runs nothing it was not written with."""
+"""Facts to one HTML file that needs no network and runs nothing it was not written with.
+
+Whatever a cell of a file holds is text here: the template escapes it, the data stands in a JSON
+block whose angle brackets are escaped too, and the script only ever sets text. On top of that the
+page's policy allows its own scripts by their hash and nothing else, no requests at all.
+"""
 
 import base64
 import contextlib
@@ -16,7 +21,16 @@ import platformdirs
 import vl_convert
 
 from unswayed.atomic import atomic_write, private_folder
-from unswayed.report.charts import coefficient_chart, curve_chart, radius_chart, tradeoff_chart
+from unswayed.report.charts import (
+    coefficient_chart,
+    count_chart,
+    curve_chart,
+    radius_chart,
+    range_chart,
+    review_chart,
+    tradeoff_chart,
+)
+from unswayed.results.groups import LARGE_GROUPS
 from unswayed.words import (
     between,
     distance,
@@ -31,54 +45,14 @@ from unswayed.words import (
 
 _HASHES = {"1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572"}
 """sha256 of the script that each version of vl-convert makes."""
-
-
-def chart_library() -> str:
-    """Return the script that draws the page's charts: the kept one if it is right, or a new one."""
-    version = importlib.metadata.version("vl-convert-python")
-    path = platformdirs.user_cache_path("unswayed") / f"charts-{version}.js"
-    if version in _HASHES:
-        with contextlib.suppress(OSError):
-            kept = _read_own(path)
-            if hashlib.sha256(kept).hexdigest() == _HASHES[version]:
-                return kept.decode()
-    script = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # it has a default
-    made = script.encode()
-    if hashlib.sha256(made).hexdigest() == _HASHES.get(version):
-        with contextlib.suppress(OSError):
-            private_folder(path.parent)
-            if path.is_symlink():  # or the file that it names would be overwritten
-                path.unlink()
-            with atomic_write(path) as beside:
-                beside.write_bytes(made)
-    return script
-
-
-def _read_own(path: Path) -> bytes:
-    """Return the bytes of a file; raise OSError if it is a link, or belongs to someone else."""
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
-    with open(number, "rb") as file:
-        found = os.fstat(number)
-        if not stat.S_ISREG(found.st_mode) or (
-            hasattr(os, "getuid") and found.st_uid != os.getuid()
-        ):
-            raise PermissionError(f"{path} is not a file of this user")
-        return file.read()
-
-
-# ----------------------------------------------------------------------------------------
-# A dict to one HTML file that needs no network and runs nothing it was not written with.
-#
-# Whatever a cell of a file holds is text here: the template escapes it, the data stands in a JSON
-# block whose angle brackets are escaped too, and the script only ever sets text. On top of that
-# the page's policy allows its own scripts by their hash and nothing else, no requests at all.
-
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-_CHARTED = 24  # coefficients drawn; more become a wall
+_DRAWN = 24  # coefficients drawn; more become a wall
+_NAMED = 6  # small groups that are named
+_NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 @functools.cache
-def page_environment() -> jinja2.Environment:
+def _environment() -> jinja2.Environment:
     """Return the templates, which escape whatever they are given and are compiled once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("unswayed.report"),
@@ -105,12 +79,12 @@ def page_environment() -> jinja2.Environment:
 
 def render(facts: dict[str, Any]) -> str:
     """Return the page of a summary."""
-    return charted_page("report.html", "report.js", facts, _for_script(facts))
+    return _charted_page("report.html", "report.js", facts, _for_script(facts))
 
 
-def charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
+def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
     """Return a page whose script draws charts."""
-    environment = page_environment()
+    environment = _environment()
     library = _inert(chart_library())
     code = "\n".join(_source(environment, name) for name in ("charts.js", script))
     return environment.get_template(template).render(
@@ -168,7 +142,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         for at, curve in enumerate(facts.get("curves", ()))
     }
     if facts["coefficients"]["rows"]:
-        charts["coefficients"] = coefficient_chart(facts["coefficients"]["rows"][:_CHARTED])
+        charts["coefficients"] = coefficient_chart(facts["coefficients"]["rows"][:_DRAWN])
     if facts["tradeoff"]:
         charts["tradeoff"] = tradeoff_chart(
             facts["tradeoff"]["points"],
@@ -204,3 +178,125 @@ def _tables(facts: dict[str, Any]) -> list[dict[str, Any]]:
         sizes = [each["rows"] for each in grouping["groups"]]
         tables.append({"id": f"group-{at}", "codes": codes, "sizes": sizes, "gaps": chances})
     return tables
+
+
+# --- answers about all rows at once, and comparisons ------------------------------------------
+
+
+def render_collective(facts: dict[str, Any]) -> str:
+    """Return the page of an answer about all rows at once."""
+    charts: dict[str, Any] = {}
+    if "together" in facts:
+        asked = facts["together"]
+        charts["counts"] = count_chart(asked["budgets"], asked["rows"])
+    if "fairness" in facts:
+        found = facts["fairness"]
+        charts |= _ranges(found)
+        facts = facts | {"fairness": found | {"headline": _headline(found)}}
+    if "review" in facts and facts["review"]["n_labels"]:
+        charts["review"] = review_chart(facts["review"])
+    return _charted_page("collective.html", "collective.js", facts, {"charts": charts})
+
+
+def _headline(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what a page opens with: the first gap, without groups whose rates say little.
+
+    If they are all that is compared, a rate of all rows takes its place.
+    """
+    compared = [each for each in found["columns"] if each["metrics"]]
+    rates = [
+        group for each in found["columns"] for rate in each["rates"] for group in rate["groups"]
+    ]
+    gap = compared[0]["metrics"][0] if compared else None
+    if gap is None or not (gap["large"] or not gap["small_groups"]):
+        others = [*found["overall"], *(each for each in rates if not each["small"])]
+        line = next(iter(others), gap or rates[0])
+        what = line.get("metric", line.get("group"))
+    else:
+        line = gap["large"] or gap
+        what = f"{gap['metric']} by {compared[0]['column']}"
+    return {
+        "line": line,
+        "what": what,
+        "large": LARGE_GROUPS if gap and line is gap["large"] else None,
+        "large_groups": LARGE_GROUPS,
+        "note": _small_groups(gap, compared[0]["column"]) if gap and gap["small_groups"] else None,
+    }
+
+
+def _small_groups(gap: dict[str, Any], column: str) -> str:
+    """Return which groups make no headline, and what the gap is with them."""
+    few, more = gap["small_groups"][:_NAMED], len(gap["small_groups"]) - _NAMED
+    named = ", ".join(few) + (f" and {more} more" if more > 0 else "")
+    left_out = (
+        "Smaller groups are left out of it"
+        if gap["large"]
+        else f"This is no gap by {column}, which would take two {LARGE_GROUPS}; smaller are"
+    )
+    return (
+        f"{left_out}: {named}. With them, {gap['metric']} by {column} is {gap['value_text']}, and "
+        f"stays within {gap['ranges'][0]['text']}."
+    )
+
+
+def _ranges(found: dict[str, Any]) -> dict[str, Any]:
+    """Return charts of ranges: of all rows, then of each column its metrics and its groups."""
+    share, budgets = found["share"], [each["budget"] for each in found["budgets"]]
+    charts = {}
+    if found["overall"]:
+        lines = [(line["metric"], line) for line in found["overall"]]
+        charts["overall"] = range_chart(lines, budgets, share=share, limits={})
+    for at, each in enumerate(found["columns"]):
+        limits = {
+            limit["metric"]: limit["limit"]
+            for limit in found["limits"]
+            if limit["column"] == each["column"]
+        }
+        if each["metrics"]:
+            lines = [(line["metric"], line) for line in each["metrics"]]
+            charts[f"metrics-{at}"] = range_chart(lines, budgets, share=share, limits=limits)
+        for place, rate in enumerate(each["rates"]):
+            lines = [(group["group"], group) for group in rate["groups"]]
+            charts[f"rates-{at}-{place}"] = range_chart(lines, budgets, share=share)
+    return charts
+
+
+def render_comparison(facts: dict[str, Any]) -> str:
+    """Return the page of a comparison."""
+    return _environment().get_template("compare.html").render(facts=facts, policy=_NO_SCRIPTS)
+
+
+# --- the script that draws charts -----------------------------------------------------------
+
+
+def chart_library() -> str:
+    """Return the script that draws the page's charts: the kept one if it is right, or a new one."""
+    version = importlib.metadata.version("vl-convert-python")
+    path = platformdirs.user_cache_path("unswayed") / f"charts-{version}.js"
+    if version in _HASHES:
+        with contextlib.suppress(OSError):
+            kept = _read_own(path)
+            if hashlib.sha256(kept).hexdigest() == _HASHES[version]:
+                return kept.decode()
+    script = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # it has a default
+    made = script.encode()
+    if hashlib.sha256(made).hexdigest() == _HASHES.get(version):
+        with contextlib.suppress(OSError):
+            private_folder(path.parent)
+            if path.is_symlink():  # or the file that it names would be overwritten
+                path.unlink()
+            with atomic_write(path) as beside:
+                beside.write_bytes(made)
+    return script
+
+
+def _read_own(path: Path) -> bytes:
+    """Return the bytes of a file; raise OSError if it is a link, or belongs to someone else."""
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    with open(number, "rb") as file:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode) or (
+            hasattr(os, "getuid") and found.st_uid != os.getuid()
+        ):
+            raise PermissionError(f"{path} is not a file of this user")
+        return file.read()

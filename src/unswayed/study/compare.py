@@ -1,21 +1,29 @@
-"""Two studies side by side, on the same test rows."""
+"""Models side by side on the same test rows: two studies, or one study over its penalty."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.exceptions import InputError
-from unswayed.report.summarise import headline
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.exceptions import InputError, SolverPrecisionWarning
+from unswayed.report.facts import quality
 from unswayed.results.certificates import Verdict
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, paired_interval, wilson
-from unswayed.study.findings import findings_of
+from unswayed.study.facts import row_facts
 from unswayed.study.movement import need_radius
-from unswayed.study.study import Study
+from unswayed.study.opening import open_study
+from unswayed.study.penalty import Progress, says_one_class
+from unswayed.study.request import Budget, Request
+from unswayed.study.study import Study, by_budgets
 from unswayed.words import natural, shorten
+
+Pair = tuple[BoolArray, BoolArray]
+"""Which test rows, of the first and of the second."""
 
 _ALIKE = 0.9  # of the rows: columns that agree in so many are of the same rows
 _CELLS = 6  # columns shown beside a row
@@ -86,7 +94,7 @@ class Comparison:
         """Return positions of the test rows that changed, most of all first."""
         one, other = self._least()
         moved = np.abs(np.log((1 + other) / (1 + one)))
-        before, after = self._robust()[0]
+        before, after = self._robust[0][2]
         changed, turned = self.changed, before != after
         order = np.lexsort((-moved, ~turned, ~changed))
         return np.asarray(order[(changed | turned | (moved > 0))[order]])
@@ -114,9 +122,10 @@ class Comparison:
     # --- in sum --------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """Return what the terminal and the page show."""
-        sides = [headline(findings_of(study)) for study in (self.first, self.second)]
+        """Return the facts of both, and how the second differs from the first."""
+        sides = [row_facts(study) for study in (self.first, self.second)]
         found = [caveat for side in sides for caveat in side["caveats"]]
+        order = self.order()
         return {
             "names": list(self.names),
             "matched": self.matched,
@@ -124,39 +133,34 @@ class Comparison:
             "changed": int(self.changed.sum()),
             "confidence": CONFIDENCE,
             "accuracy": self._accuracy(),
-            "budgets": self._budgets(),
+            "budgets": [
+                {
+                    "budgets": [one.text, other.text],
+                    "labels": [self.first.count(one), self.second.count(other)],
+                    **_paired(*robust, most),
+                }
+                for one, other, robust, most in self._robust
+            ],
             "groups": [self._groups(name) for name in self.first.request.groups],
             "columns": self._shown(),
-            "rows_changed": len(self.order()),
-            "rows": self._rows(),
+            "rows_changed": len(order),
+            "rows": self._rows(order[:_CHANGES]),
             "first": sides[0],
             "second": sides[1],
             "caveats": [each for at, each in enumerate(found) if each not in found[:at]],
         }
 
-    def _robust(self) -> list[tuple[BoolArray, BoolArray]]:
-        """Return which rows are robust, first and second, at each budget."""
+    @cached_property
+    def _robust(self) -> list[tuple[Budget, Budget, Pair, Pair]]:
+        """At each budget of both: rows that are robust, and rows that nothing overturns."""
+        found = []
         pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
-        return [(self.first.robust(one), self.second.robust(other)) for one, other in pairs]
-
-    def _standing(self) -> list[tuple[BoolArray, BoolArray]]:
-        """Return which rows nothing was found to overturn, first and second, at each budget."""
-        pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
-        asked = ((self.first.verdicts(one), self.second.verdicts(other)) for one, other in pairs)
-        return [(one != Verdict.NOT_ROBUST, other != Verdict.NOT_ROBUST) for one, other in asked]
-
-    def _budgets(self) -> list[dict[str, Any]]:
-        pairs = zip(self.first.request.budgets, self.second.request.budgets, strict=True)
-        return [
-            {
-                "budgets": [one.text, other.text],
-                "labels": [self.first.count(one), self.second.count(other)],
-                **_paired(before, after, most),
-            }
-            for (one, other), (before, after), most in zip(
-                pairs, self._robust(), self._standing(), strict=True
-            )
-        ]
+        for one, other in pairs:
+            before, after = self.first.verdicts(one), self.second.verdicts(other)
+            robust = np.asarray(before == Verdict.ROBUST), np.asarray(after == Verdict.ROBUST)
+            most = np.asarray(before != Verdict.NOT_ROBUST), np.asarray(after != Verdict.NOT_ROBUST)
+            found.append((one, other, robust, most))
+        return found
 
     def _accuracy(self) -> dict[str, Any] | None:
         """Return how often each is right; None for numbers, and where labels are not known."""
@@ -171,32 +175,25 @@ class Comparison:
 
     def _groups(self, name: str) -> dict[str, Any]:
         values = np.array(self.first.groups(name), dtype=object)
-        robust, most = self._robust(), self._standing()
         rates = [
-            [group_rates(each, values, top & ~each) for each, top in zip(*both, strict=True)]
-            for both in zip(robust, most, strict=True)
+            [group_rates(each, values, top & ~each) for each, top in zip(robust, most, strict=True)]
+            for _, _, robust, most in self._robust
         ]
         return {
             "column": shorten(name),
             "groups": [
-                self._group(group, np.asarray(values == group), robust, most)
+                self._group(group, np.asarray(values == group))
                 for group in sorted(set(values.tolist()), key=natural)
             ],
             "gaps": [[each.gap for each in pair] for pair in rates],
             "gap_intervals": [[list(each.gap_interval()) for each in pair] for pair in rates],
         }
 
-    def _group(
-        self,
-        name: str,
-        own: BoolArray,
-        robust: list[tuple[BoolArray, BoolArray]],
-        most: list[tuple[BoolArray, BoolArray]],
-    ) -> dict[str, Any]:
+    def _group(self, name: str, own: BoolArray) -> dict[str, Any]:
         """Return how the rows of a group changed, at each budget."""
         found = [
             _paired(before[own], after[own], (one[own], other[own]))
-            for (before, after), (one, other) in zip(robust, most, strict=True)
+            for _, _, (before, after), (one, other) in self._robust
         ]
         keys = ("rates", "highest_rates", "intervals", "change", "change_interval", "within_chance")
         many = {"change": "changes", "change_interval": "change_intervals"}
@@ -213,9 +210,8 @@ class Comparison:
         others = self.first.feature_columns
         return list(dict.fromkeys([*self.first.request.groups, *others]))[:_CELLS]
 
-    def _rows(self) -> list[dict[str, Any]]:
-        at, table = self.order()[:_CHANGES], self.table()
-        cells = self.first.test.cells(at, self._shown(), 40)
+    def _rows(self, at: IntArray) -> list[dict[str, Any]]:
+        table, cells = self.table(), self.first.test.cells(at, self._shown(), 40)
         kept = ("prediction", "score", "verdict", "minimum_budget")
         return [
             {
@@ -226,9 +222,9 @@ class Comparison:
                     name: [_plain(table[f"{name}_{side}"][row]) for side in ("first", "second")]
                     for name in kept
                 },
-                "cells": cells[place],
+                "cells": own,
             }
-            for place, row in enumerate(at.tolist())
+            for row, own in zip(at.tolist(), cells, strict=True)
         ]
 
 
@@ -238,16 +234,13 @@ def _changed(before: BoolArray, after: BoolArray) -> tuple[float, float]:
     return paired_interval(*(int(rows.sum()) for rows in each))
 
 
-def _paired(
-    before: BoolArray, after: BoolArray, most: tuple[BoolArray, BoolArray] | None = None
-) -> dict[str, Any]:
+def _paired(before: BoolArray, after: BoolArray, most: Pair | None = None) -> dict[str, Any]:
     """Return two shares of the same rows, their change, and how sure they are.
 
     Where rows are undecided, `most` are those that were not overturned, and intervals cover what
     is left open.
     """
     top = (before, after) if most is None else most
-    both, neither = int((before & after).sum()), int((~before & ~after).sum())
     gained, lost = int((~before & after).sum()), int((before & ~after).sum())
     low, high = _changed(top[0], after)[0], _changed(before, top[1])[1]
     return {
@@ -260,10 +253,10 @@ def _paired(
         "change": (gained - lost) / len(before),
         "change_interval": [low, high],
         "within_chance": low <= 0 <= high,
-        "both": both,
+        "both": int((before & after).sum()),
         "gained": gained,
         "lost": lost,
-        "neither": neither,
+        "neither": int((~before & ~after).sum()),
     }
 
 
@@ -329,3 +322,75 @@ def _alike(first: Study, second: Study, files: str) -> str:
 def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> BoolArray:
     pairs = zip(one.to_pylist(), other.to_pylist(), strict=True)
     return np.array([left == right for left, right in pairs], dtype=bool)
+
+
+# --- accuracy against robustness over the penalty (the paper's first figure) ------------------
+
+
+def tradeoff(
+    request: Request, progress: Progress, alphas: tuple[float, ...] | None = None
+) -> tuple[Study, list[dict[str, Any]]]:
+    """Fit and certify once per penalty; return the study of the first, and a point of each."""
+    kind = request.kind
+    wanted = sorted(set(alphas or kind.alphas))
+    study = open_study(replace(request, alpha=wanted[0], ranges=False, least=kind.linear))
+    need_radius(study, "the trade-off")
+    fitted = study.model.fitted_
+    # Features do not depend on the penalty, so that they are made once.
+    train, test = study.encoded, fitted.features(study.test.features)
+    points = []
+    for alpha in progress.track(wanted, f"over {kind.option}", len(wanted)):
+        if alpha == wanted[0]:
+            found = [study.verdicts(budget) for budget in study.request.budgets]
+            said = study.model.predict(study.test.features)
+        else:
+            model = _refitted(study, train, alpha)
+            found = _verdicts(study, model, test)
+            said = model.predict(test)
+        points.append(_point(study, alpha, found, np.asarray(said, dtype=np.float64)))
+    return study, points
+
+
+def _verdicts(study: Study, model: Any, rows: Matrix) -> list[NDArray[np.object_]]:
+    """Return verdicts of rows, one array per budget."""
+    request = study.request
+    counts = [study.count(budget) for budget in request.budgets]
+    if not request.kind.linear:
+        certified = [model.certify(rows, budget=each, effort=request.effort) for each in counts]
+        return [each.verdict for each in certified]
+    # One number per row gives the verdict at every budget; its range is not needed here.
+    least = model.minimum_budgets(rows, resolve=request.resolve)
+    return [by_budgets(least.low, least.high, each) for each in counts]
+
+
+def _refitted(study: Study, features: Matrix, alpha: float) -> Any:
+    """Return the model of another penalty, fitted on the same features."""
+    from sklearn.base import clone
+
+    model = clone(study.model).set_params(estimator=study.request.kind.estimator(alpha))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(features, study.train.labels, study.train.weights)
+    for each in caught:
+        note = f"{study.request.kind.penalty(alpha)}: {each.message}"
+        if issubclass(each.category, SolverPrecisionWarning):
+            study.notes.append(note)
+    return model
+
+
+def _point(
+    study: Study, alpha: float, found: list[NDArray[np.object_]], said: FloatArray
+) -> dict[str, Any]:
+    """Return accuracy and robustness at one penalty."""
+    labels, classes = study.test.labels, bool(study.target.classes)
+    return {
+        "alpha": alpha,
+        "penalty": study.request.kind.written(alpha),
+        "quality": None if labels is None else quality(said, labels, classes=classes),
+        "rates": [float(np.mean(verdicts == Verdict.ROBUST)) for verdicts in found],
+        "undecided": [float(np.mean(verdicts == Verdict.UNDECIDED)) for verdicts in found],
+        # The class that (almost) everyone is told, if there is one
+        "always": study.target.as_text(float(np.median(said)))
+        if classes and says_one_class(said)
+        else None,
+    }

@@ -15,18 +15,17 @@ from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.margins.decisions import Sign
-from unswayed.report.facts import (
-    Caveat,
-    Effects,
-    caveat_dicts,
-    facts,
-    in_units,
+from unswayed.report.coefficients import (
+    certified,
+    effect_facts,
     judged,
     measured,
     not_identified,
     odds_ratios,
+    ranged,
     sampling_in_words,
 )
+from unswayed.report.facts import Caveat, caveat_dicts
 from unswayed.results.certificates import CertificateSet, Verdict
 from unswayed.study.recipe import features_of
 from unswayed.study.request import Budget
@@ -38,6 +37,8 @@ _NEARLY = 1e-10  # share of the largest eigenvalue: what depends to seven digits
 _EXACTLY = 1e-12  # share of the largest singular value: what depends up to rounding
 _MOST = 2000  # columns that are looked at where it is not needed for a verdict
 _INVOLVED = 1e-9  # squared share of a coefficient that is free
+INTERCEPT = "(intercept)"
+_NAMED = 6  # columns that a caveat names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,11 +109,7 @@ def _triangle(columns: Matrix, mean: FloatArray, scale: FloatArray) -> FloatArra
     return root
 
 
-# ----------------------------------------------------------------------------------------
-# Effects of a study's columns: per unit of a number, or from the base level of a category.
-
-INTERCEPT = "(intercept)"
-_NAMED = 6  # columns that a caveat names
+# --- effects --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +144,8 @@ class _Effect:
         return pattern in names or any(fnmatchcase(name, pattern) for name in names)
 
 
-def effects_of(study: Study, asked: Asked = Asked()) -> Effects:  # noqa: B008  (frozen)
-    """Certify the effects of columns, each question once."""
+def effects_of(study: Study, asked: Asked) -> tuple[dict[str, Any], list[CertificateSet]]:
+    """Return the effects of columns as facts, and the certificates of those that are identified."""
     return _Asking(study, asked).effects()
 
 
@@ -159,7 +156,7 @@ class _Asking:
         self.study, self.asked = study, asked
         self.features = features_of(study)
 
-    def effects(self) -> Effects:
+    def effects(self) -> tuple[dict[str, Any], list[CertificateSet]]:
         bases = self._bases()
         every = self._every(bases)
         chosen, with_intercept = self._chosen(every)
@@ -179,17 +176,17 @@ class _Asking:
             if self.study.alpha or found.identifies(self._features(at_zero, every)):
                 found_zero = [self._certified_row(at_zero, each) for each in self._budgets]
                 parts.append(found_zero[0])
-                intercept |= facts(parts[-1], 0) | self._at_budgets(found_zero, 0, 1.0)
-        return Effects(
-            rows=_in_order(rows),
+                intercept |= certified(parts[-1], 0) | self._at_budgets(found_zero, 0, 1.0)
+        facts = effect_facts(
+            _in_order(rows),
             intercept=intercept,
             bases={column: level for column, (level, _) in bases.items()},
             meaning=self._meaning(),
             caveats=caveat_dicts(self._caveats(every, found)),
-            certificates=tuple(parts),
             budgets=[self._counted(rows, at) for at in range(len(self._budgets))],
             sampling=self._sampling(parts),
         )
+        return facts, parts
 
     # --- which questions ------------------------------------------------------------------
 
@@ -335,7 +332,7 @@ class _Asking:
         known = [certs for certs in found_at if certs is not None]
         if at is None or not known:
             return row | not_identified() | {"standard": None}
-        found = facts(known[0], at, scale) | {"standard": measured(known[0], at)}
+        found = certified(known[0], at, scale) | {"standard": measured(known[0], at)}
         return row | found | self._odds(found) | self._at_budgets(known, at, scale)
 
     def _odds(self, found: dict[str, Any]) -> dict[str, float]:
@@ -345,9 +342,7 @@ class _Asking:
         """Return range and verdict of an effect at every budget, where there are several."""
         parts = []
         for certs in known if len(known) > 1 else ():
-            ends = (float(certs.score[at]), float(certs.low[at]), float(certs.high[at]))
-            found = in_units(*ends, scale)
-            standard = in_units(*ends, 1.0)
+            found, standard = ranged(certs, at, scale), ranged(certs, at)
             parts.append(found | {"standard": standard} | self._odds(found) | judged(certs, at))
         return {"budgets": parts}
 
@@ -433,42 +428,30 @@ class _Asking:
     def _caveats(self, every: list[_Effect], found: Dependencies) -> list[Caveat]:
         caveats = []
         if not found.searched:
-            caveats.append(
-                Caveat(
-                    "collinear-columns",
-                    f"whether some of the {len(every):,} columns depend on one another was not "
-                    "looked for, because they are too many",
-                )
+            text = (
+                f"whether some of the {len(every):,} columns depend on one another was not looked "
+                "for, because they are too many"
             )
+            caveats.append(Caveat("collinear-columns", text))
+        what = "so the penalty, not the data, divides their effect among them"
+        if self.study.alpha == 0:
+            what = "so the data do not say what their coefficients are: they are not identified"
         for group in found.groups():
             names = listed([every[at].name for at in group], _NAMED)
-            least_squares = self.study.alpha == 0
-            what = (
-                "so the data do not say what their coefficients are: they are not identified"
-                if least_squares
-                else "so the penalty, not the data, divides their effect among them"
-            )
-            caveats.append(
-                Caveat(
-                    "collinear-columns",
-                    f"{names} depend on one another (each follows from the others), {what}",
-                    "leave one of them out, such as "
-                    + option("--ignore", [every[group[-1]].column]),
-                )
-            )
+            text = f"{names} depend on one another (each follows from the others), {what}"
+            ignored = option("--ignore", [every[group[-1]].column])
+            less = f"leave one of them out, such as {ignored}"
+            caveats.append(Caveat("collinear-columns", text, less))
         flat = [every[at] for at in np.flatnonzero(found.constant)]
-        constant = [each.name for each in flat]
-        if constant:
+        if flat:
             columns = dict.fromkeys(each.column for each in flat)
-            verb = "is" if len(constant) == 1 else "are"
-            caveats.append(
-                Caveat(
-                    "constant-column",
-                    f"{listed(constant, _NAMED)} {verb} the same in every training row, so there "
-                    "is no effect to find",
-                    f"leave it out with {option('--ignore', columns)}",
-                )
+            text = (
+                f"{listed([each.name for each in flat], _NAMED)} "
+                f"{'is' if len(flat) == 1 else 'are'} the same in every training row, so there is "
+                "no effect to find"
             )
+            less = f"leave it out with {option('--ignore', columns)}"
+            caveats.append(Caveat("constant-column", text, less))
         return caveats
 
 

@@ -80,14 +80,16 @@ def within(study: Study, moved: Movement, radius: float) -> tuple[BoolArray, int
     return robust, int(np.sum(certs.verdict == Verdict.UNDECIDED))
 
 
-def describe_movement(study: Study) -> dict[str, Any]:
+def movement_facts(study: Study) -> dict[str, Any]:
     """Return how far predictions can move, and the robust share over a grid of radii."""
     found = movements(study)
     if not found:
         return {"movement": None, "radius_grid": []}
-    answers, in_units = study.answers, study.target.natural
-    each = [_in_numbers(study, moved) for moved in found]
-    radii = grid(study, found)
+    each = [
+        {"budget": moved.budget.text, "labels": study.count(moved.budget)}
+        | _quantiles(study, moved)
+        for moved in found
+    ]
     return {
         "movement": {
             "relative": study.request.log,
@@ -95,19 +97,21 @@ def describe_movement(study: Study) -> dict[str, Any]:
             "budgets": each,
             "groups": [_by_group(study, name, found[0]) for name in study.request.groups],
         },
-        "radius_grid": [_at(study, found, radius) for radius in radii],
-        "low": in_units(answers.low, -math.inf),
-        "high": in_units(answers.high, math.inf),
-        "moved": np.array([_as_written(study, moved) for moved in found[0].most.tolist()]),
+        "radius_grid": [_at(study, found, radius) for radius in grid(study, found)],
     }
 
 
-def _in_numbers(study: Study, moved: Movement) -> dict[str, Any]:
-    return {
-        "budget": moved.budget.text,
-        "labels": study.count(moved.budget),
-        **_quantiles(study, moved),
-    }
+def shown_ends(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return the ends of predicted numbers and how far they move, where nobody gave a radius."""
+    if study.target.task != "regression" or study.request.radius is not None:
+        return None
+    answers, in_units = study.answers, study.target.natural
+    moved = _without_rounding(study, Movement.of(study.request.budget, answers))
+    return (
+        in_units(answers.low, -math.inf),
+        in_units(answers.high, math.inf),
+        np.array([_as_written(study, each) for each in moved.most.tolist()]),
+    )
 
 
 def _quantiles(study: Study, moved: Movement) -> dict[str, float]:

@@ -16,7 +16,8 @@ from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
 from unswayed.labels.corrections import class_named
 from unswayed.results.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
-from unswayed.study.joint import Say, budget_facts, numbers_of
+from unswayed.study.facts import beside, budget_facts
+from unswayed.study.joint import Say, numbers_of
 from unswayed.study.opening import Opening
 from unswayed.study.request import parse_share
 from unswayed.study.study import Study
@@ -88,7 +89,7 @@ def plan_columns(study: Study, plan: ReviewPlan, *, costs: bool) -> dict[str, An
     rows = study.train
     some = rows.table.take(pa.array(plan.order))
     cells = {
-        f"{name} (column)" if name in _OWN else name: column
+        beside(name, _OWN): column
         for name, column in zip(some.column_names, some.columns, strict=True)
         if name != study.target.label
     }
@@ -105,8 +106,7 @@ def plan_columns(study: Study, plan: ReviewPlan, *, costs: bool) -> dict[str, An
 
 def plan_facts(study: Study, plan: ReviewPlan, effort: Effort, checked: IntArray) -> dict[str, Any]:
     """Return a plan as plain values."""
-    names = study.feature_columns
-    numbers = study.train.numbers[plan.order].tolist()
+    names, numbers = study.feature_columns, study.train.numbers[plan.order].tolist()
     cells = study.train.cells(plan.order, names)
     points = sorted({round(len(plan) * at / _STEPS) for at in range(_STEPS + 1)})
     return {

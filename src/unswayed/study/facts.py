@@ -1,0 +1,456 @@
+"""Facts of a study: one dict of plain values for every kind of question about single rows.
+
+docs/facts.md says what the keys mean. Questions about all rows at once add their own to these:
+`joint` and `review`; `compare` puts two of these dicts side by side.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._typing import IntArray
+from unswayed.report.coefficients import effect_facts
+from unswayed.report.facts import (
+    BudgetRate,
+    Caveat,
+    Certified,
+    caveat_dicts,
+    certified_facts,
+    nothing_wrong,
+    probability,
+    small_groups,
+)
+from unswayed.report.page import Shown, contents, page_facts, provenance
+from unswayed.results.certificates import Verdict, Witness, probability_ranges
+from unswayed.study.effects import Asked, effects_of
+from unswayed.study.folds import FoldedStudy, refitted_scores
+from unswayed.study.loading import Rows
+from unswayed.study.movement import movement_facts, shown_ends
+from unswayed.study.request import Budget, Request
+from unswayed.study.study import EXACT, Study
+from unswayed.tables.files import sha256
+from unswayed.words import counted, listed, shorten
+
+_VERSUS = 6  # classes named of the rest
+_BALANCED = ", the share of positive labels, which moves with the labels"
+OWN = ("file", "row", "label", "new label")
+"""Columns that a table of label changes has by itself."""
+
+
+def asked_facts(study: Study) -> dict[str, Any]:
+    """Return what was asked: label, model, bias, and how the file was read."""
+    target, choice = study.target, study.alpha_choice
+    return {
+        "task": target.task,
+        "classes": list(target.class_names),
+        "positive": target.class_names[1] if target.classes else None,
+        "versus_rest": list(target.versus),
+        "bias": study.bias_in_words(),
+        "movable_labels": study.n_movable,
+        "train_rows": study.n_train,
+        **study.request.kind.facts(study.alpha),
+        "alpha_choice": None if choice is None else choice.in_words(),
+        "data": data_facts(study),
+        "columns": column_facts(study),
+        "notes": list(study.notes),
+    }
+
+
+def column_facts(study: Study) -> list[dict[str, Any]]:
+    """Return how each column of the training file was read."""
+    if study.inspection is None:
+        return []
+    used = {column.name for column in study.columns}
+    return [
+        each.to_dict()
+        | ({"read_as": "constant"} if each.role == "feature" and each.name not in used else {})
+        for each in study.inspection.columns
+    ]
+
+
+def data_facts(study: Study) -> dict[str, Any]:
+    """Return how many rows, columns, features and missing cells there are."""
+    n_rows = study.n_file_rows
+    numbers, categories = len(study.columns.numbers), len(study.columns.categories)
+    features = len(study.columns.feature_names())
+    return {
+        "rows": n_rows,
+        "numbers": numbers,
+        "categories": categories,
+        "features": features,
+        "missing": study.gaps.cells,
+        "dropped": study.gaps.dropped,
+        "sentence": f"{study.source_in_words}: {n_rows:,} rows; "
+        f"{counted(numbers, 'column')} of numbers and {categories:,} of categories make "
+        f"{counted(features, 'feature')}; {study.gaps}",
+    }
+
+
+def budget_facts(study: Study, budget: Budget) -> dict[str, Any]:
+    """Return a budget as it was written and in labels."""
+    count = study.count(budget)
+    return {
+        "budget": budget.text,
+        "labels": count,
+        "labels_in_words": study.labels_in_words(count),
+    }
+
+
+# --- test rows ------------------------------------------------------------------------------
+
+
+def row_facts(
+    study: Study, *, slider: bool = False, three: bool = True, folds: bool = False
+) -> dict[str, Any]:
+    """Return the facts about the test rows; `folds` says that a caveat may advise them."""
+    request, choice, rows = study.request, study.alpha_choice, certified_rows(study)
+    asked = asked_facts(study) | {
+        "label": shorten(study.target.label),
+        "keeps": study.keeps(),
+        "model": _model(study),
+        "rows_in_words": _rows_in_words(study),
+        "numbering": study.numbering,
+        "radius": request.radius,
+        "log": request.log,
+        **movement_facts(study),
+        "method": request.method,
+        "validation_rows": 0 if choice is None else choice.n_rows,
+        "held_out": request.test is None,
+        "folds": request.folds,
+        "fold_by": None if request.fold_by is None else shorten(request.fold_by),
+        "assumptions": _assumptions(study),
+    }
+    caveats = [*study.caveats, *_caveats(study, rows, folds=folds)]
+    return certified_facts(asked, rows, caveats, slider=slider, three=three)
+
+
+def certified_rows(study: Study) -> Certified:
+    """Return the test rows of a study as arrays, with what verdicts say of minimum budgets."""
+    request, target, answers, labels = study.request, study.target, study.answers, study.test.labels
+    low, high, budgets = answers.minimum_budget, answers.enough, []
+    for budget in request.budgets:
+        verdicts, count = study.verdicts(budget), study.count(budget)
+        low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, count + 1.0), low)
+        high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, count), high)
+        budgets.append(BudgetRate.of(budget.text, count, verdicts))
+    return Certified(
+        n_train=study.n_train,
+        n_movable=study.n_movable,
+        budgets=budgets,
+        score=answers.score,
+        minimum_budget=low,
+        enough=high,
+        prediction=study.predictions,
+        truth=None if labels is None else [target.as_text(label) for label in labels.tolist()],
+        quality=study.quality(),
+        classes=target.class_names,
+        groups={name: study.groups(name) for name in request.groups},
+        decided=target.task == "classification" or request.radius is not None,
+        train_counts=study.class_counts,
+        class_sizes=study.class_sizes(),
+        group_sizes={name: study.group_sizes(name) for name in request.groups},
+        three=study.summaries,
+        chosen_threshold=request.threshold is not None,
+        can_balance=_can_balance(request),
+    )
+
+
+def report_facts(
+    study: Study,
+    facts: dict[str, Any],
+    *,
+    command: str | None = None,
+    tradeoff: Sequence[dict[str, Any]] | None = None,
+    chosen: Sequence[int] = (),
+    asked: Asked = Asked(),  # noqa: B008  (frozen)
+    no_rows: bool = False,
+) -> dict[str, Any]:
+    """Return everything that a page about the test rows shows, given their facts."""
+    return page_facts(
+        facts,
+        certified_rows(study),
+        shown_rows(study, chosen, no_rows=no_rows),
+        effects=_effects(study, asked),
+        made=_made(command, study),
+        tradeoff=tradeoff,
+    )
+
+
+def shown_rows(study: Study, chosen: Sequence[int] = (), *, no_rows: bool = False) -> Shown:
+    """Return how a page shows single rows of a study."""
+    answers = study.answers
+    return Shown(
+        test=study.test,
+        train=study.train,
+        columns=study.feature_columns,
+        train_label=study.train_label,
+        new_label=study.target.as_text,
+        # In pieces, each takes passes.
+        witnesses=study.witnesses if study.request.in_pieces is None and not no_rows else None,
+        probability=None
+        if study.request.kind.linear
+        else probability_ranges(answers.score, answers.low, answers.high),
+        ends=shown_ends(study),
+        chosen=chosen,
+        sources=_sources(study),
+        no_rows=no_rows,
+    )
+
+
+def _sources(study: Study) -> tuple[str, str]:
+    """Return the names of the files of training and of test rows."""
+    train, test = study.source_in_words, study.request.test
+    return train, train if test is None else test.name
+
+
+def _made(command: str | None, *studies: Study) -> dict[str, Any]:
+    """Return how a page about studies is made again; without a command, no file is read for it."""
+    files = dict.fromkeys(path for study in studies for path in study.hashed_files)
+    hashes = [(path.name, sha256(path)) for path in files] if command else []
+    return provenance(command, hashes, studies[0].request.seed)
+
+
+def paged(facts: dict[str, Any], command: str, *studies: Study) -> dict[str, Any]:
+    """Return facts with how a page of them is made again, and whose rows it holds."""
+    made, holds = _made(command, *studies), contents(facts, _sources(studies[0]))
+    return facts | {"provenance": made, "contents": holds}
+
+
+# --- one row --------------------------------------------------------------------------------
+
+
+def witness_facts(study: Study, at: int) -> dict[str, Any]:
+    """Return which labels overturn a test row, or what is known where none were found to."""
+    found = study.witnesses(np.array([at]))[0]
+    score, places = study.score(at), None if found is None else found.places
+    after = None if found is None else found.score
+    if found is not None and not places:
+        after = float(refitted_scores(study, found.indices, found.labels, np.array([at]))[0])
+    ever = None if found is not None else study.ever_overturned(at)
+    names, known = shown_columns(study), study.test.labels
+    same = ("positive", "versus_rest", "bias", "data", "movable_labels", "kind", "alpha", "C")
+    asked = asked_facts(study)
+    facts = {key: asked[key] for key in (*same, "alpha_choice")} | {
+        "row": int(study.test.numbers[at]),
+        "label": None if known is None else study.target.as_text(known[at]),
+        "features": dict(
+            zip(map(beside, names), study.test.cells(np.array([at]), names)[0], strict=True)
+        ),
+        "caveats": caveat_dicts(study.caveats),
+        "prediction": study.decided(score),
+        "score": score,
+        "overturned": found is not None,
+        "undecided": ever == Verdict.UNDECIDED,
+        "labels": None if found is None else len(found),
+        "labels_in_words": None if found is None else study.labels_in_words(len(found)),
+        "new_prediction": None if after is None else study.decided(after),
+        "new_score": after,
+        "refitted": found is not None and not places,
+    }
+    if not study.request.kind.linear:  # sets of labels are searched for
+        least = study.minimum_budgets(np.array([at])).low[0]
+        facts |= {
+            "proven_not_to": None if math.isnan(least) else least - 1,
+            "probability": probability(score),
+            "new_probability": None if after is None else probability(after),
+        }
+    return facts if found is None else facts | {"changes": _witness_changes(study, found)}
+
+
+def shown_columns(study: Study) -> list[str]:
+    """Return groups, whether they are features or not, then the other features."""
+    groups = list(study.request.groups)
+    known = set(study.train.table.column_names) & set(study.test.table.column_names)
+    return [
+        *(name for name in groups if name in known),
+        *(name for name in study.feature_columns if name not in groups),
+    ]
+
+
+def beside(name: str, own: Sequence[str] = OWN) -> str:
+    """Return the name of a file's column beside columns that a table has by itself."""
+    return f"{name} (column)" if name in own else name
+
+
+def change_heads(study: Study) -> list[str]:
+    """Return the columns of a table of label changes."""
+    return ["row", "label", "new label", *map(beside, shown_columns(study))]
+
+
+def label_changes(
+    study: Study, rows: Rows, at: IntArray, new: NDArray[Any]
+) -> list[dict[str, Any]]:
+    """Return training rows whose labels change: number, label, new label and features."""
+    heads, text = change_heads(study), study.target.as_text
+    old, cells = np.asarray(rows.labels)[at], rows.cells(at, shown_columns(study))
+    known = (each.tolist() for each in (rows.numbers[at], old, new))
+    return [
+        dict(zip(heads, (number, text(before), text(after), *own), strict=True))
+        for number, before, after, own in zip(*known, cells, strict=True)
+    ]
+
+
+def _witness_changes(study: Study, found: Witness) -> list[dict[str, Any]]:
+    """Return the label changes of a witness, with their files where these are many."""
+    if found.places is None:
+        return label_changes(study, study.train, found.indices, found.labels)
+    rows, new = study.training_rows(found.places), study.target.numbers(found.labels)
+    changes = label_changes(study, rows, np.arange(len(found)), new)
+    return [{"file": place.file} | each for place, each in zip(found.places, changes, strict=True)]
+
+
+# --- coefficients ---------------------------------------------------------------------------
+
+
+def coefficient_facts(study: Study, found: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    """Return what is known of coefficients, given their effects, and what was asked."""
+    count = study.count(study.request.budget)
+    empty = [nothing_wrong(f"--budget {study.request.budget.text}")]
+    empty = [] if min(count, study.n_movable) else empty
+    rows = {"coefficients" if key == "rows" else key: value for key, value in found.items()}
+    return asked_facts(study) | rows | {
+        "label": study.target.label,
+        "labels": count,
+        "labels_in_words": study.labels_in_words(count),
+        "standardised": asked.standardised,
+        "caveats": [*caveat_dicts([*empty, *study.caveats]), *found["caveats"]],
+    }  # fmt: skip
+
+
+def _effects(study: Study, asked: Asked) -> dict[str, Any]:
+    """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
+    if study.request.in_pieces is not None:
+        return effect_facts([])
+    if not isinstance(study, FoldedStudy):
+        return effects_of(study, asked)[0]
+    whole = study.whole()
+    count = whole.count(whole.request.budget)
+    assert whole.alpha is not None  # noqa: S101  (one model)
+    scope = (
+        "Each fold has a model of its own, so these are of one more, with "
+        f"{whole.request.kind.penalty(whole.alpha)}, trained on {whole.n_train:,} rows of all "
+        f"folds; {whole.request.budget.text} of its labels are {whole.labels_in_words(count)}; "
+        "standard errors are of that model too"
+    )
+    return effects_of(whole, asked)[0] | {"scope": scope, "labels": count}
+
+
+# --- words ----------------------------------------------------------------------------------
+
+
+def _rows_in_words(study: Study) -> str:
+    """Describe which rows are certified."""
+    by = study.request.fold_by
+    apart = "" if by is None else f", and no row with the same {shorten(by)!r}"
+    if study.fold is not None:
+        return f"rows of the same file, each by a model that did not see it{apart}"
+    if study.request.test is None:
+        files = "file" if study.request.in_pieces is None else "files"
+        whole = "" if by is None else f", with all rows of the same {shorten(by)!r}"
+        return f"rows of the same {files} that were held out{whole}"
+    return "rows of another file"
+
+
+def _assumptions(study: Study) -> list[list[str]]:
+    """Return what was assumed besides the labels and the model: titles and sentences."""
+    if study.request.in_pieces is not None:
+        return [
+            [
+                "Rows in pieces.",
+                "The training rows were never in memory together, so this page names none of them; "
+                "unswayed witness SOURCE --row N, with the same options, names the labels that "
+                "overturn one prediction, by file and row",
+            ]
+        ]
+    if study.request.missing != "impute":
+        return []
+    return [
+        [
+            "Missing cells.",
+            "A missing number is replaced by the median of its column in the training rows, and a "
+            "missing category counts as none of the categories. Certificates hold for the rows as "
+            "they were filled in; other values would give other features",
+        ]
+    ]
+
+
+def _model(study: Study) -> str:
+    """Describe the model in words."""
+    kind, balanced = study.request.kind, study.request.threshold == "balanced"
+    penalty = f"an {kind.option} per fold" if kind.linear else f"a {kind.option} per fold"
+    if study.alpha is not None:
+        penalty = kind.penalty(study.alpha)
+    words = f"{kind.words.capitalize()} with {penalty} on one-hot categories and scaled numbers"
+    if study.target.log:
+        words += f", trained on the logarithm of {study.target.label}"
+    if study.request.weights is not None:
+        words += f", rows weighted by column {shorten(study.request.weights)!r}"
+    if not study.target.classes:
+        return words
+    (negative, positive), versus = study.target.class_names, study.target.versus
+    rest = f" versus the rest ({listed(versus, _VERSUS)})" if versus else ""
+    if not kind.linear:
+        share = probability(study.model.threshold_)
+        return f"{words}; {positive}{rest} is said above a probability of {share:.6g}"
+    threshold = f"{study.model.threshold_:g}"
+    if balanced and study.fold is not None:
+        threshold = "a threshold per fold"
+    coded = f"{positive} = 1{rest} = 0" if rest else f"{negative} = 0 and {positive} = 1"
+    return f"{words}, labels {coded}, deciding at {threshold}{_BALANCED * balanced}"
+
+
+# --- what could mislead ---------------------------------------------------------------------
+
+
+def _can_balance(request: Request) -> bool:
+    """Return whether ``--threshold balanced`` is possible, and was not passed."""
+    exact = request.kind.linear and request.method in EXACT and request.in_pieces is None
+    return exact and request.threshold != "balanced"
+
+
+def _caveats(study: Study, rows: Certified, *, folds: bool) -> list[Caveat]:
+    """Return what could mislead about the results."""
+    request, more = study.request, "pass a larger --holdout to ask about more rows"
+    if folds:
+        more = "pass --folds 10 to certify every row of the file"
+    split = not (request.test or request.folds or request.in_pieces)
+    few = small_groups(rows.groups, more if split else None)
+    return [*_about_the_test_rows(study, folds=folds), *_about_the_threshold(study), *few]
+
+
+def _about_the_test_rows(study: Study, *, folds: bool) -> list[Caveat]:
+    """Return a caveat if the rows that are certified are those that the model was trained on."""
+    path = study.request.test
+    if path is None or not study.is_training_file(path):
+        return []
+    ways = ", or pass --folds 10 instead" if folds and not study.request.in_pieces else ""
+    return [
+        Caveat(
+            "test-is-training",
+            f"--test {path.name} is the training file, so that the model has seen the label of "
+            "every row it is asked about, and is right more often than on new rows",
+            f"leave --test out to hold rows out{ways}",
+        )
+    ]
+
+
+def _about_the_threshold(study: Study) -> list[Caveat]:
+    """Return a caveat if every score is on one side of a threshold that was asked for."""
+    threshold, score = study.request.threshold, study.answers.score
+    if threshold is None or threshold == "balanced" or score.min() <= threshold < score.max():
+        return []
+    ends, what = np.array([threshold, score.min(), score.max()]), "scores"
+    if not study.request.kind.linear:  # it was written as a probability
+        ends, what = probability_ranges(ends, ends, ends)[0], "probabilities"
+    instead = ", or --threshold balanced" if _can_balance(study.request) else ""
+    return [
+        Caveat(
+            "threshold-outside-scores",
+            f"--threshold {ends[0]:g} is outside the {what} of the test rows, {ends[1]:.3g} to "
+            f"{ends[2]:.3g}, so that every one of them is told {study.decided(float(score[0]))!r}",
+            f"pass a threshold between them{instead}",
+        )
+    ]
