@@ -28,6 +28,7 @@ from unswayed.words import shorten
 _OWN = ("order", "batch", "row", "label", "cost", ANSWER)
 _STEPS = 6  # between the points of a curve that are told in words
 _DRAWS = 20  # reviews that are simulated
+_MARK = "\ufeff"  # what some programs begin UTF-8 with
 
 
 @dataclass(frozen=True)
@@ -322,10 +323,7 @@ def after_facts(before: Study, after: Study, answers: dict[int, Answer]) -> dict
     }
 
 
-# ----------------------------------------------------------------------------------------
-# A training file with some of its labels corrected, and everything else as it was.
-
-_MARK = "\ufeff"  # what some programs begin UTF-8 with
+# --- the training file with some of its labels corrected, and everything else as it was -------
 
 
 def endings(path: Path) -> tuple[str, ...]:
