@@ -209,7 +209,7 @@ LABELS = Y.astype(float)
 def exact_scores(model):
     """Scores by rational arithmetic, which starts from the training data again."""
     question = model.certify(TESTS, resolve="exact").source
-    return [row.score for row in question._rational.rows(TESTS)]
+    return [row.score for row in question.case.rational.rows(TESTS)]
 
 
 def test_changing_the_sample_weights_later_changes_no_certificate():

@@ -25,7 +25,7 @@ def rare_category(seed, n_rows=160, rare=6, C=5.0, budget=4):
 
 def test_the_largest_effects_within_the_limits_are_chosen():
     model, _ = rare_category(0, n_rows=9, rare=3)
-    moves, rng = model.fitted_.secant.moves, np.random.default_rng(0)
+    moves, rng = model.fitted_.engine.moves, np.random.default_rng(0)
     size = len(moves.sides)
     counts = moves.sides.n_upper.astype(int)
     for _ in range(40):
@@ -47,7 +47,7 @@ def test_a_split_budget_reaches_as_far_as_attacks_and_less_far_than_the_whole():
     decided = 0
     for seed in range(3):
         model, tests = rare_category(seed)
-        engine = model.fitted_.secant
+        engine = model.fitted_.engine
         region = engine.region(4, 2)
         if region is None:
             continue

@@ -2,7 +2,6 @@
 
 import contextlib
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -17,11 +16,12 @@ from tests.soundness.checks import (
 )
 from unswayed._core.compression import distinct_rows
 from unswayed.engines.passes import AnchorsFirst, LabelBatch, MergedEngine, StreamedEngine
+from unswayed.engines.passes.engine import Located
 from unswayed.engines.passes.training import PassesScan, SumUp
-from unswayed.engines.protocol import Precision
-from unswayed.engines.rows import FeatureRows, UnitRows
-from unswayed.estimators.in_pieces import QuestionInPieces
+from unswayed.engines.protocol import Precision, Terms
+from unswayed.engines.rows import FeatureRows
 from unswayed.estimators.label_code import LabelCode
+from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias
 from unswayed.labels.budgets import Count
@@ -89,7 +89,8 @@ def streamed(problem, scan, counts, rng):
     )
     precision = Precision(learner.error_scale, sums.offsets)
     budget = Count(problem.budget)
-    return StreamedEngine(learner, scan, budget, precision, sample, sums.offsets.largest)
+    located = Located(scan.passes.pieces, np.cumsum(counts) - counts)
+    return StreamedEngine(learner, scan, budget, precision, sample, sums.offsets.largest, located)
 
 
 def merged(problem, scan, counts, rng):
@@ -102,7 +103,8 @@ def merged(problem, scan, counts, rng):
     sums = RowSums.of(rows, problem.targets[first], count)
     learner = SummedRidge(sums, design, alpha=problem.alpha, examples=rows)
     bias = ResolvedBias(problem.lower[first], problem.upper[first], Count(problem.budget))
-    return MergedEngine(learner, bias, rows, count, scan)
+    located = Located(scan.passes.pieces, np.cumsum(counts) - counts)
+    return MergedEngine(learner, bias, rows, count, scan, located)
 
 
 def lies_in_pieces(problem):
@@ -129,23 +131,20 @@ def lies_of(problem, engine, scan, counts):
         found.extend(f"{what}, {complaint}" for complaint in complaints)
 
     def ask(rows, rule):
-        return QuestionInPieces(
+        return Question(
             engine=engine,
+            case=engine.case(rows, Terms(rule, problem.targets, solution, alone=False)),
+            decision=rule,
             targets=problem.targets,
             code=LabelCode(),
-            weights=rows,
             group=np.arange(len(rows)),
-            scores=rows.scores(solution),
-            decision=rule,
             origin=None,
-            resolve=False,
-            fitted=SimpleNamespace(starts=np.cumsum(counts) - counts, passes=scan.passes),
         )
 
     rule = decision(*problem.question)
     rows = FeatureRows.of(learner, problem.matrix(problem.tests))
     question = ask(rows, rule)
-    certs = question.certificates(question.exact(budget), budget)
+    certs = question.certificates(question.case.answer(budget), budget)
     note("exact", false_verdicts(certs, true))
     note("exact", false_ranges(certs, true))
     # A close call may be proven by its batch and not by its row alone: it then says so.
@@ -153,15 +152,17 @@ def lies_of(problem, engine, scan, counts):
         note("exact", false_witness(certs, problem, true))
     note("minimum budgets", false_budgets(question.minimum_budgets(), true))
     decided = ask(rows, rule)
-    note("decide", false_verdicts(decided.certificates(decided.by_least(budget), budget), true))
+    note(
+        "decide", false_verdicts(decided.certificates(decided.case.verdicts(budget), budget), true)
+    )
     note("roughly", false_bounds(engine.roughly(rows, budget), problem.budget, true))
     if isinstance(engine, StreamedEngine):
         auto = AnchorsFirst(engine, solution, rule)
-        certs = question.certificates(question.judged(auto, budget), budget)
+        certs = question.certificates(question.case.answer(budget, auto), budget)
         note("auto", false_verdicts(certs, true))
         note("auto", false_ranges(certs, true))
-    units = ask(UnitRows(learner, learner.n_features), Sign())
-    certs = units.certificates(units.exact(budget), budget)
+    units = ask(engine.coefficients(), Sign())
+    certs = units.certificates(units.case.answer(budget), budget)
     note("coefficients", false_verdicts(certs, problem.true_coefficients))
     note("coefficients", false_ranges(certs, problem.true_coefficients))
     return found, len(true) + learner.n_features

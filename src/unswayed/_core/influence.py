@@ -43,7 +43,7 @@ class MadeRows:
     weights: Weights
 
     def __len__(self) -> int:
-        return len(self.weights.values)
+        return int(self.weights.values.shape[0])
 
     def block(self, start: int, stop: int) -> Weights:
         """Return the weights of rows start to stop."""

@@ -20,14 +20,14 @@ from unswayed._core.rounding import (
 )
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
-from unswayed.engines.protocol import Engine
-from unswayed.engines.rows import DirectionRows, FeatureRows, UnitRows
+from unswayed.engines.protocol import AnchorEngine
+from unswayed.engines.rows import CoefficientRows, DirectionRows, LinearRows
 from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Margins
 from unswayed.margins.verdicts import judge
-from unswayed.models.learner import LinearLearner, Scores, Solution, with_coefficients
+from unswayed.models.learner import LinearLearner, Solution, linear_in_both
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -77,7 +77,7 @@ class ParameterBox:
     How a fitted model makes it:
 
     >>> fitted = model.fitted_
-    >>> ParameterBox.build(fitted.engine, box.budget, fitted.parameters(2), fitted.names)
+    >>> ParameterBox.build(fitted.engine, box.budget, fitted.model.solution, fitted.names)
     <ParameterBox: 2 parameters, up to 1 label is wrong>
     """
 
@@ -91,7 +91,7 @@ class ParameterBox:
 
     @classmethod
     def build(
-        cls, engine: ExactEngine, budget: Budget, values: Scores, names: tuple[str, ...]
+        cls, engine: ExactEngine, budget: Budget, solution: Solution, names: tuple[str, ...]
     ) -> "ParameterBox":
         """Return the box of all parameters a budget can lead to, by the exact reach of each.
 
@@ -101,8 +101,8 @@ class ParameterBox:
             Of a learner that has coefficients.
         budget : Budget
             What may be wrong at once.
-        values : Scores
-            Parameters as trained.
+        solution : Solution
+            What training left.
         names : tuple of str
             Of the parameters.
 
@@ -110,8 +110,9 @@ class ParameterBox:
         -------
         ParameterBox
         """
-        learner = with_coefficients(engine.learner)
-        found = engine.reach(UnitRows(learner, learner.n_parameters), budget)
+        learner = linear_in_both(engine.learner)
+        every = CoefficientRows(learner, np.arange(learner.n_parameters))
+        found, values = engine.reach(every, budget), every.scores(solution)
         scale = learner.parameter_scale
         return cls(
             names=names,
@@ -167,7 +168,7 @@ class ByBox:
         self._learner = learner
         self.fingerprint = box.fingerprint
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return outer bounds of all rows, whatever the margins."""
         check_budget(self._box, budget)
         directions = rows.directions(slice(None))
@@ -187,7 +188,7 @@ class Sandwich:
 
     Parameters
     ----------
-    engine : Engine
+    engine : AnchorEngine
         Of a fitted model; `CertifiedClassifier.sandwich` passes its own.
     budget : Budget
         What may be wrong at once; it answers for no other budget.
@@ -227,14 +228,16 @@ class Sandwich:
     2
     """
 
-    def __init__(self, engine: Engine, budget: Budget, max_anchors: int = MAX_ANCHORS) -> None:
+    def __init__(
+        self, engine: AnchorEngine, budget: Budget, max_anchors: int = MAX_ANCHORS
+    ) -> None:
         self.budget = budget
         self.max_anchors = max_anchors
         self.fingerprint = engine.fingerprint
         self.evaluations = 0  # exact ones spent so far, boxes included
         self._engine = engine
         self._lock = threading.Lock()
-        learner = with_coefficients(engine.learner)
+        learner = linear_in_both(engine.learner)
         self._learner = learner
         # Labels that can be wrong at once.
         self.labels_at_once = int(min(budget.most_labels, engine.precision.n_movable))
@@ -450,7 +453,7 @@ class BySandwich:
         self._sandwich = sandwich
         self.fingerprint = sandwich.fingerprint
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return bounds of all rows, as sharp as they get, whatever the margins."""
         check_budget(self._sandwich, budget)
         return self._sandwich.bounds(rows.directions(slice(None)))

@@ -17,12 +17,12 @@ from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.rows import LinearRows
 from unswayed.engines.selection import ExactEngine
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margins
 from unswayed.margins.verdicts import close_calls, judge
-from unswayed.models.learner import LinearLearner
+from unswayed.models.learner import linear_in_both
 
 _TIMED_ROWS = 64  # evaluated exactly before anything is decided
 _FIRST_CHUNK = 256  # rows: early anchors help all later rows; chunks then double
@@ -75,7 +75,7 @@ class Cascade:
         able = "anchors" in self._exact.learner.capabilities
         return able and self._exact.precision.proven
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return the ranges of boxes, and which rows are decided; without boxes, exact ranges."""
         if not self.is_able:
             return self._exact.bounds(rows, budget, margins)
@@ -101,8 +101,10 @@ class Cascade:
 
     def _worth_using(self, n_rows: int) -> bool:
         learner, exact = self._exact.learner, self._row_seconds
-        assert isinstance(learner, LinearLearner)  # noqa: S101  (it can make anchors)
-        per_row = _bound_seconds(learner.n_parameters) + _ANCHOR_COST * _EXPECTED_OPEN * exact
+        per_row = (
+            _bound_seconds(linear_in_both(learner).n_parameters)
+            + _ANCHOR_COST * _EXPECTED_OPEN * exact
+        )
         return bool(_ANCHOR_COST * _TIMED_ROWS * exact + n_rows * per_row < n_rows * exact)
 
     def _build(self, budget: Budget) -> Sandwich:
@@ -113,7 +115,7 @@ class Cascade:
 
     def _exactly(
         self,
-        rows: FeatureRows,
+        rows: LinearRows,
         margins: Margins,
         budget: Budget,
         which: IntArray,
@@ -131,7 +133,7 @@ class Cascade:
     def _by_sandwich(
         self,
         sandwich: Sandwich,
-        rows: FeatureRows,
+        rows: LinearRows,
         margins: Margins,
         here: slice,
         found: "_Decisions",

@@ -1,8 +1,13 @@
-"""Engines bound how far a budget can move scores; precision says how far they may be off."""
+"""What an engine is: it bounds how far a budget can move the margins of rows.
+
+Rows become a `Case`: rows, the margins that a decision gives them, and an engine that bounds these.
+An engine is chosen by the functional of the model's scores (`choice`). What it cannot do is
+missing from its `can`: the front turns that into a refusal, in one place.
+"""
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,12 +15,22 @@ from unswayed._core.compression import Entries
 from unswayed._core.influence import WeightRows
 from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, SQUARES_UNDERFLOW, UNIT, exact_dots
 from unswayed._core.sandwich import Bounds
-from unswayed._typing import BoolArray, FloatArray
-from unswayed.engines.rows import FeatureRows
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.engines.rational import ExactRow
+from unswayed.engines.rows import LinearRows, Rows
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Margins
-from unswayed.models.learner import ErrorScale, Learner
+from unswayed.margins.decisions import Decision, Margins
+from unswayed.margins.verdicts import Answer
+from unswayed.models.learner import (
+    ErrorScale,
+    Learner,
+    LinearInLabels,
+    Scores,
+    Solution,
+)
+from unswayed.results.certificates import CertificateSet, MinimumBudgets
+from unswayed.results.groups import StandardErrors
 
 RELATIVE = 4.0 * UNIT
 """Of a reach: its offsets are scaled, multiplied and summed, one rounding each."""
@@ -84,7 +99,7 @@ class Precision:
         self._squares, self._terms = offsets.squares, offsets.terms
 
     @classmethod
-    def of(cls, learner: Learner, bias: ResolvedBias) -> "Precision":
+    def of(cls, learner: LinearInLabels, bias: ResolvedBias) -> "Precision":
         """Return the precision of reaches of labels that are all known."""
         scale = learner.error_scale
         offset = np.maximum(-bias.lower, bias.upper)
@@ -134,12 +149,157 @@ class Precision:
         )
 
 
-# ----------------------------------------------------------------------------------------
-# Certifier: whoever bounds how far a budget can move scores, and Engine: whoever evaluates it.
+# --- what is asked, and who answers -----------------------------------------------------------
+
+
+class LabelChanges(NamedTuple):
+    """Label changes that overturn a row."""
+
+    rows: IntArray  # numbers of training rows, ascending
+    added: FloatArray  # what is added to their labels
+    score: float  # what the model then says
+    before: FloatArray | None = None  # their labels, where training labels are not in memory
+    places: tuple[str, ...] | None = None  # where they are, likewise
+
+
+class Stated(NamedTuple):
+    """What a certificate file states of each distinct row, beside its verdict."""
+
+    low: FloatArray  # no score beyond these is reached
+    high: FloatArray
+    least: MinimumBudgets  # NaN where nothing is said
+
+
+class Terms(NamedTuple):
+    """How rows are asked about."""
+
+    decision: Decision
+    targets: FloatArray  # training labels, as numbers
+    solution: Solution  # what training on them left
+    alone: bool = True  # ask about close calls once more, each by itself
+    resolve: bool = False  # settle in rational arithmetic what rounding leaves open
+    effort: int | None = None  # for engines with "effort": how much to do for undecided rows
+
+
+class Case(Protocol):
+    """Rows and their margins, put to an engine; it remembers what it found of them."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows in question."""
+        ...
+
+    @property
+    def scores(self) -> Scores:
+        """Their scores."""
+        ...
+
+    @property
+    def margins(self) -> Margins:
+        """How far these may move."""
+        ...
+
+    def answer(self, budget: Budget, certifier: "Certifier | None" = None) -> Answer:
+        """Return bounds and verdicts at a budget, by the engine or by bounds of another kind."""
+        ...
+
+    def verdicts(self, budget: Budget) -> Answer:
+        """Return verdicts alone: ranges may say nothing."""
+        ...
+
+    @property
+    def least(self) -> MinimumBudgets:
+        """The least budget that overturns each row."""
+        ...
+
+    def changes(self, row: int, budget: Budget) -> LabelChanges:
+        """Return a smallest known set of label changes within a budget that overturns a row."""
+        ...
+
+    @property
+    def exact(self) -> dict[int, ExactRow]:
+        """Rows that were settled in rational arithmetic, by number."""
+        ...
+
+    def settle(self, answer: Answer, budget: Budget, columns: dict[str, FloatArray]) -> None:
+        """Overwrite what rounding left open by rational arithmetic, if that was asked for."""
+        ...
+
+    def standard_errors(self) -> StandardErrors:
+        """Return by how much chance in the sample moves the numbers in question."""
+        ...
+
+    def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
+        """Return the numbers that a certificate file states of rows, given their distinct ones."""
+        ...
+
+    def stated_changes(self, row: int, budget: Budget) -> LabelChanges:
+        """Return the label changes that a certificate file states."""
+        ...
+
+    def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
+        """Return how many rows each of several label changes, a CSR matrix, overturns."""
+        ...
+
+    def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
+        """Return how many rows some set of labels is proven to overturn; None if none was tried."""
+        ...
+
+
+class Engine(Protocol):
+    """Bounds margins for one model under one bias."""
+
+    can: frozenset[str]  # "bounds", "exact", "files", "joint", "draws", "effort", "errors"
+    setting: str  # what it is about, for refusals: "memory", "pieces" or "gradient"
+
+    @property
+    def learner(self) -> Learner:
+        """The model."""
+        ...
+
+    @property
+    def bias(self) -> Any:
+        """The bias, with its `budget`; with `lower` and `upper` where labels are in memory."""
+        ...
+
+    @property
+    def proven(self) -> bool:
+        """Whether rounding errors are bounded at all."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """Number of parameters, or of weights of a row."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of model and bias: bounds that were built from others are refused."""
+        ...
+
+    def rows(self, features: Matrix) -> Rows:
+        """Return feature rows as the engine takes them."""
+        ...
+
+    def coefficients(self, sums: Matrix | None = None) -> Rows:
+        """Return coefficients, or sums of them, as the engine takes them."""
+        ...
+
+    def scores(self, rows: Any, solution: Solution) -> Scores:
+        """Return the scores of rows, with bounds on their errors."""
+        ...
+
+    def case(self, rows: Any, terms: Terms) -> Case:
+        """Put rows to the engine."""
+        ...
+
+    def proof(self, budget: Budget) -> dict[str, Any]:
+        """Return what a certificate file needs beside the question to prove its claims."""
+        ...
 
 
 class Certifier(Protocol):
-    """Takes rows and a budget, and returns bounds; what follows from them is judged elsewhere.
+    """Bounds the scores of rows in a way of its own, such as a box; see `anchors`.
 
     The same rows and the same budget get the same bounds, whatever was asked before and however
     long it took.
@@ -147,28 +307,28 @@ class Certifier(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the model and bias it answers for: that of their `ExactEngine`."""
+        """Fingerprint of the model and bias it answers for: that of their engine."""
         ...
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return what is known of how far the score of each row can rise and fall."""
         ...
 
 
-class Engine(Protocol):
-    """Evaluates how far a budget can move scores, for one learner under one bias."""
+class AnchorEngine(Protocol):
+    """What a sandwich needs of an engine to evaluate its anchors."""
 
     precision: Precision
-    rounds: int  # Anchors of a sandwich are evaluated in so many lots
+    rounds: int  # anchors are evaluated in so many lots
 
     @property
-    def learner(self) -> Learner:
-        """The learner that is asked about."""
+    def learner(self) -> LinearInLabels:
+        """The model."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Hash of learner and bias: bounds that were built from others are refused."""
+        """Hash of model and bias."""
         ...
 
     def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:

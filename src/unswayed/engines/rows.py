@@ -1,10 +1,10 @@
 """Rows put to an engine: as the model's specification sees them, and as weights made on demand."""
 
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -12,8 +12,17 @@ from scipy import sparse
 from unswayed._core.influence import Weights
 from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.engines.rational import ExactRow, RationalEngine
 from unswayed.inputs import dense
-from unswayed.models.learner import Learner, LinearLearner, Scores, Solution
+from unswayed.models.learner import (
+    Learner,
+    LinearInLabels,
+    LinearLearner,
+    Parametric,
+    Scores,
+    Solution,
+    with_coefficients,
+)
 
 _BLOCK = 2**22  # numbers in a block: kernel rows of all rows may not fit into memory
 _BLOCKS_KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
@@ -50,11 +59,22 @@ class RepresentedRows:
         if self._given or not len(which):
             return self.rows[which] if self._given else np.empty((0, self._learner.n_rows))
         block = which // self._step
-        out = np.empty((len(which), self._learner.n_rows))
+        if sparse.issparse(first := self._block(int(block[0]))):
+            return self._sparse_rows(which, block)
+        out = np.empty((len(which), first.shape[1]))
         for number in np.unique(block).tolist():
             here = np.flatnonzero(block == number)
             out[here] = self._block(number)[which[here] - number * self._step]
         return out
+
+    def _sparse_rows(self, which: IntArray, block: IntArray) -> Matrix:
+        parts, places = [], []
+        for number in np.unique(block).tolist():
+            here = np.flatnonzero(block == number)
+            parts.append(self._block(number)[which[here] - number * self._step])
+            places.append(here)
+        order = np.argsort(np.concatenate(places), kind="stable")
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))[order]
 
     def blocks(self) -> Iterator[Matrix]:
         """Yield all rows as the learner represents them, block by block, in order."""
@@ -72,20 +92,61 @@ class RepresentedRows:
         self._lock = threading.RLock()
 
 
-# ----------------------------------------------------------------------------------------
-# Rows put to an engine, as weights made on demand.
+class Rows(Protocol):
+    """Numbers in question, one per row: scores of feature rows, coefficients or sums of them."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, which: IntArray) -> "Rows":
+        """Return some of the rows."""
+        ...
+
+    def shown(self, which: IntArray) -> Matrix | None:
+        """Return feature rows as the model's specification sees them; None for coefficients."""
+        ...
+
+    @property
+    def sums(self) -> Matrix | None:
+        """Sums of coefficients, (m, n_features) CSR; None if rows are not given as such."""
+        ...
+
+
+class LinearRows(Rows, Protocol):
+    """Rows whose scores are linear in the labels: an engine asks for their weights."""
+
+    def take(self, which: IntArray) -> "LinearRows":
+        """Return some of the rows."""
+        ...
+
+    def block(self, start: int, stop: int) -> Weights:
+        """Return weights of rows start to stop."""
+        ...
+
+    def directions(self, here: slice) -> FloatArray:
+        """Return some of the rows as directions in parameter space."""
+        ...
+
+    def scores(self, solution: Solution) -> Scores:
+        """Return scores of the rows."""
+        ...
+
+    def exactly(self, engine: RationalEngine, which: IntArray) -> Iterator[ExactRow]:
+        """Return some of the rows in rational arithmetic."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureRows:
     """Weights of feature rows, of all or of the selected ones."""
 
-    learner: Learner
+    learner: LinearInLabels
     represented: RepresentedRows
     which: IntArray
 
+    sums = None
+
     @classmethod
-    def of(cls, learner: Learner, rows: Matrix) -> "FeatureRows":
+    def of(cls, learner: LinearInLabels, rows: Matrix) -> "FeatureRows":
         """Return all of the rows."""
         return cls(learner, RepresentedRows(learner, rows), np.arange(rows.shape[0]))
 
@@ -102,8 +163,8 @@ class FeatureRows:
 
     def directions(self, here: slice) -> FloatArray:
         """Return some of the rows as directions in parameter space."""
-        assert isinstance(self.learner, LinearLearner)  # noqa: S101  (asked before)
-        return self.learner.directions(self.represented.take(self.which[here]))
+        learner = with_coefficients(self.learner)
+        return learner.directions(self.represented.take(self.which[here]))
 
     def scores(self, solution: Solution) -> Scores:
         """Return scores of the rows."""
@@ -113,97 +174,96 @@ class FeatureRows:
             parts = [self.learner.scores(block, solution) for block in self.represented.blocks()]
         return Scores.concatenate(parts)
 
+    def exactly(self, engine: RationalEngine, which: IntArray) -> Iterator[ExactRow]:
+        """Return some of the rows in rational arithmetic."""
+        return engine.rows(self.represented.take(which))
+
+    def shown(self, which: IntArray) -> Matrix:
+        """Return some of the rows as the model's specification sees them."""
+        return self.represented.take(which)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirectionRows:
     """Weights of directions in parameter space."""
 
     learner: LinearLearner
-    directions: FloatArray
+    given: FloatArray
 
     def __len__(self) -> int:
-        return len(self.directions)
+        return len(self.given)
 
     def block(self, start: int, stop: int) -> Weights:
         """Return weights of directions start to stop."""
-        return self.learner.direction_weights(self.directions[start:stop])
-
-
-class _ParameterRows(ABC):
-    """Weights of directions in parameter space, made in blocks: all at once may be huge."""
-
-    __slots__ = ()
-    learner: LinearLearner
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def directions(self, start: int, stop: int) -> FloatArray:
-        """Return parameters start to stop as directions in parameter space."""
-
-    def scores(self, solution: Solution) -> Scores:
-        """Return the values of the parameters, in the user's units."""
-        blocks = [self.directions(at, min(at + 64, len(self))) for at in range(0, len(self), 64)]
-        parts = [self.learner.direction_scores(block, solution) for block in blocks]
-        return Scores.concatenate(parts)
-
-    def block(self, start: int, stop: int) -> Weights:
-        """Return weights of parameters start to stop."""
-        return self.learner.direction_weights(self.directions(start, stop))
+        return self.learner.direction_weights(self.given[start:stop])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnitRows(_ParameterRows):
-    """Weights of the first `count` parameters."""
-
-    learner: LinearLearner
-    count: int
-
-    def __len__(self) -> int:
-        return self.count
-
-    def directions(self, start: int, stop: int) -> FloatArray:
-        """Return parameters start to stop as directions in parameter space."""
-        units = np.zeros((stop - start, self.learner.n_parameters))
-        units[np.arange(stop - start), np.arange(start, stop)] = self.learner.parameter_scale[
-            start:stop
-        ]
-        return units
-
-    def combinations(self, which: IntArray) -> Matrix:
-        """Return some of the parameters as combinations of coefficients."""
-        return sparse.eye_array(self.learner.n_features, format="csr")[which]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CombinationRows(_ParameterRows):
-    """Weights of linear combinations of coefficients: differences of two, say.
+class CoefficientRows:
+    """Weights of coefficients, or of linear combinations of them: differences of two, say.
 
     The influence of the labels on a combination is that combination of their influences, one row
     of its own. Its range is not to be had from the ranges of the coefficients, because the same
-    labels cannot move each of them as far as it goes.
+    labels cannot move each of them as far as it goes. Weights are made in blocks: those of all
+    coefficients at once may be huge.
     """
 
     learner: LinearLearner
-    weights: Matrix  # (m, n_features) CSR: how often each coefficient counts
+    units: IntArray  # numbers of parameters, where single ones are asked about
+    sums: Matrix | None = None  # (m, n_features) CSR: how often each coefficient counts
+
+    @classmethod
+    def of(cls, learner: LinearLearner, sums: Matrix | None = None) -> "CoefficientRows":
+        """Return the rows of combinations, or of all coefficients."""
+        return cls(learner, np.arange(learner.n_features), sums)
 
     def __len__(self) -> int:
-        return int(self.weights.shape[0])
+        return len(self.units) if self.sums is None else int(self.sums.shape[0])
 
-    def directions(self, start: int, stop: int) -> FloatArray:
-        """Return combinations start to stop as directions in parameter space."""
-        found = np.zeros((stop - start, self.learner.n_parameters))
-        width = self.learner.n_features
-        # Powers of two: nothing is rounded, or the combination was refused.
-        scale = self.learner.parameter_scale[:width]
-        found[:, :width] = dense(self.weights[start:stop]) * scale
-        return found
+    def directions(self, here: slice) -> FloatArray:
+        """Return some of the rows as directions in parameter space."""
+        if self.sums is None:
+            return unit_directions(self.learner, self.units[here])
+        return sum_directions(self.learner, self.sums[here])
 
-    def combinations(self, which: IntArray) -> Matrix:
-        """Return some of the combinations."""
-        return self.weights[which]
+    def block(self, start: int, stop: int) -> Weights:
+        """Return weights of rows start to stop."""
+        return self.learner.direction_weights(self.directions(slice(start, stop)))
 
-    def take(self, which: IntArray) -> "CombinationRows":
-        """Return some of the combinations."""
-        return CombinationRows(self.learner, self.weights[which])
+    def scores(self, solution: Solution) -> Scores:
+        """Return the values of the rows, in the user's units."""
+        blocks = [self.directions(slice(at, at + 64)) for at in range(0, len(self), 64)]
+        parts = [self.learner.direction_scores(block, solution) for block in blocks]
+        return Scores.concatenate(parts)
+
+    def take(self, which: IntArray) -> "CoefficientRows":
+        """Return some of the rows."""
+        if self.sums is None:
+            return CoefficientRows(self.learner, self.units[which])
+        return CoefficientRows(self.learner, self.units, self.sums[which])
+
+    def exactly(self, engine: RationalEngine, which: IntArray) -> Iterator[ExactRow]:
+        """Return some of the rows in rational arithmetic."""
+        sums = self.sums
+        if sums is None:
+            sums = sparse.eye_array(self.learner.n_features, format="csr")[self.units]
+        return engine.combinations(sums[which])
+
+    def shown(self, which: IntArray) -> None:
+        """Return that there are no feature rows."""
+
+
+def unit_directions(learner: Parametric, which: IntArray) -> FloatArray:
+    """Return single parameters as directions in parameter space."""
+    units = np.zeros((len(which), learner.n_parameters))
+    units[np.arange(len(which)), which] = learner.parameter_scale[which]
+    return units
+
+
+def sum_directions(learner: Parametric, sums: Matrix) -> FloatArray:
+    """Return linear combinations of coefficients as directions in parameter space."""
+    found = np.zeros((sums.shape[0], learner.n_parameters))
+    width = learner.n_features
+    # Powers of two: nothing is rounded, or the combination was refused.
+    found[:, :width] = dense(sums) * learner.parameter_scale[:width]
+    return found

@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,24 +16,30 @@ from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
 from unswayed._core.parallel import block_starts, one_blas_thread, run_blocks
 from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
-from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.engines.protocol import RELATIVE, Precision
-from unswayed.engines.rows import FeatureRows
+from unswayed._typing import BoolArray, FloatArray, Matrix
+from unswayed.engines.linear import LinearCase
+from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision, Terms
+from unswayed.engines.rows import CoefficientRows, FeatureRows, LinearRows
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margins
-from unswayed.models.learner import Learner, LinearLearner
+from unswayed.models.learner import LinearInLabels, LinearLearner, Scores, Solution, linear_in_both
 from unswayed.results.certificates import MinimumBudgets
 
 _AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
 
 
-class _Rounded(NamedTuple):
+class Rounded(NamedTuple):
     """What the errors of rows are relative to (see `Weights`), and rows that have none."""
 
     error: FloatArray
     size: FloatArray
     exact: BoolArray
+
+    @classmethod
+    def blank(cls, n_rows: int) -> "Rounded":
+        """Return an object to be filled."""
+        return cls(np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=bool))
 
 
 class Effects(NamedTuple):
@@ -53,10 +59,13 @@ class ExactEngine:
     Everything about the training rows is prepared once; questions come as weight rows.
     """
 
+    can = frozenset({"bounds", "exact", "files", "joint", "draws", "errors"})
+    setting = "memory"
+    again = True
     rounds = 8
     """Anchors of a sandwich come in so many lots, each where the ones before left rows open."""
 
-    def __init__(self, learner: Learner, bias: ResolvedBias) -> None:
+    def __init__(self, learner: LinearInLabels, bias: ResolvedBias) -> None:
         self.bias = bias
         self.learner = learner
         self._prepare()
@@ -70,7 +79,41 @@ class ExactEngine:
         )
         self.precision = Precision.of(learner, bias)
 
-    def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> _Rounded:
+    @property
+    def proven(self) -> bool:
+        """Whether rounding errors are bounded at all."""
+        return self.precision.proven
+
+    @property
+    def width(self) -> int:
+        """Number of weights of a row."""
+        return self.influence.width
+
+    # --- what is asked --------------------------------------------------------------------
+
+    def rows(self, features: Matrix) -> FeatureRows:
+        """Return feature rows as weights that are made on demand."""
+        return FeatureRows.of(self.learner, features)
+
+    def coefficients(self, sums: Matrix | None = None) -> CoefficientRows:
+        """Return coefficients, or sums of them, as weights that are made on demand."""
+        return CoefficientRows.of(linear_in_both(self.learner), sums)
+
+    def scores(self, rows: LinearRows, solution: Solution) -> Scores:
+        """Return the scores of rows, with bounds on their errors."""
+        return rows.scores(solution)
+
+    def case(self, rows: LinearRows, terms: Terms) -> LinearCase["ExactEngine"]:
+        """Put rows to the engine."""
+        return LinearCase(self, rows, rows.scores(terms.solution), terms)
+
+    def proof(self, budget: Budget) -> dict[str, Any]:
+        """Return nothing: the weights of a row follow from the question."""
+        return {}
+
+    # --- reach ----------------------------------------------------------------------------
+
+    def _run(self, weights: WeightRows, work: Callable[[FloatArray, slice], None]) -> Rounded:
         """Call ``work(influence rows, their place)`` for all rows, block by block.
 
         Errors are bounded for all rows at once, later: beside the kernels, which hold no GIL,
@@ -79,7 +122,7 @@ class ExactEngine:
         entries, n_rows = self.influence.entries, len(weights)
         widest = max(self.influence.width, len(entries))
         starts = block_starts(n_rows, 8 * widest, self.influence.block_bytes)
-        rounded = _Rounded(np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=bool))
+        rounded = Rounded.blank(n_rows)
         if n_rows * self.influence.width <= _AT_ONCE:
             # Products of small matrices: more threads would wait for one another.
             with one_blas_thread:
@@ -96,7 +139,7 @@ class ExactEngine:
         return rounded
 
     def _errors(
-        self, rounded: _Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
+        self, rounded: Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
     ) -> FloatArray:
         """Return bounds on the errors of reaches of so many labels."""
         error, size, exact = rounded
@@ -106,24 +149,37 @@ class ExactEngine:
             found = self.precision.errors(error, size, labels) + relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return the reach of each row, whatever the margins, as the certifier "exact"."""
         return self.reach(rows, budget)
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
         """Return how far a budget can raise and lower the score of each row."""
+        up, down, rounded = self._reaches(weights, budget)
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
+        return Bounds.around(up, down, errors)
+
+    def _reaches(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[FloatArray, FloatArray, Rounded]:
         up, down = np.empty((2, len(weights)))
 
         def work(z: FloatArray, here: slice) -> None:
             up[here], down[here] = budget.reach(z, self.influence.entries)
 
-        rounded = self._run(weights, work)
-        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
-        return Bounds.around(up, down, errors)
+        return up, down, self._run(weights, work)
+
+    def _one(self, weights: WeightRows, row: int) -> Weights:
+        """Return the weights of one row, dense."""
+        return weights.block(row, row + 1)
+
+    def _full(self, weights: WeightRows) -> WeightRows:
+        """Return the weights of rows, dense."""
+        return weights
 
     def effects(self, weights: WeightRows, budget: Budget) -> "Effects":
         """Return influence rows, for questions about many of them at once."""
-        n_rows = len(weights)
+        n_rows, weights = len(weights), self._full(weights)
         z = np.empty((n_rows, len(self.influence.entries)))
         up, down = np.empty((2, n_rows))
 
@@ -188,8 +244,23 @@ class ExactEngine:
 
     # --- minimum budgets ------------------------------------------------------------------
 
-    def minimum_budget(self, weights: WeightRows, margins: Margins) -> MinimumBudgets:
+    def minimum_budget(
+        self, weights: WeightRows, margins: Margins, asked: Budget | None = None
+    ) -> MinimumBudgets:
         """Return the least budget of the bias's kind that overturns each row; inf if none does."""
+        crossings, rounded = self._crossings(weights, margins)
+        sure = self._sure(crossings, rounded, margins)
+        low = crossings.least
+        found = MinimumBudgets(low, low.copy())
+        for row in np.flatnonzero(~sure).tolist():
+            found.low[row], found.high[row] = self._between(
+                self._one(weights, row), margins[row : row + 1]
+            )
+        return found
+
+    def _crossings(
+        self, weights: WeightRows, margins: Margins
+    ) -> tuple[selection.Crossings, Rounded]:
         entries, budget = self.influence.entries, self.bias.budget
         crossings = selection.Crossings.blank(len(weights))
 
@@ -197,17 +268,9 @@ class ExactEngine:
             up, down = margins.up[here], margins.down[here]
             crossings.put(here, budget.least(z, entries, up, down))
 
-        rounded = self._run(weights, work)
-        sure = self._sure(crossings, rounded, margins)
-        low = crossings.least
-        found = MinimumBudgets(low, low.copy())
-        for row in np.flatnonzero(~sure).tolist():
-            found.low[row], found.high[row] = self._between(
-                weights.block(row, row + 1), margins[row : row + 1]
-            )
-        return found
+        return crossings, self._run(weights, work)
 
-    def _sure(self, found: selection.Crossings, rounded: _Rounded, margins: Margins) -> BoolArray:
+    def _sure(self, found: selection.Crossings, rounded: Rounded, margins: Margins) -> BoolArray:
         """Return rows whose least budget is proven, whatever was rounded."""
         margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
         labels, fewer = self.bias.budget.labels_of(found.count)
@@ -243,28 +306,36 @@ class ExactEngine:
 
     # --- witnesses ------------------------------------------------------------------------
 
-    def changes(
-        self, weights: WeightRows, row: int, margins: Margins, budget: Budget, *, smallest: bool
-    ) -> tuple[IntArray, FloatArray, float] | None:
+    def witness(
+        self,
+        weights: WeightRows,
+        row: int,
+        margins: Margins,
+        budget: Budget,
+        least: Callable[[], float] | None = None,
+        *,
+        smallest: bool,
+    ) -> LabelChanges | None:
         """Return the smallest set of label changes within a budget proven to overturn a row.
 
-        Of equally strong labels those with the lowest row numbers are taken.
+        Of equally strong labels those with the lowest row numbers are taken. The score is how far
+        they move it.
         """
-        one, margins = weights.block(row, row + 1), margins[row : row + 1]
-        least = self.minimum_budget(MadeRows(one), margins)
-        needed = least.high[0]
-        if not needed <= budget.amount or (smallest and not least.proven[0]):
+        one, margins = self._one(weights, row), margins[row : row + 1]
+        found = self.minimum_budget(MadeRows(one), margins)
+        needed = found.high[0]
+        if not needed <= budget.amount or (smallest and not found.proven[0]):
             return None
         z, needed = self.influence(one.values), budget.sized(needed)
         exact = self.precision.exact_rows(z, self.influence.entries)
-        rounded = _Rounded(one.error, one.size, exact)
+        rounded = Rounded(one.error, one.size, exact)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
             chosen, share = needed.choose(strength)
             reach = np.array([math.fsum(strength[chosen] * share)])
             error = self._errors(rounded, needed.most_labels, reach, RELATIVE) + margins.slack
             if narrower(reach, error) > margin:
-                return chosen, offset[chosen] * share, sign * float(reach[0])
+                return LabelChanges(chosen, offset[chosen] * share, sign * float(reach[0]))
         return None
 
     def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -91,7 +91,7 @@ class AllRows(ABC):
         <TogetherCertificate: 2 rows, same class if up to 1 label is wrong: 1 together>
         """
         fitted = self._current()
-        fitted.need_rows("certify_together")
+        fitted.need("joint", "certify_together")
         return together(
             Collective.of(
                 self._question(fitted, X, None, decision),
@@ -160,7 +160,7 @@ class AllRows(ABC):
         <MetricRange: selection_rate 1, if up to 1 label is wrong between 0.5 and 1>
         """
         fitted = self._current()
-        fitted.need_rows("certify_metric")
+        fitted.need("joint", "certify_metric")
         numbers = fitted.labels.decision is None
         # A mean is not decided by anything: any radius will do.
         question = self._question(fitted, X, None, Radius(0.0) if numbers else None)

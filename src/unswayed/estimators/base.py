@@ -3,6 +3,7 @@
 import operator
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
@@ -12,14 +13,15 @@ from unswayed._core.compression import distinct_rows
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.engines.anchors import MAX_ANCHORS, ParameterBox, Sandwich
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.choice import trained
+from unswayed.engines.protocol import Terms
 from unswayed.estimators.coefficients import as_contrasts, coefficients_of
-from unswayed.estimators.fitted import CHECKED, Fitted, Trained, count_rows, validated
-from unswayed.estimators.gradient import FittedGradient
+from unswayed.estimators.fitted import CHECKED, Fitted, count_rows, validated
 from unswayed.estimators.label_code import Reading
 from unswayed.estimators.methods import Method, certifier_of, check_method, parameter_box, sandwich
 from unswayed.estimators.question import Question
 from unswayed.estimators.review import Reviewable
+from unswayed.estimators.solver_checks import CHECKS
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.inputs import rows_of_kind
 from unswayed.labels.bias import LabelBias
@@ -27,7 +29,7 @@ from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import AboveMean, Decision
 from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
-from unswayed.models.gradient.family import GradientLearner
+from unswayed.models.learner import LinearInLabels
 from unswayed.models.refusals import check_weights
 from unswayed.models.steps import (
     as_matrix,
@@ -138,27 +140,28 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         fit_final(final, seen, labels.to_fit, weight)
         check_features(estimator, rows, labels.to_fit, features)
         learner = family_of(final).learner(final, features, weight)
-        made = {
-            "door": door,
-            "schema": Schema.of(X),
-            "like": rows_of_kind(X),
-            "estimator": estimator,
-            "labels": labels,
-            "trusted": trusted,
-        }
-        if isinstance(learner, GradientLearner):
-            fitted: Fitted = FittedGradient.of(learner, self.bias, resolved, made)
-            fitted.check_precision(
-                seen, learner.directions(features[:CHECKED]) @ fitted.model.solution.values
-            )
-            return fitted
-        model = Trained.of(learner, labels.targets, resolved)
+        family_of(final).check_bias(
+            self.bias, resolved, labels.targets, labels.decision is not None
+        )
+        model = trained(learner, labels.targets, resolved)
         scored = model
         if isinstance(labels.decision, AboveMean):
-            scored = Trained.of(Balanced(learner), labels.targets, resolved)
-        fitted = Fitted(**made, model=model, scored=scored)
-        checked = FeatureRows.of(scored.learner, features[:CHECKED])
-        fitted.check_precision(seen, checked.scores(scored.solution).value)
+            assert isinstance(learner, LinearInLabels)  # noqa: S101  (others refuse the threshold)
+            scored = trained(Balanced(learner), labels.targets, resolved)
+        fitted = Fitted(
+            door=door,
+            schema=Schema.of(X),
+            like=rows_of_kind(X),
+            estimator=estimator,
+            model=model,
+            scored=scored,
+            labels=labels,
+            trusted=trusted,
+            check=CHECKS.get(model.engine.setting, CHECKS["memory"]),
+            largest_label=float(np.abs(labels.targets).max()),
+        )
+        checked = scored.engine.rows(features[:CHECKED])
+        fitted.check_precision(seen, scored.engine.scores(checked, scored.solution).value)
         return fitted
 
     def _fitted_in_pieces(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
@@ -183,33 +186,40 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         return self.fitted_
 
     def _question(
-        self, fitted: Fitted, X: Any, resolve: str | None, decision: Decision | None
+        self,
+        fitted: Fitted,
+        X: Any,
+        resolve: str | None,
+        decision: Decision | None,
+        effort: int | None = None,
     ) -> Question:
-        self._check_resolve(resolve)
+        self._check_resolve(fitted, resolve)
+        if effort is not None:
+            fitted.need("effort", f"effort={effort!r}")
         if decision is not None and not isinstance(decision, Decision):
             raise InputError(
                 f"decision must be a Decision, got {decision!r}; for example "
-                "unswayed.margins.decisions.Radius(2000)"
+                "unswayed.margins.Radius(2000)"
             )
         seen = fitted.features(X)
         features = as_matrix(seen)
         first, group = distinct_rows(features)
         asked = fitted.scored if decision is None else fitted.model
-        weights = FeatureRows.of(asked.learner, features[first])
-        scores = weights.scores(asked.solution)
+        kept = self._decision(fitted) if decision is None else decision
+        terms = Terms(
+            kept, fitted.targets, asked.solution, resolve=resolve is not None, effort=effort
+        )
+        case = asked.engine.case(asked.engine.rows(features[first]), terms)
         if decision is None:
-            fitted.check_precision(seen, scores.value[group])
-        return fitted.question(
+            fitted.check_precision(seen, case.scores.value[group])
+        return Question(
             engine=asked.engine,
+            case=case,
+            decision=kept,
             targets=fitted.targets,
             code=fitted.labels.code,
-            weights=weights,
             group=group,
-            scores=scores,
-            solution=asked.solution,
-            decision=self._decision(fitted) if decision is None else decision,
             origin=X,
-            resolve=resolve is not None,
             trusted=fitted.trusted,
             seen=seen,
             estimator=fitted.estimator,
@@ -219,8 +229,10 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         )
 
     @staticmethod
-    def _check_resolve(resolve: str | None) -> None:
-        if resolve not in (None, "exact"):
+    def _check_resolve(fitted: Fitted, resolve: str | None) -> None:
+        if resolve == "exact":
+            fitted.need("exact", "resolve='exact'")
+        elif resolve is not None:
             raise InputError(
                 f"resolve must be 'exact' or None, got {resolve!r}; 'exact' settles what "
                 "rounding leaves open in rational arithmetic"
@@ -228,7 +240,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
 
     @staticmethod
     def _budget(fitted: Fitted, budget: float | Budget | None) -> Budget:
-        own = fitted.engine.bias.budget
+        own: Budget = fitted.engine.bias.budget
         if budget is None:
             return own
         if not isinstance(budget, Budget):
@@ -313,17 +325,15 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
             )
         asked = self._budget(fitted, budget)
         if method not in ("exact", "auto"):
-            fitted.need_linear(f"method={method!r}")
-        question = self._question(fitted, X, resolve, decision)
-        if effort is not None:
-            question = question.with_effort(effort)
+            fitted.need("bounds", f"method={method!r}")
+        question = self._question(fitted, X, resolve, decision, effort)
         if ranges:
-            trained = fitted.scored if decision is None else fitted.model
-            certifier = certifier_of(fitted, trained, question.decision, asked, method)
-            answer = question.judged(certifier, asked)
+            scored = fitted.scored if decision is None else fitted.model
+            certifier = certifier_of(fitted, scored, question.decision, asked, method)
+            answer = question.case.answer(asked, certifier)
         else:
-            answer = question.by_least(asked)
-        certs = question.certificates(answer, asked)
+            answer = question.case.verdicts(asked)
+        certs = question.certificates(answer, asked, link=fitted.learner.link)
         if decision is None:
             fitted.check_predictions(question.seen, question.decision, certs.prediction)
         return certs
@@ -345,7 +355,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
             For this model, this bias and this budget.
         """
         fitted = self._current()
-        fitted.need_linear("parameter_box")
+        fitted.need("bounds", "parameter_box")
         return parameter_box(fitted, self._budget(fitted, budget))
 
     @ordinary_arithmetic()
@@ -370,7 +380,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
             For this model, this bias and this budget.
         """
         fitted = self._current()
-        fitted.need_linear("sandwich")
+        fitted.need("bounds", "sandwich")
         if operator.index(max_anchors) < 0:
             raise InputError(f"max_anchors must be a count, 0 or more; got {max_anchors!r}")
         decision = self._decision(fitted)
@@ -456,9 +466,9 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         CertificateSet
             One entry per coefficient or contrast, with their names.
         """
-        self._check_resolve(resolve)
         fitted = self._current()
-        learner = fitted.linear_learner  # raises where there are no coefficients
+        self._check_resolve(fitted, resolve)
+        learner = fitted.parametric  # raises where there are no coefficients
         asked = None if contrasts is None else as_contrasts(contrasts, learner, fitted.names)
         found = coefficients_of(
             fitted,

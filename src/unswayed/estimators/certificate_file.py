@@ -17,7 +17,6 @@ from scipy import sparse
 from unswayed import __version__
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.atomic import atomic_write
-from unswayed.engines.rows import CombinationRows, FeatureRows
 from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
@@ -44,7 +43,11 @@ def write_certificates(
     """Write a certificate file, whole or not at all."""
     questions = [_question(each) for each in certificates]
     budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
-    head = _head(questions, budget, recipe, classes) | questions[0].proof(budget)
+    proof = {
+        name: {of: pack_doubles(values) for of, values in part.items()}
+        for name, part in questions[0].engine.proof(budget).items()
+    }
+    head = _head(questions, budget, recipe, classes) | proof
     claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
@@ -126,12 +129,11 @@ def _contrasts(questions: Sequence[Question]) -> dict[str, Any]:
     """Return the sums of coefficients that were asked about, if they were."""
     made = []
     for question in questions:
-        if isinstance(question.weights, CombinationRows):
-            made += _sums(question.weights.weights, {})
-        elif _is_of_parameters(question) and isinstance(question.weights, FeatureRows):
+        if question.case.rows.sums is not None:
+            made += _sums(question.case.rows.sums, {})
+        elif _is_of_parameters(question) and (rows := _shown(question)) is not None:
             model = question.engine.learner.specification.document()
             intercept = {"intercept": True} if model.get("intercept") else {}
-            rows = question.weights.represented.take(question.group)
             made += _sums(sparse.csr_array(rows), intercept)
     return {"contrasts": made} if made else {}
 
@@ -194,9 +196,11 @@ def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]
 
 def _represented(question: Question) -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
-    if _is_of_parameters(question) or not isinstance(question.weights, FeatureRows):
-        return None
-    return question.weights.represented.take(question.group)
+    return None if _is_of_parameters(question) else _shown(question)
+
+
+def _shown(question: Question) -> Matrix | None:
+    return question.case.rows.shown(question.group)
 
 
 def _dense(matrix: Matrix) -> FloatArray:
@@ -230,7 +234,7 @@ def _starts(parts: Sequence[CertificateSet]) -> Iterator[int]:
 
 def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]]:
     question = _question(certificates)
-    stated = question.stated(certificates)
+    stated = question.case.stated(certificates, question.group)
     least = stated.least
     witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
     for row in range(len(certificates)):
@@ -249,7 +253,7 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
                 most = question.engine.bias.budget.sized(
                     np.fmin(certificates.budget, least.high[row])
                 )
-                witnesses[group] = _witness(question, row, most)
+                witnesses[group] = _witness(question, group, most)
             claim["witness"] = witnesses[group]
         yield claim
 
@@ -261,7 +265,7 @@ def _bounds(low: float, high: float) -> Any:
 
 
 def _witness(question: Question, row: int, budget: Budget) -> dict[str, Any]:
-    rows, added = question.stated_changes(row, budget)
+    rows, added, *_ = question.case.stated_changes(row, budget)
     return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
 
 

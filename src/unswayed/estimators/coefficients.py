@@ -7,13 +7,14 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._typing import Matrix
-from unswayed.engines.rows import CombinationRows, UnitRows
+from unswayed.engines.protocol import Terms
 from unswayed.estimators.fitted import Fitted
+from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense, refuse_masked
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Sign
-from unswayed.models.learner import LinearLearner
+from unswayed.models.learner import Parametric
 from unswayed.results.certificates import CertificateSet
 from unswayed.words import shorten, suggest
 
@@ -30,34 +31,39 @@ def coefficients_of(
     *,
     resolve: bool,
     effort: int | None = None,
-    contrasts: tuple[CombinationRows, tuple[str, ...]] | None = None,
+    contrasts: tuple[Matrix, tuple[str, ...]] | None = None,
 ) -> tuple[CertificateSet, tuple[str, ...]] | None:
     """Return certificates of the coefficients, or of contrasts of them, and their names."""
-    learner = fitted.learner
-    if not isinstance(learner, LinearLearner):
+    if "coefficients" not in fitted.learner.capabilities:
         return None
-    rows, names = contrasts or (UnitRows(learner, learner.n_features), fitted.names)
-    question = fitted.question(
+    if effort is not None:
+        fitted.need("effort", f"effort={effort!r}")
+    sums, names = contrasts or (None, fitted.names)
+    rows, decision = fitted.engine.coefficients(sums), Sign()
+    terms = Terms(
+        decision,
+        fitted.targets,
+        fitted.model.solution,
+        alone=contrasts is not None,  # all coefficients are one batch, always the same
+        resolve=resolve,
+        effort=effort,
+    )
+    question = Question(
         engine=fitted.engine,
+        case=fitted.engine.case(rows, terms),
+        decision=decision,
         targets=fitted.targets,
         code=fitted.labels.code,
-        weights=rows,
         group=np.arange(len(rows)),
-        scores=rows.scores(fitted.model.solution),
-        solution=None if contrasts is None else fitted.model.solution,
-        decision=Sign(),
         origin=fitted.like,
-        resolve=resolve,
         trusted=fitted.trusted,
     )
-    if effort is not None:
-        question = question.with_effort(effort)
-    return question.certificates(question.exact(budget), budget, names), names
+    return question.certificates(question.case.answer(budget), budget, names), names
 
 
 def as_contrasts(
-    given: Any, learner: LinearLearner, names: tuple[str, ...]
-) -> tuple[CombinationRows, tuple[str, ...]]:
+    given: Any, learner: Parametric, names: tuple[str, ...]
+) -> tuple[Matrix, tuple[str, ...]]:
     """Read contrasts and name them."""
     if isinstance(given, Mapping):
         called = tuple(map(str, given))
@@ -70,7 +76,7 @@ def as_contrasts(
     _check(weights, learner, called)
     weights.eliminate_zeros()
     weights.sort_indices()
-    return CombinationRows(learner, weights), called
+    return weights, called
 
 
 def _from_mapping(given: Mapping[Any, Any], names: tuple[str, ...]) -> Matrix:
@@ -136,7 +142,7 @@ def _called(row: Matrix, names: tuple[str, ...], at: int) -> str:
     return text
 
 
-def _check(weights: Matrix, learner: LinearLearner, names: tuple[str, ...]) -> None:
+def _check(weights: Matrix, learner: Parametric, names: tuple[str, ...]) -> None:
     """Raise for contrasts of nothing, and for numbers that scaling by powers of two would round."""
     values, scale = weights.data, learner.parameter_scale[weights.indices]
     with np.errstate(all="ignore"):

@@ -89,7 +89,7 @@ class CollectiveSource:
         if not isinstance(decision, Threshold):
             return
         doubtful = ~(np.abs(scores.value - decision.value) > scores.error)
-        for at, row in self.question._exactly(np.flatnonzero(doubtful)):
+        for at, row in self.question.selection.exactly(np.flatnonzero(doubtful)):
             if (row.score > Fraction(decision.value)) != (scores.value[at] > decision.value):
                 number = int(np.flatnonzero(self.question.group == at)[0])
                 raise InputError(

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -12,12 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import IntArray, Matrix
 from unswayed.engines.cascade import Cascade
+from unswayed.engines.choice import Trained
 from unswayed.engines.passes import AnchorsFirst, MergedEngine, StreamedEngine
+from unswayed.engines.passes.engine import Located
 from unswayed.engines.passes.training import PassesScan, Reader, SumUp, as_array
 from unswayed.engines.protocol import Precision
-from unswayed.estimators.fitted import Trained
-from unswayed.estimators.in_pieces import FittedInPieces, Unseen
+from unswayed.estimators.fitted import Fitted
 from unswayed.estimators.label_code import Reading
+from unswayed.estimators.solver_checks import CHECKS
 from unswayed.exceptions import BiasError, InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias
 from unswayed.labels.budgets import Budget, Count, count_budget
@@ -36,6 +39,17 @@ MOST_DISTINCT = 2**18
 
 MOST_FEATURES = 5000
 """Features of rows in pieces, at most: their Gram matrix has 200 megabytes then."""
+
+
+Unseen: TypeAlias = Literal["raise", "zeros"]
+"""What becomes of categories in test rows that no training row has."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedInPieces(Trained):
+    """A ridge regression that was trained on sums over pieces."""
+
+    learner: SummedRidge
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +165,7 @@ class FitInPieces:
         self._final = final_estimator(self._estimator)
         self._alpha = one_alpha(self._final) if hasattr(self._final, "alpha") else 0.0
 
-    def fitted(
-        self, door: Any, like: Any, *, named: bool, survey: Survey | None = None
-    ) -> "FittedInPieces":
+    def fitted(self, door: Any, like: Any, *, named: bool, survey: Survey | None = None) -> Fitted:
         """Make the passes."""
         if survey is None:
             survey = self._passes.run(self._columns.task())
@@ -188,13 +200,14 @@ class FitInPieces:
         scan = PassesScan(self._passes, reader)
         counts = np.array([survey.ends.get(at, 0) for at in range(len(self._passes.pieces))])
         budget = Count(_as_count(self._bias.budget, survey.n_rows))
+        self._located = Located(self._passes.pieces, np.cumsum(counts) - counts)
         trained = (
             self._streamed(scan, counts, budget, labels)
             if survey.distinct is None
             else self._merged(scan, survey, budget, encoding)
         )
         self._show(trained, survey, encoding, labels)
-        return FittedInPieces(
+        return Fitted(
             door=door,
             schema=None,
             like=like,
@@ -203,10 +216,10 @@ class FitInPieces:
             scored=trained,
             labels=labels,
             trusted=(),
-            encoding=encoding,
-            unseen=self._columns.unseen,
-            starts=np.cumsum(counts) - counts,
-            passes=self._passes,
+            check=CHECKS["pieces"],
+            largest_label=trained.learner.sums.largest,
+            encode=partial(encoding.features, unseen=self._columns.unseen),
+            encoded_names=encoding.names,
         )
 
     def _reading(self, survey: Survey) -> Reading:
@@ -245,21 +258,23 @@ class FitInPieces:
         counts: IntArray,
         budget: Count,
         labels: Reading,
-    ) -> Trained:
+    ) -> TrainedInPieces:
         sums = self._passes.run(SumUp.of(scan.reader, counts))
         sample = sums.sampled(scan.reader.design.width)
         learner = self._learner(sums.rows, scan.reader, sample.design)
         precision = Precision(learner.error_scale, sums.offsets)
         scan = replace(scan, expected=sums.print)
-        engine = StreamedEngine(learner, scan, budget, precision, sample, sums.offsets.largest)
+        engine = StreamedEngine(
+            learner, scan, budget, precision, sample, sums.offsets.largest, self._located
+        )
         solution = learner.solution()
         decision = labels.decision or Sign()  # anchors are chosen where predictions are in doubt
         auto = AnchorsFirst(engine, solution, decision)
-        return Trained(learner, solution, cast(Any, engine), auto)
+        return TrainedInPieces(learner, solution, engine, auto)
 
     def _merged(
         self, scan: PassesScan, survey: Survey, budget: Count, encoding: Encoding
-    ) -> Trained:
+    ) -> TrainedInPieces:
         distinct, reader = survey.distinct, scan.reader
         assert distinct is not None  # noqa: S101  (tells mypy)
         rows = reader.design.rows(encoding.features(distinct.rows))
@@ -268,12 +283,14 @@ class FitInPieces:
         count = distinct.counts.astype(np.float64)
         learner = self._learner(RowSums.of(rows, targets, count), reader, rows)
         bias = ResolvedBias(*reader.offsets(*given, targets, check=True), budget)
-        engine = MergedEngine(learner, bias, rows, count, scan)
-        return Trained(learner, learner.solution(), engine, Cascade(engine))
+        engine = MergedEngine(learner, bias, rows, count, scan, self._located)
+        return TrainedInPieces(learner, learner.solution(), engine, Cascade(engine))
 
-    def _show(self, trained: Trained, survey: Survey, encoding: Encoding, labels: Reading) -> None:
+    def _show(
+        self, trained: TrainedInPieces, survey: Survey, encoding: Encoding, labels: Reading
+    ) -> None:
         """Give the wrapped estimator the coefficients that were found."""
-        learner, solution = cast(SummedRidge, trained.learner), trained.solution
+        learner, solution = trained.learner, trained.solution
         design = learner.design_map
         slope = solution.values[: learner.n_features] * design.scale
         constant = solution.values[-1] - design.centre @ slope if design.fit_intercept else 0.0
@@ -301,7 +318,7 @@ def _as_count(budget: Any, n_rows: int) -> int:
     return budget.labels if isinstance(budget, Count) else count_budget(budget, n_rows)
 
 
-def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> FittedInPieces:
+def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> Fitted:
     """Fit on a dask collection."""
     check_in_pieces(certified.estimator, certified.bias, sample_weight)
     passes = DaskPasses(pieces_of(X, y))

@@ -4,8 +4,9 @@ A new fit makes a new one and puts it in the old one's place by one assignment. 
 the one it finds and keeps to it, so that no answer is made of two fits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,33 +14,68 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 from unswayed._typing import FloatArray
-from unswayed.engines.cascade import Cascade
-from unswayed.engines.protocol import Certifier
-from unswayed.engines.rows import UnitRows
-from unswayed.engines.selection import ExactEngine
+from unswayed.engines.choice import Trained
+from unswayed.engines.protocol import Engine
 from unswayed.estimators.label_code import Reading
-from unswayed.estimators.question import Question
-from unswayed.exceptions import (
-    InputError,
-    SolverPrecisionWarning,
-    UnprovenWarning,
-    warn_asker,
-)
+from unswayed.estimators.solver_checks import SolverCheck
+from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning, warn_asker
 from unswayed.inputs import refuse_masked
-from unswayed.labels.bias import ResolvedBias
 from unswayed.margins.decisions import Decision
 from unswayed.models.family import family_of, feature_names
-from unswayed.models.learner import Learner, LinearLearner, Scores, Solution, with_coefficients
+from unswayed.models.learner import Learner, Parametric, with_coefficients
 from unswayed.models.steps import as_matrix, final_estimator, transform_rows
 from unswayed.validation import Schema, check_numeric_frame, for_pipeline
-
-# Own scores and the wrapped estimator's agree to this, relative to the largest score.
-_PRECISION = 1e-9
 
 _NAMED = 20  # rows that a warning names
 
 CHECKED = 1000
 """Most rows on which that is checked: a kernel of all pairs of rows may not fit into memory."""
+
+# What an engine cannot do is missing from its `can`; here is why, by its setting.
+_IN_GRADIENT = (
+    "{what} is for models that are linear in their labels, and {model} is not; certify(X) works, "
+    "and so does {what} of a RidgeClassifier or Ridge on the same rows"
+)
+_REFUSALS = {
+    ("gradient", "bounds"): _IN_GRADIENT,
+    ("gradient", "exact"): _IN_GRADIENT,
+    ("gradient", "joint"): _IN_GRADIENT,
+    ("memory", "effort"): (
+        "{what} is for models that are not linear in their labels, such as LogisticRegression: "
+        "these certificates are exact; leave it out"
+    ),
+    ("pieces", "effort"): (
+        "{what} is for models that are not linear in their labels, such as LogisticRegression: "
+        "these certificates are exact; leave it out"
+    ),
+    ("pieces", "exact"): (
+        "resolve='exact' is not possible for rows in pieces: rational arithmetic needs all of "
+        "them; leave it out, or fit on rows that are in memory"
+    ),
+    ("pieces", "joint"): (
+        "{what} looks at single labels and at what they do to many rows at once, and the training "
+        "rows are in pieces; fit on rows that are in memory, a sample of them, say"
+    ),
+    ("pieces", "files", "save"): (
+        "a certificate file is about training rows that fit into memory, and these are in pieces; "
+        "certify.to_frame() has the verdicts"
+    ),
+    ("pieces", "files", "report"): (
+        "the page shows labels of training rows, and these are in pieces; unswayed certify writes "
+        "a page about folders of files, and to_frame() has the verdicts"
+    ),
+}
+
+
+def need(engine: Engine, capability: str, what: str, model: str = "this model") -> None:
+    """Raise, with the reason, if an engine cannot do something: the one place that refuses."""
+    if capability in engine.can:
+        return
+    keys = ((engine.setting, capability, what), (engine.setting, capability))
+    reason = next((_REFUSALS[key] for key in keys if key in _REFUSALS), None)
+    if reason is None:
+        reason = "{what} is not possible for {model}: its engine offers only what it can prove"
+    raise InputError(reason.format(what=what, model=model))
 
 
 def validated(door: Any, X: Any, *, reset: bool) -> Any:
@@ -69,37 +105,25 @@ def count_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """A learner that was trained on labels, and who certifies what it says under a bias."""
-
-    learner: Learner
-    solution: Solution
-    engine: ExactEngine
-    cascade: Certifier  # the certifier "auto"
-
-    @classmethod
-    def of(cls, learner: Learner, labels: FloatArray, bias: ResolvedBias) -> "Trained":
-        """Train a learner."""
-        engine = ExactEngine(learner, bias)
-        return cls(learner, learner.solve(labels), engine, Cascade(engine))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
     """A fitted model and what its certificates start from."""
 
-    door: Any  # Unfitted, but for the columns it was shown: it checks those of other rows
-    schema: Schema | None  # Kinds of the columns, where they came in a frame
-    like: Any  # An empty frame of the training frame's library
+    door: Any  # unfitted, but for the columns it was shown: it checks those of other rows
+    schema: Schema | None  # kinds of the columns, where they came in a frame
+    like: Any  # an empty frame of the training frame's library
     estimator: Any
-    model: Trained  # The same as certifiers see it
+    model: Trained  # the same as an engine sees it
     # What the decision looks at: the model, or the model less the mean of the labels
     scored: Trained
     labels: Reading
-    trusted: tuple[str, ...]  # What the caller vouched for
-    _told: set[str] = field(default_factory=set)  # warnings are given once per fit
-    direct_solver: ClassVar[str] = "cholesky"  # of these estimators, that never stops early
+    trusted: tuple[str, ...]  # what the caller vouched for
+    check: SolverCheck  # how far the wrapped estimator may be from the solution
+    largest_label: float  # in absolute value, as a number
+    # From a user's rows to features, where the training rows are in pieces; else the pipeline does
+    encode: Callable[[Any], Any] | None = None
+    encoded_names: tuple[str, ...] | None = None
+    _warned: set[str] = field(default_factory=set)  # warnings are given once per fit
 
     @property
     def final(self) -> Any:
@@ -108,20 +132,13 @@ class Fitted:
 
     @property
     def learner(self) -> Learner:
-        """The model as certifiers see it."""
+        """The model as its engine sees it."""
         return self.model.learner
 
     @property
-    def engine(self) -> ExactEngine:
+    def engine(self) -> Engine:
         """The engine behind the model."""
         return self.model.engine
-
-    @property
-    def reference(self) -> float:
-        """What scores are measured from: 0, or the mean of the labels if that is the threshold."""
-        return self.scored.learner.reference(self.targets)
-
-    _way_out = " unless it is resolved in rational arithmetic (resolve='exact')"
 
     @property
     def n_rows(self) -> int:
@@ -129,42 +146,36 @@ class Fitted:
         return self.learner.n_rows
 
     @property
-    def largest_label(self) -> float:
-        """Largest absolute label, as a number."""
-        return float(np.abs(self.targets).max())
-
-    def need_rows(self, what: str) -> None:
-        """Raise if the training rows are not in memory."""
-
-    def need_linear(self, what: str) -> None:
-        """Raise if the model is not linear in its labels."""
-
-    def question(self, **asked: Any) -> Question:
-        """Put rows to the model."""
-        return Question(**asked)
-
-    @property
     def targets(self) -> FloatArray:
         """Training labels as numbers."""
         return self.labels.targets
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the final estimator's features."""
-        given = getattr(self.door, "feature_names_in_", None)
-        return feature_names(self.estimator, given, self.linear_learner.n_features)
+    def reference(self) -> float:
+        """What scores are measured from: 0, or the mean of the labels if that is the threshold."""
+        return self.scored.learner.reference(self.targets)
 
     @property
-    def linear_learner(self) -> LinearLearner:
+    def parametric(self) -> Parametric:
         """The learner; raises if it has no coefficients."""
         return with_coefficients(self.learner, type(self.final).__name__)
 
-    def parameters(self, count: int) -> Scores:
-        """Return the first `count` parameters as trained, in the user's units."""
-        return UnitRows(self.linear_learner, count).scores(self.model.solution)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the final estimator's features."""
+        if self.encoded_names is not None:
+            return self.encoded_names
+        given = getattr(self.door, "feature_names_in_", None)
+        return feature_names(self.estimator, given, self.parametric.n_features)
+
+    def need(self, capability: str, what: str) -> None:
+        """Raise, with the reason, if the engine of this model cannot do something."""
+        need(self.engine, capability, what, type(self.final).__name__)
 
     def features(self, X: Any) -> Any:
         """Return rows as the final estimator sees them, behind all steps of a pipeline."""
+        if self.encode is not None:
+            return self.encode(X)
         if self.schema is not None:
             self.schema.check(X)
         rows = transform_rows(self.estimator, validated(self.door, X, reset=False))
@@ -172,15 +183,15 @@ class Fitted:
 
     def raw(self, features: Any) -> FloatArray:
         """Return scores as the wrapped estimator itself computes them, less the `reference`."""
-        score = getattr(self.final, family_of(self.final).score)
-        return np.asarray(score(features), dtype=np.float64).ravel() - self.reference
+        return family_of(self.final).scores(self.final, features) - self.reference
 
     def check_predictions(self, features: Any, decision: Decision, certified: NDArray[Any]) -> None:
         """Warn, naming rows, if the wrapped estimator predicts other classes than are certified.
 
-        Only after `check_precision` has warned, and only for classes: numbers always differ then.
+        Numbers are not compared: they always differ in their last digits.
         """
-        if not self._told or self.labels.decision is None:
+        compared = self.engine.proven if self.check.always else bool(self._warned)
+        if not compared or self.labels.decision is None:
             return
         rows = np.flatnonzero(decision.predict(self.raw(features)) != certified)
         if not len(rows):
@@ -190,34 +201,22 @@ class Fitted:
             f"predict says another class than the exact solution, which is what is certified, for "
             f"{len(rows)} of {len(certified)} rows ({named}), because the solver of "
             f"{type(self.final).__name__} stopped early; a smaller tol (tol=1e-12), or a direct "
-            f"solver (solver={self.direct_solver!r}), closes the gap",
+            f"solver (solver={self.check.direct_solver!r}), closes the gap",
             SolverPrecisionWarning,
         )
 
     def check_precision(self, features: Any, score: FloatArray) -> None:
         """Warn, once per fit, if the estimator's own scores differ, or nothing can be proven."""
-        if self._told:
+        if self._warned:
             return
         score = score[:CHECKED]
-        raw = self.raw(features[: len(score)])
-        # Against the labels too: a score that is 0 in theory has no size of its own.
-        scale = max(float(np.abs(raw).max()), self.largest_label) or 1.0
-        gap = float(np.abs(score - raw).max()) / scale
-        proven = self.engine.precision.proven
-        if gap <= _PRECISION and proven:
+        gap = self.check.gap(score, self.raw(features[: len(score)]), self.largest_label)
+        kind, proven = type(self.final).__name__, self.engine.proven
+        if gap <= self.check.tolerance and proven:
             return
-        kind = type(self.final).__name__
-        message = (
-            f"{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its "
-            "definition asks for, and certificates are about that solution. An iterative solver "
-            "wants a smaller tol, a singular problem alpha > 0"
-        )
-        if not proven:
-            message = (
-                f"this {kind} problem is too close to singular for proofs in double precision "
-                f"(or its sample weights are too far apart): every verdict is UNDECIDED"
-                f"{self._way_out}; alpha > 0 would make it regular"
-            )
-        self._told.add(message)
-        category = SolverPrecisionWarning if proven else UnprovenWarning
-        warn_asker(message, category)
+        text = self.check.early if proven else self.check.unproven
+        message = text.format(kind=kind, gap=gap)
+        if self.check.advice is not None:
+            message += self.check.advice(self)
+        self._warned.add(message)
+        warn_asker(message, SolverPrecisionWarning if proven else UnprovenWarning)

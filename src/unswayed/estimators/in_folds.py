@@ -17,7 +17,6 @@ import numpy as np
 from unswayed._core.compression import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.label_code import LabelCode
 from unswayed.estimators.metric import MetricQuestion, sums_of
 from unswayed.estimators.question import Question
@@ -51,7 +50,7 @@ class InFolds:
 
     def __post_init__(self) -> None:
         for each in self.folds:
-            if not isinstance(each.question.engine, ExactEngine):
+            if "joint" not in each.question.engine.can:
                 raise InputError(
                     "one set of labels for all rows is for models that are linear in their labels, "
                     "such as Ridge, and the models of these folds are not; certify rows one by one"

@@ -1,7 +1,7 @@
 """Methods: the certifiers of a fitted model, by name or built beforehand."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from unswayed.engines.anchors import (
     MAX_ANCHORS,
@@ -11,11 +11,13 @@ from unswayed.engines.anchors import (
     Sandwich,
     check_budget,
 )
+from unswayed.engines.choice import Trained
 from unswayed.engines.protocol import Certifier
-from unswayed.estimators.fitted import Fitted, Trained
+from unswayed.estimators.fitted import Fitted
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
+from unswayed.models.learner import linear_in_both
 
 METHODS = ("auto", "exact", "sandwich", "box")
 Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
@@ -30,8 +32,8 @@ def check_method(method: Method) -> None:
 
 def certifier_of(
     fitted: Fitted, asked: Trained, decision: Decision, budget: Budget, method: Method
-) -> Certifier:
-    """Return the certifier that a method means."""
+) -> Certifier | None:
+    """Return the certifier that a method means; None for the engine itself."""
     boxed = (
         method in ("box", "sandwich")
         if isinstance(method, str)
@@ -42,17 +44,19 @@ def certifier_of(
             "bounds on coefficients do not bound scores that are measured from the mean of the "
             "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
         )
-    build: dict[str, Callable[[], Method]] = {
-        "exact": lambda: asked.engine,
-        "auto": lambda: asked.cascade,
+    build: dict[str, Callable[[], Method | None]] = {
+        "exact": lambda: None,
+        "auto": lambda: asked.auto,
         "box": lambda: parameter_box(fitted, budget),
         "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
     }
     made = build[method]() if isinstance(method, str) else method
+    if made is None:
+        return None
     assert not isinstance(made, str)  # noqa: S101  (tells mypy)
     _check_origin(asked, made, budget)
     if isinstance(made, ParameterBox):
-        return ByBox(made, fitted.linear_learner)
+        return ByBox(made, linear_in_both(fitted.learner))
     return BySandwich(made) if isinstance(made, Sandwich) else made
 
 
@@ -70,18 +74,23 @@ def _check_origin(
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
     """Build the box of all parameters a budget can lead to."""
-    learner, names = fitted.linear_learner, fitted.names
+    learner, names = linear_in_both(fitted.learner, type(fitted.final).__name__), fitted.names
     names += ("mean prediction",) * (learner.n_parameters - len(names))
-    values = fitted.parameters(learner.n_parameters)
-    return ParameterBox.build(fitted.engine, budget, values, names)
+    return ParameterBox.build(_anchored(fitted), budget, fitted.model.solution, names)
 
 
 def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: int) -> Sandwich:
     """Build anchors and boxes that bound the range of every row from both sides."""
-    if "anchors" not in fitted.linear_learner.capabilities:
+    if "anchors" not in fitted.parametric.capabilities:
         raise InputError(
             "there are fewer training rows than features, so that exact certificates are "
             "cheaper than any bound: use method='exact'"
         )
-    made = Sandwich(fitted.engine, budget, max_anchors)
+    made = Sandwich(_anchored(fitted), budget, max_anchors)
     return made.choose_anchors(fitted.model.solution, decision)
+
+
+def _anchored(fitted: Fitted) -> Any:
+    """Return the engine, which evaluates anchors if it offers bounds at all."""
+    fitted.need("bounds", "a bound on coefficients")
+    return fitted.engine

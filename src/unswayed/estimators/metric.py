@@ -238,8 +238,8 @@ class MetricQuestion:
 
     def _closer(self, members: tuple[tuple[Any, BoolArray], ...], size: float) -> list[float]:
         """Return numbers just below and above a mean, or the gap between several, as it is."""
-        rows = np.arange(len(self._model.weights))
-        scores = [row.score for _, row in self._model._exactly(rows)]
+        case = self._model.selection
+        scores = [row.score for _, row in case.exactly(np.arange(len(case.rows)))]
         means = []
         for _, those in members:
             kinds = self.question.group[those].tolist()
@@ -318,7 +318,8 @@ class MetricQuestion:
 
 def sums_of(question: Question, budget: Budget, factors: FloatArray) -> Sums:
     """Return weighted sums of the scores of rows, given how much each row counts in each."""
-    merged = np.zeros((len(factors), len(question.weights)))
+    case = question.selection
+    merged = np.zeros((len(factors), len(case.rows)))
     for each, into in zip(factors, merged, strict=True):
         np.add.at(into, question.group, each)
-    return Sums.of(question.engine, question.weights, question.scores, budget, merged)
+    return Sums.of(case.engine, case.rows, case.scores, budget, merged)

@@ -2,7 +2,7 @@
 
 import operator
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,6 @@ from sklearn.base import clone
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
-from unswayed.engines.rows import FeatureRows
-from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.all_rows import AllRows
 from unswayed.estimators.label_code import Reading
 from unswayed.estimators.question import Question
@@ -55,7 +53,7 @@ class Simulation:
 
     def _corrections(self, order: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return what is added to labels that turn out to be wrong."""
-        bias = self.question.engine.bias
+        bias: ResolvedBias = self.question.engine.bias
         lower, upper = bias.lower[order], bias.upper[order]
         if bias.whole:
             return np.where(upper > 0, upper, lower)
@@ -64,24 +62,14 @@ class Simulation:
     def _count(self, checked: IntArray, correction: FloatArray) -> int:
         """Return how many rows are proven robust after labels were checked and corrected."""
         question = self.question
-        engine, weights = question.engine, question.weights
+        bias = question.engine.bias
         targets, lower, upper = (
-            np.array(each) for each in (question.targets, engine.bias.lower, engine.bias.upper)
+            np.array(each) for each in (question.targets, bias.lower, bias.upper)
         )
         targets[checked] += correction
         lower[checked] = upper[checked] = 0.0
-        left = ResolvedBias(lower, upper, engine.bias.budget, engine.bias.whole)
-        solution = engine.learner.solve(targets)
-        assert isinstance(weights, FeatureRows)  # noqa: S101  (no others are asked about)
-        after = replace(
-            question,
-            engine=ExactEngine(engine.learner, left),
-            targets=targets,
-            scores=weights.scores(solution),
-            solution=solution,
-            _settled={},
-        )
-        verdict = after.exact(self.budget).verdict[question.group]
+        after = question.under(ResolvedBias(lower, upper, bias.budget, bias.whole), targets)
+        verdict = after.case.answer(self.budget).verdict[question.group]
         return int(np.sum(verdict == Verdict.ROBUST))
 
 
@@ -162,7 +150,7 @@ class Reviewable(AllRows):
         ([2], [0, 1])
         """
         fitted = self._current()
-        fitted.need_rows("review_plan")
+        fitted.need("joint", "review_plan")
         return plan_review(
             self._question(fitted, X, None, decision),
             self._budget(fitted, budget),
@@ -200,7 +188,7 @@ class Reviewable(AllRows):
             checked. Its budget is as it was written, for the labels that are left.
         """
         fitted = self._current()
-        fitted.need_rows("reviewed")
+        fitted.need("joint", "reviewed")
         assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
         given = as_labels(y, fitted.n_rows)
         if not np.array_equal(self._read(given).targets, fitted.targets):
@@ -251,7 +239,7 @@ def plan_review(
             bias.budget,
             bias.whole,
         )
-        question = replace(question, engine=ExactEngine(question.engine.learner, left), _settled={})
+        question = question.under(left)
     asked = Collective.of(question, budget)
     weight = np.bincount(question.group).astype(np.float64)
     review = Review(asked.fragile, weight, cost, many)

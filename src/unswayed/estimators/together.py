@@ -83,7 +83,8 @@ class Collective:
         cls, question: Question, budget: Budget, ways: tuple[float, ...] = (1, -1)
     ) -> "Collective":
         """Find the rows that can be overturned."""
-        bounds, margins = question.exact(budget).bounds, question.margins
+        case = question.selection
+        bounds, margins = case.answer(budget).bounds, case.margins
         found: list[tuple[IntArray, float, FloatArray]] = []
         unknown = ~np.isfinite(margins.slack)
         for way, outer, margin in (
@@ -96,9 +97,9 @@ class Collective:
                 found.append((rows, way, margin[rows]))
         row = np.concatenate([rows for rows, _, _ in found])
         sign = np.concatenate([np.full(len(rows), way) for rows, way, _ in found])
-        engine = question.engine
+        engine = case.engine
         check_size(len(row), len(engine.influence.entries))
-        weights = question.weights.take(row)  # type: ignore[attr-defined]
+        weights = case.rows.take(row)
         effects = engine.effects(weights, budget)
         forward = sign > 0
         values = weights.block(0, len(row)).values if len(row) else np.zeros((0, 0))

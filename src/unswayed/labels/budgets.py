@@ -5,13 +5,12 @@ A bias says by how much each label may be off, its budget how much of that may h
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -32,23 +31,51 @@ class Move(NamedTuple):
     row: int  # a training row that stands for them
 
 
+_MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
+
 Members: TypeAlias = Callable[[Move], list[int]]
 """From a move to the training rows whose labels can make it, ascending."""
 
 
-class Budget(ABC):
-    """How much may be wrong at once: the base class of all budgets."""
+class Part(NamedTuple):
+    """Training rows, and how many of their labels may be wrong at once."""
+
+    rows: IntArray | None  # None: all of them
+    labels: int
 
     @property
-    @abstractmethod
+    def end(self) -> int:
+        """One more than the last row that it names."""
+        return 0 if self.rows is None else 1 + int(self.rows.max(initial=-1))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may be wrong at once. A budget of your own writes `parts`, and all else follows.
+
+    It is a frozen dataclass whose first field, `labels`, is its size. Its parts share no row and
+    grow with the size: the reach is the sum of the parts' reaches, each the sum of its largest
+    effects. Rows in no part are never wrong.
+    """
+
+    labels: int
+
+    def parts(self) -> "Sequence[Part]":
+        """Return disjoint sets of training rows, and how many labels of each may be wrong."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method parts()")
+
+    # --- its size -----------------------------------------------------------------------------
+
+    @property
     def amount(self) -> float:
         """Size of the budget in the unit of its kind: for a `Count`, labels."""
+        return self.labels
 
-    @abstractmethod
-    def sized(self, amount: float) -> "Budget":
+    def sized(self, amount: float) -> Self:
         """Return a budget of the same kind and of another size."""
+        return replace(self, labels=int(min(amount, _MANY)))
 
-    def read(self, written: Amount, n_rows: int) -> "Budget":
+    def read(self, written: Amount, n_rows: int) -> Self:
         """Return a budget of the same kind from a number that a user wrote."""
         return self.sized(float(written))
 
@@ -65,68 +92,164 @@ class Budget(ABC):
     @property
     def least_amount(self) -> float:
         """Smallest amount that can move anything."""
-        return 0.0
+        return 1.0
 
     @property
     def most_labels(self) -> float:
         """Largest number of labels that can be wrong at once."""
-        return math.inf
-
-    def apart(self, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
-        """Return numbers that keep training rows from being merged; None if nothing does.
-
-        Equal training rows are merged. A budget that treats some of them differently (groups with
-        counts of their own, say) returns one number per row, equal where they may be merged.
-        """
-        return None
+        return sum(part.labels for part in self.parts())
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many labels each amount can move at most, and how many any smaller amount can.
 
-        Bounds on rounding errors grow with both. By default they are infinite: all labels.
+        Bounds on rounding errors grow with both.
         """
-        every = np.full_like(amount, np.inf)
-        return every, every
+        sizes, place = np.unique(amount, return_inverse=True)
+        most, fewer = (
+            np.array([self.sized(max(size - less, 0.0)).most_labels for size in sizes.tolist()])
+            for less in (0, 1)
+        )
+        return most[place.reshape(amount.shape)], fewer[place.reshape(amount.shape)]
+
+    def apart(self, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
+        """Return numbers that keep training rows from being merged; None if nothing does.
+
+        Equal training rows are merged, but not those of two parts.
+        """
+        return self._part_of(len(lower)).astype(np.float64)
+
+    def _part_of(self, n_rows: int) -> IntArray:
+        """Return the part that each training row belongs to, -1 for none."""
+        found = np.full(n_rows, -1)
+        for number, part in enumerate(self.parts()):
+            rows = slice(None) if part.rows is None else part.rows
+            if (found[rows] >= 0).any():
+                raise BiasError(
+                    f"parts of the budget {type(self).__name__} share training rows; each row "
+                    "belongs to one part at most"
+                )
+            found[rows] = number
+        return found
 
     # --- in doubles ---------------------------------------------------------------------------
 
-    @abstractmethod
+    def _ranked(self, z: FloatArray, entries: Entries, sign: float) -> "_Ranked":
+        """Return the effects of the entries on one score, strongest first, part by part."""
+        effect = np.maximum(sign * z * entries.lower, sign * z * entries.upper)
+        count = np.where(sign * z >= 0, entries.n_upper, entries.n_lower).astype(np.intp)
+        ends = [part.end for part in self.parts()]
+        part = self._part_of(max([*ends, 1 + int(entries.rows.max(initial=0))]))[entries.rows]
+        orders = []
+        for number in range(len(self.parts())):
+            here = np.flatnonzero((part == number) & (effect > 0))
+            orders.append(here[np.argsort(-effect[here], kind="stable")])
+        return _Ranked(effect, count, orders)
+
     def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
         """Return how far the scores of influence rows can rise and fall, each rounded once."""
+        up, down = (
+            np.array([self._ranked(row, entries, sign).reach(self.parts()) for row in z])
+            for sign in (1.0, -1.0)
+        )
+        return up, down
 
-    @abstractmethod
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
         """Return how far scores can rise or fall, and the label changes that do it."""
+        width = len(entries)
+        found = selection.Extremes(
+            np.zeros(len(z)),
+            np.zeros((len(z), width), dtype=np.int64),
+            np.zeros((len(z), width)),
+            np.zeros(len(z), dtype=np.int64),
+        )
+        for at, row in enumerate(z):
+            ranked = self._ranked(row, entries, sign)
+            taken = ranked.taken(self.parts())
+            used = np.flatnonzero(taken)
+            offset = np.where(sign * row >= 0, entries.upper, entries.lower)
+            found.reach[at], found.length[at] = ranked.reach(self.parts()), len(used)
+            found.index[at, : len(used)] = used
+            found.amount[at, : len(used)] = (taken * offset)[used]
+        return found
 
-    @abstractmethod
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
         """Return the least amounts of this kind whose reach exceeds the margins of each row."""
+        found = selection.Crossings.blank(len(z))
+        for at, row in enumerate(z):
+            for side, (sign, margin) in enumerate(((1.0, up[at]), (-1.0, down[at]))):
+                ranked = self._ranked(row, entries, sign)
+                found.count[at, side], found.before[at, side], found.after[at, side] = (
+                    self._crossing(ranked, float(margin))
+                )
+        return found
 
-    @abstractmethod
+    def _crossing(self, ranked: "_Ranked", margin: float) -> tuple[float, float, float]:
+        """Return the least size that exceeds a margin, and the reaches of one less and of it."""
+
+        def reach(size: int) -> float:
+            return ranked.reach(self.sized(size).parts())
+
+        enough = self._enough(lambda size: reach(size) > margin, ranked.most)
+        if enough is None:
+            return math.inf, reach(ranked.most), 0.0
+        return float(enough), reach(enough - 1) if enough else 0.0, reach(enough)
+
+    @staticmethod
+    def _enough(holds: Callable[[int], bool], most: int) -> int | None:
+        """Return the least size for which something holds; more of it never undoes it."""
+        if not holds(most):
+            return None
+        low, high = -1, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return high
+
     def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the labels that together move a score furthest, given what each can do alone."""
+        chosen = [np.zeros(0, dtype=np.intp)]
+        for part in self.parts():
+            rows = np.arange(len(strength)) if part.rows is None else np.sort(part.rows)
+            rows = rows[strength[rows] > 0]
+            chosen.append(rows[np.argsort(-strength[rows], kind="stable")][: part.labels])
+        rows = np.sort(np.concatenate(chosen))
+        return rows, np.ones(len(rows))
 
     # --- exactly ------------------------------------------------------------------------------
 
-    @abstractmethod
+    def _shares(self, moves: Sequence[Move]) -> Iterator[tuple[Move, int]]:
+        """Yield moves, strongest first, and how many labels each of them takes."""
+        parts = self.parts()
+        of = self._part_of(max([part.end for part in parts] + [1 + move.row for move in moves]))
+        left = [part.labels for part in parts]
+        for move in moves:
+            if (number := int(of[move.row])) >= 0:
+                taken = min(move.labels, left[number])
+                left[number] -= taken
+                yield move, taken
+
     def reach_exactly(self, moves: Sequence[Move]) -> int:
         """Return how far a score can move, as an int in the unit of the moves."""
+        return sum(move.value * taken for move, taken in self._shares(moves))
 
-    @abstractmethod
     def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
         """Return the least amount of this kind that moves a score by `goal`; inf if none does."""
+        most = sum(move.labels for move in moves)
+        found = self._enough(lambda size: self.sized(size).reach_exactly(moves) >= goal, most)
+        return math.inf if found is None else float(found)
 
-    @abstractmethod
     def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
         """Return the labels that together move a score furthest."""
+        rows = [row for move, taken in self._shares(moves) for row in members(move)[:taken]]
+        return [(row, Fraction(1)) for row in sorted(rows)]
 
     # --- for people and files -----------------------------------------------------------------
 
-    @abstractmethod
     def __str__(self) -> str:
         """Say what may be wrong, to follow "if"."""
+        return f"labels within {self!r} are wrong"
 
     def document(self, n_rows: int) -> Any:
         """Return the budget as a certificate file writes it; by default raise `BiasError`."""
@@ -136,10 +259,30 @@ class Budget(ABC):
         )
 
 
-# ----------------------------------------------------------------------------------------
-# Count: at most so many labels are wrong at once, the budget of the paper.
+class _Ranked(NamedTuple):
+    """Effects of the entries on one score, and the entries of each part, strongest first."""
 
-_MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
+    effect: FloatArray
+    n_labels: IntArray  # of each entry
+    orders: list[IntArray]
+
+    @property
+    def most(self) -> int:
+        """Number of labels that can do anything."""
+        return int(sum(self.n_labels[order].sum() for order in self.orders))
+
+    def taken(self, parts: Sequence[Part]) -> FloatArray:
+        """Return how many labels of each entry are taken."""
+        found = np.zeros(len(self.effect))
+        for order, part in zip(self.orders, parts, strict=True):
+            before = np.cumsum(self.n_labels[order]) - self.n_labels[order]
+            found[order] = np.clip(part.labels - before, 0, self.n_labels[order])
+        return found
+
+    def reach(self, parts: Sequence[Part]) -> float:
+        """Return the sum of the effects that are taken, rounded once."""
+        taken = self.taken(parts).astype(np.intp)
+        return math.fsum(np.repeat(self.effect, taken).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +302,12 @@ class Count(Budget):
             raise BiasError(f"Count takes a number of labels, 0 or more; got {self.labels!r}")
         object.__setattr__(self, "labels", min(int(given), _MANY))
 
-    @property
-    def amount(self) -> int:
-        """Number of labels."""
-        return self.labels
+    def parts(self) -> tuple[Part]:
+        """Return one part: all training rows."""
+        return (Part(None, self.labels),)
 
-    @property
-    def least_amount(self) -> float:
-        """One label."""
-        return 1.0
-
-    def sized(self, amount: float) -> "Count":
-        """Return a count of `amount` labels."""
-        return Count(_MANY if amount > _MANY else int(amount))
+    def apart(self, lower: FloatArray, upper: FloatArray) -> None:
+        """Return that all equal rows may be merged."""
 
     def read(self, written: Amount, n_rows: int) -> "Count":
         """Return the count that was written; shares of `n_rows` are rounded down."""

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import nearest
 from unswayed._core.rounding import subtraction_error, wider
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.models.learner import Scores
 from unswayed.words import written
@@ -84,6 +84,10 @@ class Decision(ABC):
     def predict_exactly(self, score: Fraction) -> Any:
         """Return the prediction made of an exact score, which may lie between two doubles."""
 
+    def positive(self, score: FloatArray) -> BoolArray:
+        """Return which scores are on the upper side: of two classes, the second one."""
+        return np.asarray(score > 0.0)
+
     @abstractmethod
     def __str__(self) -> str:
         """Say what stays the same, to be followed by "if ..."."""
@@ -120,11 +124,12 @@ def _set_double(decision: Any, what: str, least: float, meaning: str) -> None:
     object.__setattr__(decision, "value", value)
 
 
-def _touching(distance: FloatArray) -> FloatArray:
+def touched(distance: FloatArray) -> FloatArray:
+    """Return margins that are crossed by what moves just so far."""
     return np.nextafter(distance, -np.inf)
 
 
-def _slack(distance: FloatArray, error: FloatArray) -> FloatArray:
+def hidden_slack(distance: FloatArray, error: FloatArray) -> FloatArray:
     """The error, or infinity where it leaves open on which side of 0 the distance is."""
     hidden = (error > 0) & ~(np.abs(distance) > error)
     return np.where(hidden, np.inf, error)
@@ -153,8 +158,8 @@ class Threshold(Decision):
         positive = score > self.value
         return Margins(
             up=np.where(positive, np.inf, self.value - score),
-            down=np.where(positive, _touching(score - self.value), np.inf),
-            slack=_slack(score - self.value, error),
+            down=np.where(positive, touched(score - self.value), np.inf),
+            slack=hidden_slack(score - self.value, error),
         )
 
     def limits(self, score: Fraction) -> ExactLimits:
@@ -164,9 +169,13 @@ class Threshold(Decision):
             return ExactLimits(None, distance, touching=True)
         return ExactLimits(-distance, None, touching=False)
 
+    def positive(self, score: FloatArray) -> BoolArray:
+        """Return which scores stand for the second class."""
+        return np.asarray(score > self.value)
+
     def predict(self, score: FloatArray) -> NDArray[Any]:
         """Return the class of each score."""
-        return np.asarray(self.classes[(score > self.value).astype(np.intp)])
+        return np.asarray(self.classes[self.positive(score).astype(np.intp)])
 
     def predict_exactly(self, score: Fraction) -> Any:
         """Return the class of an exact score."""
@@ -288,11 +297,11 @@ class Sign(Decision):
     def margins(self, scores: Scores) -> Margins:
         """Return the distance to 0, where touching counts; 0 itself may not move at all."""
         value = scores.value
-        away = _touching(np.abs(value))
+        away = touched(np.abs(value))
         return Margins(
             up=np.where(value < 0, away, np.where(value > 0, np.inf, 0.0)),
             down=np.where(value > 0, away, np.where(value < 0, np.inf, 0.0)),
-            slack=_slack(value, scores.error),
+            slack=hidden_slack(value, scores.error),
         )
 
     def limits(self, score: Fraction) -> ExactLimits:

@@ -19,7 +19,7 @@ from unswayed.models.learner import (
     ErrorScale,
     ExactInfluence,
     InfluenceRow,
-    Learner,
+    LinearInLabels,
     Scores,
     Solution,
     Specification,
@@ -27,10 +27,10 @@ from unswayed.models.learner import (
 from unswayed.models.ridge.scaling import row_norms
 
 
-class Balanced(Learner):
+class Balanced(LinearInLabels):
     """A learner whose scores are another's, less the weighted mean of the training labels."""
 
-    def __init__(self, inner: Learner) -> None:
+    def __init__(self, inner: LinearInLabels) -> None:
         self._inner = inner
         self.n_rows = inner.n_rows
         self.takes_features = inner.takes_features

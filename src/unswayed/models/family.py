@@ -20,9 +20,20 @@ from unswayed._core.parallel import one_blas_thread
 from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
+from unswayed.labels.bias import LabelBias, ResolvedBias
 from unswayed.models.learner import Learner
 from unswayed.models.refusals import check_final, check_parameters, check_step, refuse_nonlinear
 from unswayed.models.steps import final_estimator, may_write, transformers
+
+
+def predicted_scores(final: Any, features: Any) -> FloatArray:
+    """Return what an estimator predicts."""
+    return np.asarray(final.predict(features), dtype=np.float64).ravel()
+
+
+def decision_scores(final: Any, features: Any) -> FloatArray:
+    """Return what an estimator's decisions are made of."""
+    return np.asarray(final.decision_function(features), dtype=np.float64).ravel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +45,17 @@ class Family:
     learner: Callable[[Any, Matrix, FloatArray | None], Learner]  # Returns its `Learner`
     # Raises for parameters that cannot be certified
     check: Callable[[Any], object] = lambda estimator: None
+    # Raises for a bias that allows labels which the model could not be trained on; it is given
+    # the bias, its offsets, the labels as numbers, and whether these are classes
+    check_bias: Callable[[LabelBias, ResolvedBias, FloatArray, bool], object] = (
+        lambda bias, resolved, targets, classes: None
+    )
     # Whether it keeps the rows it is fitted on; it is then given a copy of them
     keeps_rows: Callable[[Any], bool] = lambda estimator: False
     # Numbers that stand for two classes; the decision is halfway between them
     codes: tuple[float, float] = (0.0, 1.0)
-    score: str = "predict"  # Name of the estimator's method that returns scores
+    # Scores as the fitted estimator itself computes them
+    scores: Callable[[Any, Any], FloatArray] = predicted_scores
     threshold: float | None = None  # Where scores decide, if that is not halfway between the codes
     weighs_classes: bool = False  # Whether its `class_weight`, as numbers, is accounted for
     # Whether its labels are counts, and its scores their logarithms: a regressor only

@@ -23,7 +23,7 @@ from unswayed.models.learner import (
     ErrorScale,
     ExactInfluence,
     InfluenceRow,
-    Learner,
+    LinearInLabels,
     Scores,
     Solution,
     Specification,
@@ -162,7 +162,7 @@ class KernelInfluence(ExactInfluence):
             yield InfluenceRow(numerators, scale)
 
 
-class KernelLearner(Learner):
+class KernelLearner(LinearInLabels):
     """The learner of a fitted scikit-learn KernelRidge.
 
     Certificates are about the kernel values as computed: they do not depend on labels.

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from unswayed._core.rounding import SAFETY
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
+from unswayed.labels.functionals import Functional, Linear
 
 _PRIMES = (2**61 - 1, 2**62 - 57, 2**63 - 25, 2**64 - 59)
 
@@ -275,27 +276,15 @@ class Solution:
 
 
 class Learner(ABC):
-    """A model that is fitted to features; labels are given to `solve` later.
+    """A model that is fitted to features; labels are given to `solve` later."""
 
-    The influence of the n training labels on the score at a row x is
-    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None. It is
-    computed in doubles: `error_scale` bounds how far it is from the model in `specification`.
-    """
+    link: str | None = None  # name of the link, where scores are not on the scale of the labels
+    functional: ClassVar[type[Functional]]  # what its scores are of the labels: chooses the engine
+    capabilities: ClassVar[frozenset[str]] = frozenset()  # "coefficients" (`Parametric`), "anchors"
+    takes_features: bool = False  # whether `represent` returns the feature rows
 
-    # What it can do beyond scores of rows: "coefficients" (see `LinearLearner`), "anchors" (its
-    # training rows make anchors of a sandwich)
-    capabilities: ClassVar[frozenset[str]] = frozenset()
-    takes_features: bool = False  # Whether `represent` returns the feature rows themselves
-
-    n_rows: int  # Number of training rows
-    specification: Specification  # The model in full
-    error_scale: ErrorScale
-    design: Matrix | None = None
-    row_scale: FloatArray | None = None
-
-    @abstractmethod
-    def weights(self, represented: Matrix) -> Weights:
-        """Return the weight vectors of rows."""
+    n_rows: int  # number of training rows
+    specification: Specification  # the model in full, where all training rows are in memory
 
     @abstractmethod
     def represent(self, rows: Matrix) -> Matrix:
@@ -303,7 +292,7 @@ class Learner(ABC):
 
     @abstractmethod
     def solve(self, labels: FloatArray) -> Solution:
-        """Train on labels; the solution is linear in them."""
+        """Train on labels."""
 
     @abstractmethod
     def scores(self, represented: Matrix, solution: Solution) -> Scores:
@@ -318,8 +307,28 @@ class Learner(ABC):
         return 0.0
 
 
-class LinearLearner(Learner):
-    """A learner whose score is also linear in the features: score = parameters · direction(x).
+class LinearInLabels(Learner):
+    """A model whose scores are linear in its labels.
+
+    The influence of the n training labels on the score at a row x is
+    ``row_scale * (design @ weights(x))``, or ``weights(x)`` itself where `design` is None. It is
+    computed in doubles: `error_scale` bounds how far it is from the model in `specification`.
+    """
+
+    functional = Linear
+
+    sparse: bool = False  # whether influence rows are CSR: few labels have any influence
+    error_scale: ErrorScale
+    design: Matrix | None = None
+    row_scale: FloatArray | None = None
+
+    @abstractmethod
+    def weights(self, represented: Matrix) -> Weights:
+        """Return the weight vectors of rows."""
+
+
+class Parametric(Learner):
+    """A model whose scores are linear in its features: score = parameters · direction(x).
 
     Parameters are what `solve` returns: the coefficients and, with an intercept, the mean
     prediction after them. They are scaled by powers of two, so that features of any unit are
@@ -352,6 +361,10 @@ class LinearLearner(Learner):
     def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
         """Return the scores of directions: their products with the parameters."""
 
+
+class LinearLearner(LinearInLabels, Parametric):
+    """A model that is linear in its labels and in its features."""
+
     @abstractmethod
     def direction_weights(self, directions: FloatArray) -> Weights:
         """Return the weight vectors of directions; they are linear in these, up to rounding."""
@@ -361,11 +374,21 @@ class LinearLearner(Learner):
         raise NotImplementedError
 
 
-def with_coefficients(learner: Learner, name: str = "this model") -> LinearLearner:
-    """Return the learner as a `LinearLearner`; raise if it has no coefficients."""
-    if "coefficients" not in learner.capabilities:
-        raise InputError(
-            f"{name} has no coefficients; certify its predictions with method='auto' or 'exact' "
-            "instead"
-        )
-    return cast(LinearLearner, learner)
+def with_coefficients(learner: Learner, name: str = "this model") -> Parametric:
+    """Return the learner as one with parameters; raise if it has no coefficients."""
+    if not isinstance(learner, Parametric):
+        raise _without_coefficients(name)
+    return learner
+
+
+def linear_in_both(learner: Learner, name: str = "this model") -> LinearLearner:
+    """Return the learner as one that is linear in labels and features; raise if it is not."""
+    if not isinstance(learner, LinearLearner):
+        raise _without_coefficients(name)
+    return learner
+
+
+def _without_coefficients(name: str) -> InputError:
+    return InputError(
+        f"{name} has no coefficients; certify its predictions with method='auto' or 'exact' instead"
+    )

@@ -5,16 +5,23 @@ from copy import deepcopy
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import PRODUCT_UNDERFLOW, exact_dots, gamma
-from unswayed._typing import FloatArray, Matrix
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.models.family import Family, register
-from unswayed.models.learner import ErrorScale, Learner, Scores, SmootherSpecification, Solution
+from unswayed.models.learner import (
+    ErrorScale,
+    LinearInLabels,
+    Scores,
+    SmootherSpecification,
+    Solution,
+)
 
 
 class LinearSmoother(RegressorMixin, BaseEstimator):
@@ -140,38 +147,72 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         return self.influence_rows(rows) @ self.y_fit_
 
 
-class GivenInfluence(Learner):
+class GivenInfluence(LinearInLabels):
     """A learner whose influence rows are given by a function.
 
     Nothing is solved, so only products with labels and their sums round. A family whose influence
     can be computed needs no more than this.
     """
 
-    def __init__(self, n_rows: int, influence: Callable[[Matrix], FloatArray]) -> None:
-        self.n_rows = n_rows
+    def __init__(
+        self, n_rows: int, influence: Callable[[Matrix], Matrix], *, sparse: bool = False
+    ) -> None:
+        self.n_rows, self.sparse = n_rows, sparse
         self.specification = SmootherSpecification()
         self.error_scale = ErrorScale(np.ones(n_rows), np.zeros(n_rows), 0.0, 1.0)
         self._influence = influence
 
-    def represent(self, rows: Matrix) -> FloatArray:
+    def represent(self, rows: Matrix) -> Matrix:
         """Return influence rows."""
-        return self._influence(rows)
+        found = self._influence(rows)
+        return csr_array(found) if self.sparse else found
 
-    def weights(self, represented: FloatArray) -> Weights:
+    def weights(self, represented: Matrix) -> Weights:
         """Return the influence rows themselves, which count as exact."""
-        sizes = np.abs(represented).max(axis=1, initial=0.0)
-        return Weights(represented, np.zeros(len(represented)), sizes)
+        n_rows = represented.shape[0]
+        values = packed_rows(represented)[0] if self.sparse else represented
+        return Weights(represented, np.zeros(n_rows), np.abs(values).max(axis=1, initial=0.0))
 
     def solve(self, labels: FloatArray) -> Solution:
         """Return the labels themselves."""
         return Solution(labels, 0.0, 0.0)
 
-    def scores(self, represented: FloatArray, solution: Solution) -> Scores:
+    def scores(self, represented: Matrix, solution: Solution) -> Scores:
         """Return the scores of influence rows, with error 0 where no product or sum rounds."""
-        size = np.abs(represented) @ np.abs(solution.values)
-        rounding = gamma(self.n_rows + 2) * size + self.n_rows * PRODUCT_UNDERFLOW
-        exact = exact_dots(represented, solution.values)
-        return Scores(represented @ solution.values, np.where(exact, 0.0, rounding))
+        if self.sparse:
+            z, label = packed_rows(represented)
+            labels = solution.values[label]
+            exact, terms = exact_products(z, labels), z.shape[1]
+            size, value = (np.abs(z) * np.abs(labels)).sum(axis=1), (z * labels).sum(axis=1)
+        else:
+            exact, terms = exact_dots(represented, solution.values), self.n_rows
+            size = np.abs(represented) @ np.abs(solution.values)
+            value = represented @ solution.values
+        rounding = gamma(terms + 2) * size + terms * PRODUCT_UNDERFLOW
+        return Scores(value, np.where(exact, 0.0, rounding))
+
+
+def packed_rows(matrix: Matrix) -> tuple[FloatArray, IntArray]:
+    """Return the entries of CSR rows side by side, and their columns; shorter rows end in 0s."""
+    length = np.diff(matrix.indptr)
+    row = np.repeat(np.arange(len(length)), length)
+    place = np.arange(len(row)) - np.repeat(matrix.indptr[:-1], length)
+    values = np.zeros((len(length), int(length.max(initial=0))))
+    column = np.zeros(values.shape, dtype=np.intp)
+    values[row, place], column[row, place] = matrix.data, matrix.indices
+    return values, column
+
+
+def exact_products(rows: FloatArray, others: FloatArray) -> BoolArray:
+    """Return for which pairs of rows all products and all their sums are certainly exact.
+
+    The same test as `exact_dots`: multiples of one power of two, and small enough.
+    """
+    fine = 2.0**20
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = (rows * fine == np.rint(rows * fine)).all(axis=1)
+        whole &= (others * fine == np.rint(others * fine)).all(axis=1)
+        return np.asarray(whole & ((np.abs(rows) * np.abs(others)).sum(axis=1) < 2.0**12))
 
 
 def _learner(model: Any, features: Matrix, sample_weight: FloatArray | None) -> GivenInfluence:

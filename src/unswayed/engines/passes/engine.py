@@ -2,8 +2,8 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,17 +11,19 @@ from unswayed._core.influence import WeightRows, Weights
 from unswayed._core.rounding import SAFETY, narrower
 from unswayed._core.sandwich import Bounds
 from unswayed._core.tally import Lines
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import Sandwich
+from unswayed.engines.linear import LinearCase
 from unswayed.engines.passes.search import MOST_PASSES, Crossings, Reaches, Search
 from unswayed.engines.passes.work import FindStrongest, LabelBatch, OffsetGram, Scan, Strongest
-from unswayed.engines.protocol import RELATIVE, Precision
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision, Terms
+from unswayed.engines.rows import CoefficientRows, FeatureRows, LinearRows
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Margins
 from unswayed.margins.verdicts import judge
-from unswayed.models.learner import Solution
+from unswayed.models.learner import Scores, Solution
 from unswayed.models.ridge.summed import SummedRidge
+from unswayed.pieces.pieces import Piece
 from unswayed.results.certificates import MinimumBudgets
 
 _MOST_LISTED = 2**20  # labels of a witness that is not proven to be smaller
@@ -35,9 +37,30 @@ class StreamedBias(NamedTuple):
     budget: Budget
 
 
+class Located(NamedTuple):
+    """Where training rows are: pieces, and how many rows come before each."""
+
+    pieces: Sequence[Piece]
+    starts: IntArray
+
+    def changes(self, found: Strongest, moved: float) -> LabelChanges:
+        """Return label changes by the numbers and places of their rows."""
+        order = np.lexsort((found.number, found.piece))
+        piece, number = found.piece[order], found.number[order]
+        places = tuple(
+            self.pieces[at].place(row)
+            for at, row in zip(piece.tolist(), number.tolist(), strict=True)
+        )
+        rows = self.starts[piece] + number
+        return LabelChanges(rows, found.offset[order], moved, found.target[order], places)
+
+
 class StreamedEngine:
     """Ranges, minimum budgets and witnesses, by passes over the training labels."""
 
+    can = frozenset({"bounds"})
+    setting = "pieces"
+    again = False  # it would take another pass
     rounds = 1  # anchors of a sandwich come in one lot: in one pass
 
     def __init__(
@@ -48,8 +71,9 @@ class StreamedEngine:
         precision: Precision,
         sample: LabelBatch,
         largest_offset: float,
+        located: Located,
     ) -> None:
-        self.learner, self.scan, self.precision = learner, scan, precision
+        self.learner, self.scan, self.precision, self.located = learner, scan, precision, located
         self.bias = StreamedBias(budget)
         self._sample, self._largest_offset = sample, largest_offset
 
@@ -60,6 +84,38 @@ class StreamedEngine:
         digest.update(self.learner.sums.gram.tobytes())
         digest.update(self.learner.sums.moment.tobytes())
         return digest.hexdigest()
+
+    @property
+    def proven(self) -> bool:
+        """Whether rounding errors are bounded at all."""
+        return self.precision.proven
+
+    @property
+    def width(self) -> int:
+        """Number of weights of a row."""
+        return self.learner.n_parameters
+
+    # --- what is asked --------------------------------------------------------------------
+
+    def rows(self, features: Matrix) -> FeatureRows:
+        """Return feature rows as weights that are made on demand."""
+        return FeatureRows.of(self.learner, features)
+
+    def coefficients(self, sums: Matrix | None = None) -> CoefficientRows:
+        """Return coefficients, or sums of them, as weights that are made on demand."""
+        return CoefficientRows.of(self.learner, sums)
+
+    def scores(self, rows: LinearRows, solution: Solution) -> Scores:
+        """Return the scores of rows, with bounds on their errors."""
+        return rows.scores(solution)
+
+    def case(self, rows: LinearRows, terms: Terms) -> LinearCase["StreamedEngine"]:
+        """Put rows to the engine."""
+        return LinearCase(self, rows, rows.scores(terms.solution), terms)
+
+    def proof(self, budget: Budget) -> dict[str, Any]:
+        """Return nothing: there are no certificate files about pieces."""
+        return {}
 
     # --- searches -------------------------------------------------------------------------
 
@@ -106,7 +162,7 @@ class StreamedEngine:
 
     # --- reach ----------------------------------------------------------------------------
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return the reach of each row, whatever the margins, as the certifier "exact"."""
         return self.reach(rows, budget)
 
@@ -182,28 +238,30 @@ class StreamedEngine:
 
     # --- witnesses ------------------------------------------------------------------------
 
-    def strongest(
+    def witness(
         self,
         weights: WeightRows,
         row: int,
         margins: Margins,
         budget: Budget,
-        needed: float | None = None,
-    ) -> tuple[Strongest, float] | None:
+        least: Callable[[], float] | None = None,
+        *,
+        smallest: bool = False,
+    ) -> LabelChanges | None:
         """Return the fewest labels within a budget that are proven to overturn a row.
 
         Of equally strong labels those that come first in the data are taken.
         """
         ((_, made),) = self._blocks(_One(weights, row))
         margins = margins[row : row + 1]
-        if needed is None:
-            needed = float(self._least(made, margins, None)[1][0])
-        return proven_witness(
+        needed = float(self._least(made, margins, None)[1][0]) if least is None else least()
+        found = proven_witness(
             lambda sign, labels: self._find(made, sign, labels),
             lambda labels: self._errors(made, labels),
             margins,
             enough_labels(needed, self._labels(budget)),
         )
+        return None if found is None else self.located.changes(*found)
 
     def _find(self, made: Weights, sign: float, labels: int) -> Strongest:
         floor = self._search(made, Lines(np.zeros(1, dtype=np.intp), np.array([sign]))).floor(
@@ -298,7 +356,7 @@ class AnchorsFirst:
         """Fingerprint of the model and bias it answers for."""
         return self._engine.fingerprint
 
-    def bounds(self, rows: FeatureRows, budget: Budget, margins: Margins) -> Bounds:
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
         """Return bounds from anchors, and exact ones of rows that these leave open."""
         if budget not in self._built:
             made = Sandwich(self._engine, budget)

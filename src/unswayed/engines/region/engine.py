@@ -4,13 +4,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from unswayed._core.rounding import SAFETY, binade, gamma
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.engines.protocol import Terms
 from unswayed.engines.region.attack import Attacker, Found, Moves
 from unswayed.engines.region.region import (
     COARSE,
@@ -21,14 +22,19 @@ from unswayed.engines.region.region import (
     Splitting,
     closed_region,
 )
+from unswayed.engines.rows import sum_directions, unit_directions
 from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margins
 from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.gradient.problem import Centre, Labels
 from unswayed.models.gradient.solver import slopes
-from unswayed.models.learner import Scores
+from unswayed.models.learner import Scores, Solution
 from unswayed.models.ridge.scaling import row_norms
+
+if TYPE_CHECKING:
+    from unswayed.engines.region.case import RegionCase
 
 EFFORTS = (0, 1, 2)
 _SMALL = 1200  # distinct rows up to which a region is tightened by remainders, or a budget split
@@ -44,20 +50,31 @@ class Directions:
 
     rows: FloatArray
     scale: FloatArray
+    features: Matrix | None = None  # what they are of: feature rows
+    sums: Matrix | None = None  # or sums of coefficients
 
     @classmethod
-    def of(cls, rows: Matrix) -> "Directions":
+    def of(
+        cls, rows: Matrix, features: Matrix | None = None, sums: Matrix | None = None
+    ) -> "Directions":
         """Scale rows."""
         full = dense(rows)
         scale = binade(np.abs(full).max(axis=1, initial=0.0))
-        return cls(full / scale[:, None], scale)
+        return cls(full / scale[:, None], scale, features, sums)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def take(self, which: IntArray) -> "Directions":
         """Return some of the rows."""
-        return Directions(self.rows[which], self.scale[which])
+        features, sums = (
+            None if each is None else each[which] for each in (self.features, self.sums)
+        )
+        return Directions(self.rows[which], self.scale[which], features, sums)
+
+    def shown(self, which: IntArray) -> Matrix | None:
+        """Return feature rows; None for coefficients."""
+        return None if self.features is None else self.features[which]
 
 
 class Attacked(NamedTuple):
@@ -69,6 +86,9 @@ class Attacked(NamedTuple):
 
 class SecantEngine:
     """Bounds, minimum budgets and witnesses of one fitted model under one bias."""
+
+    can = frozenset({"files", "draws", "effort", "errors"})
+    setting = "gradient"
 
     def __init__(
         self, learner: GradientLearner, targets: FloatArray, centre: Centre, bias: ResolvedBias
@@ -114,8 +134,39 @@ class SecantEngine:
         """Whether the solution of the labels as they are is known to exist, and enclosed."""
         return self._plain.proven
 
-    def scores(self, directions: Directions) -> Scores:
-        """Return scores, with bounds on their errors."""
+    @property
+    def width(self) -> int:
+        """Number of parameters."""
+        return self.problem.n_parameters
+
+    # --- what is asked --------------------------------------------------------------------
+
+    def rows(self, features: Matrix) -> Directions:
+        """Return feature rows as directions in parameter space."""
+        return Directions.of(self.learner.directions(features), features=features)
+
+    def coefficients(self, sums: Matrix | None = None) -> Directions:
+        """Return coefficients, or sums of them, as directions in parameter space."""
+        if sums is None:
+            units = np.arange(self.learner.n_features)
+            return Directions.of(unit_directions(self.learner, units))
+        return Directions.of(sum_directions(self.learner, sums), sums=sums)
+
+    def case(self, rows: Directions, terms: Terms) -> "RegionCase":
+        """Put rows to the engine."""
+        from unswayed.engines.region.case import RegionCase  # noqa: PLC0415  (a circle)
+
+        return RegionCase(self, rows, self.scores(rows, terms.solution), terms)
+
+    def proof(self, budget: Budget) -> dict[str, Any]:
+        """Return the region that no admissible labels lead out of."""
+        from unswayed.engines.region.stated import stated_region  # noqa: PLC0415  (a circle)
+
+        labels = int(min(budget.most_labels, self.moves.n_movable))
+        return {"region": stated_region(self, labels)}
+
+    def scores(self, directions: Directions, solution: Solution | None = None) -> Scores:
+        """Return scores of the centre, with bounds on their errors."""
         theta, rows = self.centre.parameters, directions.rows
         with np.errstate(invalid="ignore", over="ignore"):
             value = (rows @ theta) * directions.scale

@@ -8,28 +8,31 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
-from unswayed._core.influence import Weights
 from unswayed._typing import FloatArray, Matrix
-from unswayed.exceptions import InputError, LabelPeekError, NotLinearError
+from unswayed.exceptions import BiasError, InputError, LabelPeekError, NotLinearError
 from unswayed.inputs import dense
-from unswayed.models.family import Family, one_alpha, register
+from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.budgets import Count
+from unswayed.labels.functionals import InGradient
+from unswayed.models.family import Family, decision_scores, one_alpha, register
 from unswayed.models.gradient.links import Exponential, Link, Logistic
 from unswayed.models.gradient.problem import Centre, GradientProblem, GradientSpecification
 from unswayed.models.gradient.solver import solve
-from unswayed.models.learner import ErrorScale, LinearLearner, Scores, Solution
+from unswayed.models.learner import Parametric, Scores, Solution
 from unswayed.models.ridge.scaling import row_norms
 
 
-class GradientLearner(LinearLearner):
+class GradientLearner(Parametric):
     """A fitted logistic or Poisson regression: scores are linear in features, not in labels."""
+
+    functional = InGradient
 
     def __init__(
         self, problem: GradientProblem, start: FloatArray, specification: GradientSpecification
     ) -> None:
-        self.problem, self.specification = problem, specification
+        self.problem, self.specification, self.link = problem, specification, problem.link.name
         self.n_rows, self.n_features = problem.n_rows, problem.n_features
         self.parameter_scale = problem.scale
-        self.error_scale = ErrorScale.unknown(self.n_rows)
         found = problem.scaled_parameters(start[: problem.n_parameters])
         self._start = np.where(np.isfinite(found), found, 0.0)
 
@@ -72,14 +75,6 @@ class GradientLearner(LinearLearner):
         """Return the scores of directions, with infinite errors."""
         value = directions @ solution.values
         return Scores(value, np.full(len(value), np.inf))
-
-    def weights(self, represented: Matrix) -> Weights:
-        """Raise: influence depends on the labels themselves."""
-        raise NotLinearError("the scores of this model are not linear in its labels")
-
-    def direction_weights(self, directions: FloatArray) -> Weights:
-        """Raise: influence depends on the labels themselves."""
-        raise NotLinearError("the scores of this model are not linear in its labels")
 
 
 # ----------------------------------------------------------------------------------------
@@ -167,14 +162,52 @@ def _poisson(final: Any, features: Matrix, weight: FloatArray | None) -> Gradien
     return _learner(final, features, Exponential(), one_alpha(final) * total, weight)
 
 
+def _check_bias(
+    bias: LabelBias, resolved: ResolvedBias, targets: FloatArray, classes: bool
+) -> None:
+    if type(resolved.budget) is not Count:
+        raise BiasError(
+            f"this model is certified for budgets that are a number of labels, and this one is a "
+            f"{type(resolved.budget).__name__}; pass a count or a share"
+        )
+    if classes and bias.kind != "flips":
+        raise BiasError(
+            f"a LogisticRegression is trained on classes, and {bias.kind} lets labels be between "
+            "them; use LabelBias.flips"
+        )
+    if not classes:
+        for row in np.flatnonzero(targets + resolved.lower < 0)[:1]:
+            raise BiasError(
+                f"the bias lets the count {targets[row]:g} at row {row} fall below 0, where the "
+                "model is not defined; pass clip=(0, None)"
+            )
+
+
 register(
     Family(
         (LogisticRegression,),
         learner=_logistic,
         check=_check_logistic,
-        score="decision_function",
+        check_bias=_check_bias,
+        scores=decision_scores,
         threshold=0.0,
         weighs_classes=True,
     )
 )
-register(Family((PoissonRegressor,), learner=_poisson, check=one_alpha, counts=True))
+
+
+def _log_counts(final: Any, features: Any) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.asarray(final.predict(features), dtype=np.float64)))
+
+
+register(
+    Family(
+        (PoissonRegressor,),
+        learner=_poisson,
+        check=one_alpha,
+        check_bias=_check_bias,
+        scores=_log_counts,
+        counts=True,
+    )
+)

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from unswayed._typing import FloatArray, Matrix
-from unswayed.models.family import Family, one_alpha, register
+from unswayed.models.family import Family, decision_scores, one_alpha, register
 from unswayed.models.learner import LinearLearner
 from unswayed.models.ridge.tall import LeastSquares
 from unswayed.models.ridge.wide import WideLeastSquares
@@ -38,6 +38,6 @@ register(
         learner=_ridge,
         check=one_alpha,
         codes=(-1.0, 1.0),
-        score="decision_function",
+        scores=decision_scores,
     )
 )

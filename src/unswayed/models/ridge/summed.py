@@ -5,7 +5,6 @@ Gram matrices and moments add up over pieces of the rows, and so do bounds on th
 
 import math
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from unswayed._core.rounding import (
     norm,
 )
 from unswayed._typing import FloatArray, Matrix
-from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.models.learner import ErrorScale, Solution
 from unswayed.models.ridge.scaling import column_scale, row_norms, with_data, with_ones
@@ -138,14 +136,6 @@ class SummedRidge(LeastSquares):
         self._exact_scaling = True
         self._set_scale(design.scale)
         self._solve_normal_equations(self._examples, alpha)
-
-    @property
-    def specification(self) -> NoReturn:  # type: ignore[override]
-        """There is none: it would hold all training rows."""
-        raise InputError(
-            "the training rows are in pieces and never together, as rational arithmetic would "
-            "need them: leave resolve='exact' out, or fit on rows that are in memory"
-        )
 
     @property
     def _rounding(self) -> float:

@@ -5,14 +5,11 @@ So the region is a little wider than the engine's own, such that it maps into it
 spare, and ranges of scores are wider by a thousandth.
 """
 
-from typing import Any
-
 import numpy as np
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.region.engine import Directions, SecantEngine
 from unswayed.engines.region.region import Region
-from unswayed.estimators.certificate_file import pack_doubles
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Margins
 from unswayed.results.certificates import CertificateSet, Verdict
@@ -25,17 +22,16 @@ _STEPS = 40
 _DIGITS = 2.0**20  # of the numbers of a region, rounded up: the file is half as long
 
 
-def region_document(engine: SecantEngine, labels: int) -> dict[str, Any]:
+def stated_region(engine: SecantEngine, labels: int) -> dict[str, FloatArray]:
     """Return the region of so many labels, as a certificate file states it."""
     problem = engine.problem
-    parameters = engine.centre.parameters * problem.scale
-    made: dict[str, Any] = {"parameters": pack_doubles(parameters)}
+    made = {"parameters": engine.centre.parameters * problem.scale}
     if problem.offset.any():
-        made["offsets"] = pack_doubles(problem.offset)
+        made["offsets"] = problem.offset
     region = engine.region(labels, 0)
     if region is not None:
         down, up = _roomy(region, labels)
-        made |= {"down": pack_doubles(down[problem.group]), "up": pack_doubles(up[problem.group])}
+        made |= {"down": down[problem.group], "up": up[problem.group]}
     return made
 
 

@@ -1,0 +1,307 @@
+"""Rows whose scores are linear in the labels, and their margins: one case for all linear engines.
+
+Selection (`selection`) and passes over rows in pieces (`passes`) bound them; what rounding leaves
+open is settled in rational arithmetic where the engine can.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from unswayed._core.dyadic import enclose, nearest
+from unswayed._core.influence import MadeRows, WeightRows
+from unswayed._core.parallel import one_blas_thread
+from unswayed._core.sandwich import Bounds
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.engines.protocol import Certifier, LabelChanges, Precision, Stated, Terms
+from unswayed.engines.rational import ExactRow, RationalEngine
+from unswayed.engines.rows import LinearRows
+from unswayed.engines.standard_errors import PIECES, linear_errors
+from unswayed.exceptions import InputError
+from unswayed.labels.budgets import Budget, Count
+from unswayed.margins.decisions import Decision, Margins
+from unswayed.margins.verdicts import EXACT, RATIONAL, Answer, close_calls
+from unswayed.models.learner import LinearInLabels, Scores
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
+from unswayed.results.groups import StandardErrors
+
+_FEW = 2**20  # numbers: 8 MB, kept as long as the certificates are
+_FEW_ROWS = 16  # rows of which passes find all there is to know in the time that verdicts take
+_BLOCK = 2**22  # numbers of scores at a time
+_HELD = 2**25  # numbers of weights that are made once: 256 MB
+_LARGE = 2**20  # numbers of weights: single precision is enough for a simulation then
+
+
+class LinearEngine(Protocol):
+    """An engine of scores that are linear in the labels: it takes rows as weights."""
+
+    can: frozenset[str]
+    again: bool  # whether a row can be asked about once more by itself, without another pass
+    precision: Precision
+
+    @property
+    def learner(self) -> LinearInLabels:
+        """The model."""
+        ...
+
+    @property
+    def bias(self) -> Any:
+        """The bias, with its `budget`."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """Number of weights of a row."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of model and bias."""
+        ...
+
+    def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return how far a budget can raise and lower the score of each row."""
+        ...
+
+    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
+        """Return the reach of each row, whatever the margins, as a certifier."""
+        ...
+
+    def minimum_budget(
+        self, weights: WeightRows, margins: Margins, asked: Budget | None = None
+    ) -> MinimumBudgets:
+        """Return the least budget that overturns each row, or on which side of `asked` it is."""
+        ...
+
+    def witness(
+        self,
+        weights: WeightRows,
+        row: int,
+        margins: Margins,
+        budget: Budget,
+        least: Callable[[], float] | None,
+        *,
+        smallest: bool,
+    ) -> LabelChanges | None:
+        """Return the fewest label changes that are proven to overturn a row; None if none are."""
+        ...
+
+
+E = TypeVar("E", bound=LinearEngine)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearCase(Generic[E]):
+    """Rows put to a linear engine."""
+
+    engine: E
+    rows: LinearRows
+    scores: Scores
+    terms: Terms
+    exact: dict[int, ExactRow] = field(default_factory=dict)
+
+    @property
+    def decision(self) -> Decision:
+        """What must stay the same."""
+        return self.terms.decision
+
+    @cached_property
+    def margins(self) -> Margins:
+        """How far the score of each row may move."""
+        found = self.decision.margins(self.scores)
+        # Copies: close calls are overwritten, and a decision may hand out what it uses again.
+        return Margins(*(np.array(getattr(found, each.name)) for each in fields(Margins)))
+
+    # --- rational arithmetic --------------------------------------------------------------
+
+    @cached_property
+    def rational(self) -> RationalEngine:
+        """The same model in rational arithmetic."""
+        return RationalEngine(
+            self.engine.learner.specification, self.engine.bias, self.terms.targets
+        )
+
+    def exactly(self, which: IntArray) -> Iterator[tuple[int, ExactRow]]:
+        """Return some of the rows in rational arithmetic, each computed once."""
+        missing = np.array([row for row in which.tolist() if row not in self.exact], dtype=int)
+        if len(missing):
+            found = self.rows.exactly(self.rational, missing)
+            self.exact.update(zip(missing.tolist(), found, strict=True))
+        return ((row, self.exact[row]) for row in which.tolist())
+
+    def settle(self, answer: Answer, budget: Budget, columns: dict[str, FloatArray]) -> None:
+        """Overwrite rows that are undecided, or of infinite error, by rational arithmetic."""
+        if not self.terms.resolve:
+            return
+        unknown = (answer.verdict == Verdict.UNDECIDED) | ~np.isfinite(columns["error"])
+        for at, row in self.exactly(np.flatnonzero(unknown)):
+            up, down = row.reach(budget)
+            overturned = row.overturned(self.decision.limits(row.score), budget)
+            answer.verdict[at] = Verdict.NOT_ROBUST if overturned else Verdict.ROBUST
+            answer.method[at] = RATIONAL
+            low, inner_low = enclose(row.score - down)
+            inner_high, high = enclose(row.score + up)
+            below, above = enclose(row.score)
+            error = max(above - below, high - inner_high, inner_low - low)
+            for name, value in (
+                ("score", below), ("error", error), ("low", low), ("high", high),
+                ("inner_low", inner_low), ("inner_high", inner_high),
+            ):  # fmt: skip
+                columns[name][at] = value
+
+    # --- answers --------------------------------------------------------------------------
+
+    def answer(self, budget: Budget, certifier: Certifier | None = None) -> Answer:
+        """Return the answer that follows from the bounds of the engine, or of a certifier."""
+        by = self.engine if certifier is None else certifier
+        found = Answer.of(by.bounds(self.rows, budget, self.margins), self.margins)
+        found = self._whatever_the_batch(found, by, budget)
+        return self._sharpened(found, budget) if self.terms.resolve else found
+
+    def verdicts(self, budget: Budget) -> Answer:
+        """Return the verdicts that follow from minimum budgets, and ranges that say nothing."""
+        amount, nowhere = budget.amount, np.zeros(len(self.rows), dtype=bool)
+        if not self.engine.again:  # passes are made until verdicts are known, and not longer
+            known = "least" in self.__dict__ or len(self.rows) <= _FEW_ROWS
+            engine = self.engine
+            found = self.least if known else engine.minimum_budget(self.rows, self.margins, budget)
+            return self._decided(found, amount, nowhere)
+        least = self.least
+        # Ranges decide where a little less or more would be another verdict: they say the same
+        # in every batch. Amounts that are no counts have no next one: all rows are asked about.
+        near = (least.low - 1 <= amount) & (amount <= least.high)
+        near |= np.isposinf(least.low) & (amount >= self.engine.precision.n_movable)
+        near |= type(budget) is not Count
+        answer = self._sharpened(self._decided(least, amount, near), budget)
+        return self._whatever_the_batch(answer, self.engine, budget)
+
+    def _decided(self, least: MinimumBudgets, amount: float, near: BoolArray) -> Answer:
+        """Return verdicts that follow from minimum budgets, but for rows that are `near`."""
+        endless = np.full(len(self.rows), np.inf)
+        bounds = Bounds.outside(endless, endless.copy(), np.zeros(len(endless))).decided_as(
+            within=np.asarray((least.low > amount) & ~near),
+            beyond=np.asarray((least.high <= amount) & ~near),
+            close=np.zeros(len(endless), dtype=bool),
+        )
+        return Answer.of(bounds, self.margins)
+
+    def _whatever_the_batch(self, answer: Answer, certifier: Certifier, budget: Budget) -> Answer:
+        """Ask again about each row that is a close call, by itself: its batch then plays no part.
+
+        Scores and margins of these rows are overwritten, too: they are as right as the others.
+        """
+        if not (self.engine.again and self.terms.alone):
+            return answer
+        known = np.isfinite(self.scores.error)
+        for row in np.flatnonzero(close_calls(answer.bounds, self.margins) & known).tolist():
+            alone = self.rows.take(np.array([row]))
+            scores = alone.scores(self.terms.solution)
+            margins = self.decision.margins(scores)
+            with one_blas_thread:
+                bounds = certifier.bounds(alone, budget, margins)
+            answer.put(np.array([row]), Answer.of(bounds, margins))
+            self.scores.value[row], self.scores.error[row] = scores.value[0], scores.error[0]
+            for each in fields(Margins):
+                getattr(self.margins, each.name)[row] = getattr(margins, each.name)[0]
+        return answer
+
+    def _sharpened(self, answer: Answer, budget: Budget) -> Answer:
+        """Ask selection about rows that bounds alone leave open: cheaper than fractions."""
+        open_rows = np.flatnonzero((answer.verdict == Verdict.UNDECIDED) & (answer.method != EXACT))
+        if len(open_rows):
+            found = self.engine.reach(self.rows.take(open_rows), budget)
+            answer.put(open_rows, Answer.of(found, self.margins[open_rows]))
+        return answer
+
+    @cached_property
+    def least(self) -> MinimumBudgets:
+        """Minimum budgets of the rows."""
+        with one_blas_thread:  # rows that rounding leaves open are asked about one by one
+            found = self.engine.minimum_budget(self.rows, self.margins)
+        if self.terms.resolve:
+            for at, row in self.exactly(np.flatnonzero(~found.proven)):
+                found.low[at] = found.high[at] = row.minimum_budget(self.decision.limits(row.score))
+        return found
+
+    # --- witnesses ------------------------------------------------------------------------
+
+    @cached_property
+    def _weights(self) -> WeightRows:
+        """The weights, made all at once where they are few: one by one takes far longer."""
+        if len(self.rows) * self.engine.width > _FEW:
+            return self.rows
+        return MadeRows(self.rows.block(0, len(self.rows)))
+
+    def changes(self, row: int, budget: Budget) -> LabelChanges:
+        """Return the smallest set of label changes that overturns a row.
+
+        Where rounding hides whether fewer labels would do, it has as many as are proven to be
+        enough; with `resolve` it is always the smallest.
+        """
+        if row not in self.exact:
+            known = (lambda: float(self.least.high[row])) if "least" in self.__dict__ else None
+            found = self.engine.witness(
+                self._weights, row, self.margins, budget, known, smallest=self.terms.resolve
+            )
+            if found is not None:
+                return found._replace(score=float(self.scores.value[row] + found.score))
+        if "exact" not in self.engine.can:
+            raise InputError(
+                f"rounding hides which labels overturn row {row}, and rational arithmetic, which "
+                "would tell, needs all training rows in memory"
+            )
+        ((_, exact),) = self.exactly(np.array([row]))
+        rows, added, moved = exact.changes(self.decision.limits(exact.score), budget)
+        return LabelChanges(rows, added, nearest(exact.score + moved))
+
+    # --- for people and files -------------------------------------------------------------
+
+    def standard_errors(self) -> StandardErrors:
+        """Return by how much chance in the sample moves the numbers in question."""
+        if "errors" not in self.engine.can:
+            return StandardErrors.missing(len(self.rows), PIECES)
+        return linear_errors(self.engine.learner, self.terms.targets, self.rows)
+
+    def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
+        """Return the numbers that a certificate file states: those of the certificates."""
+        return Stated(certificates.low, certificates.high, certificates.minimum_budgets)
+
+    def stated_changes(self, row: int, budget: Budget) -> LabelChanges:
+        """Return the label changes that a certificate file states for a row."""
+        return self.changes(row, budget)
+
+    # --- random labels --------------------------------------------------------------------
+
+    def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
+        """Return how many rows each of several label changes overturns: one product for all."""
+        learner, width = self.engine.learner, self.engine.width
+        pulled = changes if learner.row_scale is None else changes * learner.row_scale
+        if learner.design is not None:
+            pulled = pulled @ learner.design
+            pulled = pulled.toarray() if hasattr(pulled, "toarray") else np.asarray(pulled)
+        # Of many rows, single precision: it takes half the time, and a simulation needs no more.
+        kind = np.float32 if len(count) * width > _LARGE else np.float64
+        pulled, total = pulled.astype(kind), np.zeros(changes.shape[0])
+        step = max(1, _BLOCK // max(1, changes.shape[0], width))
+        for start in range(0, len(count), step):
+            here = slice(start, min(start + step, len(count)))
+            weights = self.held.block(here.start, here.stop).values.astype(kind)
+            product = pulled @ weights.T
+            moved = product.toarray() if hasattr(product, "toarray") else np.asarray(product)
+            over = moved > self.margins.up[here]
+            over |= moved < -self.margins.down[here]
+            total += over @ count[here]
+        return total
+
+    @cached_property
+    def held(self) -> WeightRows:
+        """The weights of the rows, made once where they fit into memory."""
+        if len(self.rows) * self.engine.width > _HELD:
+            return self.rows
+        return MadeRows(self.rows.block(0, len(self.rows)))
+
+    def overturned_at_least(self, labels: int, count: IntArray) -> None:
+        """Return that no label set was tried: `joint` looks for them, all labels being at hand."""
