@@ -250,8 +250,8 @@ class Scores:
     def concatenate(cls, parts: "Sequence[Scores]") -> "Scores":
         """Return the scores of several sets of rows, one after the other."""
         return cls(
-            np.concatenate([part.value for part in parts]),
-            np.concatenate([part.error for part in parts]),
+            np.concatenate([np.zeros(0), *(part.value for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.error for part in parts)]),
         )
 
 
