@@ -34,7 +34,7 @@ _MOST_ROWS, _MOST_GROUPS = 2**15, 100  # that it reads
 
 
 @dataclass(frozen=True, eq=False)
-class CollectiveSource:
+class CollectiveClaim:
     """What a collective certificate was made from, so that a file can be written of it."""
 
     question: Question

@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,16 +14,17 @@ from sklearn.utils import get_tags
 
 from unswayed._typing import IntArray
 from unswayed.estimators.base import Certified
+from unswayed.estimators.collective import ways_of
 from unswayed.estimators.fitted import count_rows
 from unswayed.estimators.in_folds import (
     FoldRows,
     InFolds,
-    MetricInFolds,
     refuse_truth,
-    together_in_folds,
 )
+from unswayed.estimators.metric import MetricQuestion
 from unswayed.estimators.question import Question
 from unswayed.estimators.three_numbers import Asked, summary_of
+from unswayed.estimators.together import together
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.inputs import frame_like, take_rows
 from unswayed.joint.search import Progress
@@ -123,9 +124,9 @@ class CrossCertificates(CertificateSet):
         >>> certs.robustness_rate, certs.certify_together()
         (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
         """
-        found = together_in_folds(
-            self._rows(),
-            self._amount(budget),
+        rows = InFolds(self._rows())
+        found = together(
+            rows.collective(self._amount(budget), ways_of(direction)),
             time_limit=time_limit,
             direction=direction,
             where=where,
@@ -181,7 +182,7 @@ class CrossCertificates(CertificateSet):
         """
         if isinstance(metric, str) and not metric.startswith("mean_prediction"):
             refuse_truth(metric)
-        asked = MetricInFolds(
+        asked = MetricQuestion(
             question=InFolds(self._rows()),
             budget=self._amount(budget),
             groups=groups,
@@ -239,10 +240,7 @@ class Folds:
 
     def rows(self) -> list[FoldRows]:
         """Return the rows of each fold as they were put to its model."""
-        return [
-            FoldRows(cast(Question, each.certificates.source), each.train, each.test)
-            for each in self.folds
-        ]
+        return [FoldRows(_question(each), each.train, each.test) for each in self.folds]
 
     def minimum_budgets(self) -> MinimumBudgets:
         """Return the least number of wrong labels that overturns each row."""

@@ -8,6 +8,7 @@ with one model, and the same search bounds it from both sides.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,15 @@ import numpy as np
 from unswayed._core.compression import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.estimators.collective import Collective, check_size
 from unswayed.estimators.label_code import LabelCode
-from unswayed.estimators.metric import MetricQuestion, sums_of
 from unswayed.estimators.question import Question
-from unswayed.estimators.together import Collective, check_size, together, ways_of
 from unswayed.exceptions import InputError
 from unswayed.joint.fragile import Fragile
 from unswayed.joint.means import Sums
 from unswayed.joint.metrics import Named
-from unswayed.joint.search import Progress
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
-from unswayed.results.collective import TogetherCertificate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +42,7 @@ class FoldRows:
 
 @dataclass(frozen=True, eq=False)
 class InFolds:
-    """Rows, each put to the model of its fold: what `Question` is for one model."""
+    """Rows, each put to the model of its fold, for one set of labels: see `JointRows`."""
 
     folds: Sequence[FoldRows]
 
@@ -131,7 +129,20 @@ class InFolds:
             "each; ask about the rows of one fold, by its own model, and save that"
         )
 
+    def claimed(
+        self,
+        budget: Budget,
+        section: Callable[[], dict[str, Any]],
+        closer: Callable[[], list[float]] | None = None,
+    ) -> "InFolds":
+        """Return itself: there are no certificate files about several models."""
+        return self
+
     # --- all folds as one problem -----------------------------------------------------------
+
+    def exact_scores(self) -> list[Fraction]:
+        """Return the scores of the distinct rows in rational arithmetic, fold by fold."""
+        return [score for each in self.folds for score in each.question.exact_scores()]
 
     def _budgets(self, budget: Budget) -> list[Budget]:
         return [budget.taken(each.train) for each in self.folds]
@@ -139,7 +150,7 @@ class InFolds:
     def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Collective:
         """Put the rows of all folds side by side."""
         parts = [
-            Collective.of(each.question, own, ways).fragile
+            each.question.collective(own, ways).fragile
             for each, own in zip(self.folds, self._budgets(budget), strict=True)
         ]
         labels = _Labels.of(self.folds, parts)
@@ -150,7 +161,7 @@ class InFolds:
     def sums(self, budget: Budget, factors: FloatArray) -> Sums:
         """Return weighted sums of the scores of all rows, given how much each row counts."""
         parts = [
-            sums_of(each.question, own, factors[:, each.test])
+            each.question.sums(own, factors[:, each.test])
             for each, own in zip(self.folds, self._budgets(budget), strict=True)
         ]
         labels = _Labels.of(self.folds, [each.fragile for each in parts])
@@ -227,49 +238,6 @@ class _Labels:
             parts, budget, row=first.row, way=first.way, margin=first.margin, influence=total,
             **summed,
         )  # fmt: skip
-
-
-def together_in_folds(
-    folds: Sequence[FoldRows],
-    budget: Budget,
-    *,
-    time_limit: float = 60.0,
-    direction: str | None = None,
-    where: Any = None,
-    weights: Any = None,
-    progress: Progress | None = None,
-) -> TogetherCertificate:
-    """Return how many rows of all folds one admissible set of labels can overturn."""
-    asked = InFolds(folds)
-    return together(
-        asked.collective(budget, ways_of(direction)),
-        time_limit=time_limit,
-        direction=direction,
-        where=where,
-        weights=weights,
-        progress=progress,
-        source=asked,
-    )
-
-
-class MetricInFolds(MetricQuestion):
-    """A metric of rows, each put to the model of its fold; its `question` is `InFolds`."""
-
-    @property
-    def _folds(self) -> InFolds:
-        assert isinstance(self.question, InFolds)  # noqa: S101  (tells mypy)
-        return self.question
-
-    def _collective(self) -> Collective:
-        return self._folds.collective(self.budget)
-
-    def _sums(self, factors: FloatArray) -> Sums:
-        return self._folds.sums(self.budget, factors)
-
-    def _source(
-        self, section: dict[str, Any], closer: Callable[[], list[float]] | None = None
-    ) -> InFolds:
-        return self._folds
 
 
 def refuse_truth(metric: str) -> None:

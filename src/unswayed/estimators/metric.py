@@ -1,7 +1,6 @@
 """Ranges of metrics, from a fitted model and users' groups and labels to results."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.rounding import narrower, wider
-from unswayed._typing import BoolArray, FloatArray
+from unswayed._typing import BoolArray
+from unswayed.estimators.collective import Collective, JointRows, as_seconds
 from unswayed.estimators.collective_file import (
-    CollectiveSource,
     end_section,
     first_rows,
     groups_section,
@@ -22,8 +21,6 @@ from unswayed.estimators.collective_file import (
     own_section,
     witness_section,
 )
-from unswayed.estimators.question import Question
-from unswayed.estimators.together import Asked, Collective, as_seconds
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_values, refuse_masked
 from unswayed.joint.fragile import Changes
@@ -32,7 +29,6 @@ from unswayed.joint.metrics import Form, Largest, Named, Sample, own_metric
 from unswayed.joint.ranges import End, Ranges
 from unswayed.joint.search import Deadline, Progress, Search
 from unswayed.labels.budgets import Budget
-from unswayed.results.collective import CollectiveSource as Source
 from unswayed.results.collective import GroupRanges, MetricRange
 from unswayed.results.groups import group_names
 
@@ -47,7 +43,7 @@ _MEANS = ("mean_prediction", "mean_prediction_difference")
 class MetricQuestion:
     """A metric of rows that are put to a model."""
 
-    question: Asked
+    question: JointRows
     budget: Budget
     groups: Any
     y_true: Any
@@ -63,24 +59,6 @@ class MetricQuestion:
             return ()
         names, which = group_names(self.groups, self._n_rows)
         return tuple((name, which == at) for at, name in enumerate(names))
-
-    # --- one model, or one per fold (`in_folds`) ------------------------------------------
-
-    @property
-    def _model(self) -> Question:
-        assert isinstance(self.question, Question)  # noqa: S101  (of folds, these are overridden)
-        return self.question
-
-    def _collective(self) -> Collective:
-        return Collective.of(self._model, self.budget)
-
-    def _sums(self, factors: FloatArray) -> Sums:
-        return sums_of(self._model, self.budget, factors)
-
-    def _source(
-        self, section: dict[str, Any], closer: Callable[[], list[float]] | None = None
-    ) -> Source:
-        return CollectiveSource(self._model, self.budget, section, closer)
 
     # --- classes --------------------------------------------------------------------------
 
@@ -101,7 +79,7 @@ class MetricQuestion:
             labels = None if self.y_true is None else as_values(self.y_true)
             form, parts = own.form(labels, classes, self._n_rows), []
             asked, rate = own_section(name, own.ends(labels, classes, self._n_rows)), name
-        collective = self._collective()
+        collective = self.question.collective(self.budget)
         search = Search(collective.fragile, self.progress)
         ranges = Ranges(search, self.question.group, self.question.positive)
         deadline = Deadline.of(seconds)
@@ -184,7 +162,7 @@ class MetricQuestion:
             "low": end_section(ranges, form, low, ends[0], first, up=False),
             "high": end_section(ranges, form, high, ends[1], first, up=True),
         }
-        return replace(made, source=self._source(section))
+        return replace(made, source=self.question.claimed(self.budget, lambda: section))
 
     @staticmethod
     def _witness(collective: Collective, end: End) -> Any:
@@ -209,7 +187,9 @@ class MetricQuestion:
         rates = [rows / rows.sum() for _, rows in members]
         pairs = [a - b for a in rates for b in rates if a is not b] if difference else []
         every = np.full(self._n_rows, 1.0 / self._n_rows)
-        sums = self._sums(np.array([*rates, *pairs] if difference else [*rates, every]))
+        sums = self.question.sums(
+            self.budget, np.array([*rates, *pairs] if difference else [*rates, every])
+        )
         n_rows = [int(rows.sum()) for _, rows in members]
         parts = tuple(
             (group, self._mean(f"{_MEANS[0]} of {group}", sums.ends(at), sums, n_rows[at]))
@@ -233,13 +213,12 @@ class MetricQuestion:
         return replace(
             found,
             by_group=GroupRanges(parts),
-            source=self._source(section, closer),
+            source=self.question.claimed(self.budget, lambda: section, closer),
         )
 
     def _closer(self, members: tuple[tuple[Any, BoolArray], ...], size: float) -> list[float]:
         """Return numbers just below and above a mean, or the gap between several, as it is."""
-        case = self._model.selection
-        scores = [row.score for _, row in case.exactly(np.arange(len(case.rows)))]
+        scores = self.question.exact_scores()
         means = []
         for _, those in members:
             kinds = self.question.group[those].tolist()
@@ -314,12 +293,3 @@ class MetricQuestion:
             witness_low=collective.labels(best.changes),
         )
         return made, (best.changes, top.changes_high)
-
-
-def sums_of(question: Question, budget: Budget, factors: FloatArray) -> Sums:
-    """Return weighted sums of the scores of rows, given how much each row counts in each."""
-    case = question.selection
-    merged = np.zeros((len(factors), len(case.rows)))
-    for each, into in zip(factors, merged, strict=True):
-        np.add.at(into, question.group, each)
-    return Sums.of(case.engine, case.rows, case.scores, budget, merged)

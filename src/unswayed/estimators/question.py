@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unswayed._core.rounding import above, below, ordinary_arithmetic
+from unswayed._core.rounding import above, below, ordinary_arithmetic, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.linear import LinearCase
 from unswayed.engines.protocol import Case, Engine
 from unswayed.engines.selection import ExactEngine
+from unswayed.estimators.collective import Collective, check_size
 from unswayed.estimators.fitted import need
 from unswayed.estimators.label_code import LabelCode
 from unswayed.inputs import frame_like
+from unswayed.joint.fragile import Fragile
+from unswayed.joint.means import Sums
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Decision, Margins
 from unswayed.margins.verdicts import Answer
 from unswayed.models.learner import Scores
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
+from unswayed.results.collective import CollectiveSource
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
 
@@ -155,6 +159,69 @@ class Question:
         return replace(
             self, engine=engine, case=engine.case(case.rows, terms), targets=terms.targets
         )
+
+    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Collective:
+        """Find the rows that can be overturned, and what labels do to them."""
+        case = self.selection
+        bounds, margins = case.answer(budget).bounds, case.margins
+        found: list[tuple[IntArray, float, FloatArray]] = []
+        unknown = ~np.isfinite(margins.slack)
+        for way, outer, margin in (
+            (1.0, bounds.outer_up, margins.up),
+            (-1.0, bounds.outer_down, margins.down),
+        ):
+            if way in ways:
+                within = wider(outer, np.where(unknown, 0.0, margins.slack)) <= margin
+                rows = np.flatnonzero(np.isfinite(margin) & (unknown | ~within))
+                found.append((rows, way, margin[rows]))
+        row = np.concatenate([rows for rows, _, _ in found])
+        sign = np.concatenate([np.full(len(rows), way) for rows, way, _ in found])
+        engine = case.engine
+        check_size(len(row), len(engine.influence.entries))
+        weights = case.rows.take(row)
+        effects = engine.effects(weights, budget)
+        forward = sign > 0
+        values = weights.block(0, len(row)).values if len(row) else np.zeros((0, 0))
+        fragile = Fragile(
+            row=row,
+            way=sign,
+            influence=effects.influence * sign[:, None],
+            margin=np.concatenate([margin for _, _, margin in found]),
+            error=wider(effects.error, margins.slack[row]),
+            ahead=np.where(forward, effects.up, effects.down),
+            back=np.where(forward, effects.down, effects.up),
+            weights=values * sign[:, None],
+            design=engine.influence.entry_rows,
+            entries=engine.influence.entries,
+            n_labels=len(engine.bias.lower),
+            budget=budget,
+            whole=engine.bias.whole,
+        )
+        return Collective(self, budget, fragile)
+
+    def sums(self, budget: Budget, factors: FloatArray) -> Sums:
+        """Return weighted sums of the scores, given how much each row counts in each."""
+        case = self.selection
+        merged = np.zeros((len(factors), len(case.rows)))
+        for each, into in zip(factors, merged, strict=True):
+            np.add.at(into, self.group, each)
+        return Sums.of(case.engine, case.rows, case.scores, budget, merged)
+
+    def exact_scores(self) -> list[Fraction]:
+        """Return the scores of the distinct rows in rational arithmetic."""
+        case = self.selection
+        return [row.score for _, row in case.exactly(np.arange(len(case.rows)))]
+
+    def claimed(
+        self,
+        budget: Budget,
+        section: Callable[[], dict[str, Any]],
+        closer: Callable[[], list[float]] | None = None,
+    ) -> CollectiveSource:
+        """Return what a certificate file about all rows would be written from."""
+        from unswayed.estimators.collective_file import CollectiveClaim  # noqa: PLC0415  (a circle)
+
+        return CollectiveClaim(self, budget, section(), closer)
 
     @property
     def quick(self) -> bool:

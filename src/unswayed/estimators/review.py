@@ -11,10 +11,9 @@ from sklearn.base import clone
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
-from unswayed.estimators.all_rows import AllRows
 from unswayed.estimators.label_code import Reading
 from unswayed.estimators.question import Question
-from unswayed.estimators.together import Collective
+from unswayed.estimators.together import AllRows
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
 from unswayed.joint.review import Review
@@ -240,7 +239,7 @@ def plan_review(
             bias.whole,
         )
         question = question.under(left)
-    asked = Collective.of(question, budget)
+    asked = question.collective(budget)
     weight = np.bincount(question.group).astype(np.float64)
     review = Review(asked.fragile, weight, cost, many)
     order = review.best(limit, progress)

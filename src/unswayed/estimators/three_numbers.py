@@ -10,7 +10,6 @@ import numpy as np
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
 from unswayed.estimators.question import Question
-from unswayed.estimators.together import Collective
 from unswayed.exceptions import InputError
 from unswayed.joint.attack import Drawn, at_random
 from unswayed.joint.goal import count_goal
@@ -170,7 +169,7 @@ def _thoroughly(asked: Asked, budget: Budget) -> tuple[int, int]:
     fragile = int(np.sum(asked.least <= budget.amount))
     if not 0 < fragile * entries <= _SMALL:
         return 0, n_rows
-    rows = Collective.of(question, budget).fragile
+    rows = question.collective(budget).fragile
     goal = count_goal(question.count[rows.row].astype(np.int64), Fraction(1), rows.row)
     found = Search(rows).largest(goal, Deadline.of(0.0))
     return int(found.inner), int(found.outer)

@@ -1,161 +1,190 @@
-"""Questions about many rows together, from a fitted model to a certificate in the user's terms."""
+"""Questions about many rows at once: one set of wrong labels has to serve them all."""
 
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unswayed._core.dyadic import enclose
-from unswayed._core.rounding import wider
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._core.rounding import ordinary_arithmetic
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.estimators.collective import Collective, as_seconds, ways_of
 from unswayed.estimators.collective_file import (
-    CollectiveSource,
     first_rows,
     multipliers_section,
     together_section,
     witness_section,
 )
-from unswayed.estimators.label_code import LabelCode
+from unswayed.estimators.fitted import Fitted
+from unswayed.estimators.metric import MetricQuestion
 from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
-from unswayed.joint.fragile import Changes, Fragile
 from unswayed.joint.goal import count_goal, whole_numbers
 from unswayed.joint.search import Deadline, Progress, Search
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Decision
-from unswayed.results.collective import CollectiveSource as Source
-from unswayed.results.collective import CollectiveWitness, TogetherCertificate
-
-_MOST_NUMBERS = 2**28  # of the influence rows that are held at once: 2 GB
+from unswayed.margins.decisions import Decision, Radius
+from unswayed.results.collective import MetricRange, TogetherCertificate
 
 
-class Asked(Protocol):
-    """Rows put to one model, or each to the model of its fold."""
+class AllRows(ABC):
+    """Meta-estimators that answer for many rows together; `Certified` is built on it."""
 
-    @property
-    def group(self) -> IntArray:
-        """The distinct row of each row."""
-        ...
+    @abstractmethod
+    def _current(self) -> Fitted:
+        """Return the result of the last fit."""
 
-    @property
-    def targets(self) -> FloatArray:
-        """All training labels, as numbers."""
-        ...
+    @abstractmethod
+    def _question(
+        self, fitted: Fitted, X: Any, resolve: str | None, decision: Decision | None
+    ) -> Question:
+        """Put rows to a fitted model."""
 
-    @property
-    def offsets(self) -> tuple[FloatArray, FloatArray]:
-        """How far each of them may fall and rise."""
-        ...
+    @staticmethod
+    @abstractmethod
+    def _budget(fitted: Fitted, budget: float | Budget | None) -> Budget:
+        """Read a budget; None is the bias's own."""
 
-    @property
-    def code(self) -> LabelCode:
-        """How labels are coded as numbers."""
-        ...
+    @ordinary_arithmetic()
+    def certify_together(
+        self,
+        X: Any,
+        *,
+        budget: float | Budget | None = None,
+        time_limit: float = 60.0,
+        direction: str | None = None,
+        where: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        decision: Decision | None = None,
+        progress: Progress | None = None,
+    ) -> TogetherCertificate:
+        """Prove how many of these predictions one admissible set of wrong labels can overturn.
 
-    @property
-    def decision(self) -> Decision:
-        """What must stay the same."""
-        ...
+        Certificates of single rows say which of them can be overturned, each by labels of its own.
+        Here the same labels have to serve all rows.
 
-    @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class."""
-        ...
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
+        budget : int, float or Budget, optional
+            Instead of the bias's own: a count of labels, or a share of the training rows.
+        time_limit : float
+            Seconds for mixed-integer programmes and the search for label sets, which take as long
+            as they need to agree otherwise. 0 for bounds that take little time.
+        direction : {"up", "down"}, optional
+            Count only rows whose score rises too far (towards the second class), or falls.
+        where : (n,) array of bool, optional
+            Count only these rows: a group, say.
+        weights : (n,) array, optional
+            How much each row counts, 0 or more; by default 1.
+        decision : Decision, optional
+            What must stay the same, instead of the class or of being within `radius`.
+        progress : callable, optional
+            Given a line of text after every step: bound, best and gap.
 
-    @property
-    def trusted(self) -> tuple[str, ...]:
-        """What the caller vouched for."""
-        ...
+        Returns
+        -------
+        TogetherCertificate
+            Bounds from both sides, and labels that reach the lower one.
 
+        Examples
+        --------
+        Two rows that one wrong label overturns, but not the same one:
 
-@dataclass(frozen=True, eq=False)
-class Collective:
-    """Rows put to a model together."""
-
-    question: Asked
-    budget: Budget
-    fragile: Fragile  # Of the distinct rows
-
-    @classmethod
-    def of(
-        cls, question: Question, budget: Budget, ways: tuple[float, ...] = (1, -1)
-    ) -> "Collective":
-        """Find the rows that can be overturned."""
-        case = question.selection
-        bounds, margins = case.answer(budget).bounds, case.margins
-        found: list[tuple[IntArray, float, FloatArray]] = []
-        unknown = ~np.isfinite(margins.slack)
-        for way, outer, margin in (
-            (1.0, bounds.outer_up, margins.up),
-            (-1.0, bounds.outer_down, margins.down),
-        ):
-            if way in ways:
-                within = wider(outer, np.where(unknown, 0.0, margins.slack)) <= margin
-                rows = np.flatnonzero(np.isfinite(margin) & (unknown | ~within))
-                found.append((rows, way, margin[rows]))
-        row = np.concatenate([rows for rows, _, _ in found])
-        sign = np.concatenate([np.full(len(rows), way) for rows, way, _ in found])
-        engine = case.engine
-        check_size(len(row), len(engine.influence.entries))
-        weights = case.rows.take(row)
-        effects = engine.effects(weights, budget)
-        forward = sign > 0
-        values = weights.block(0, len(row)).values if len(row) else np.zeros((0, 0))
-        fragile = Fragile(
-            row=row,
-            way=sign,
-            influence=effects.influence * sign[:, None],
-            margin=np.concatenate([margin for _, _, margin in found]),
-            error=wider(effects.error, margins.slack[row]),
-            ahead=np.where(forward, effects.up, effects.down),
-            back=np.where(forward, effects.down, effects.up),
-            weights=values * sign[:, None],
-            design=engine.influence.entry_rows,
-            entries=engine.influence.entries,
-            n_labels=len(engine.bias.lower),
-            budget=budget,
-            whole=engine.bias.whole,
-        )
-        return cls(question, budget, fragile)
-
-    def witness(self, changes: Changes, among: BoolArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms."""
-        overturned, _ = self.fragile.outcome(changes)
-        hit = np.isin(self.question.group, self.fragile.row[overturned])
-        hit &= True if among is None else among
-        return self.labels(changes, np.flatnonzero(hit))
-
-    def labels(self, changes: Changes, overturned: IntArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms."""
-        question = self.question
-        lower, upper = question.offsets
-        offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
-        labels = question.targets[changes.rows] + offset * changes.share
-        hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
-        return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
-
-
-def check_size(n_fragile: int, n_entries: int) -> None:
-    """Raise if the influence rows of all rows that can be overturned would fill the memory."""
-    if n_fragile * n_entries > _MOST_NUMBERS:
-        raise InputError(
-            f"{n_fragile} of these rows can be overturned by themselves, and what {n_entries} "
-            f"different training rows do to each would take over {8 * _MOST_NUMBERS >> 30} GB; ask "
-            "about fewer rows, or a smaller budget"
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from unswayed import CertifiedClassifier, LabelBias
+        >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+        >>> model = CertifiedClassifier(
+        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+        ... ).fit(X, [1, 1, 0, 1, 1, 0])
+        >>> model.certify_together([[1, 0], [0, 1]])
+        <TogetherCertificate: 2 rows, same class if up to 1 label is wrong: 1 together>
+        """
+        fitted = self._current()
+        fitted.need("joint", "certify_together")
+        return together(
+            self._question(fitted, X, None, decision).collective(
+                self._budget(fitted, budget), ways_of(direction)
+            ),
+            time_limit=time_limit,
+            direction=direction,
+            where=where,
+            weights=weights,
+            progress=progress,
         )
 
+    @ordinary_arithmetic()
+    def certify_metric(
+        self,
+        X: Any,
+        metric: Any,
+        *,
+        groups: ArrayLike | None = None,
+        y_true: ArrayLike | None = None,
+        budget: float | Budget | None = None,
+        time_limit: float = 60.0,
+        progress: Progress | None = None,
+    ) -> MetricRange:
+        """Prove between which values a metric lies if some labels are wrong.
 
-def ways_of(direction: str | None) -> tuple[float, ...]:
-    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
-    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
-    if direction not in ways:
-        raise InputError(
-            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
-            "score rises too far, which is towards the second class"
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
+        metric : str, RowSum, quotient of two, or callable
+            Of a classifier, fairlearn's names: "selection_rate", "accuracy",
+            "true_positive_rate", "true_negative_rate", "false_positive_rate" and
+            "false_negative_rate", each also with "_difference", "_ratio", "_group_min" or
+            "_group_max" behind it, and "demographic_parity", "equal_opportunity" and
+            "equalized_odds" with "_difference" or "_ratio". One of your own is a `RowSum`; a
+            callable is taken for one. Of a regressor, "mean_prediction" and
+            "mean_prediction_difference".
+        groups : (n,) array-like, optional
+            The group of each row, for metrics that compare groups and for `by_group`.
+        y_true : (n,) array-like, optional
+            The labels of the rows, for metrics that compare predictions with them.
+        budget : int, float or Budget, optional
+            Instead of the bias's own: a count of labels, or a share of the training rows.
+        time_limit : float
+            Seconds for mixed-integer programmes and the search for label sets, for all ends
+            together. 0 for bounds that take little time.
+        progress : callable, optional
+            Given a line of text after every step: bound, best and gap.
+
+        Returns
+        -------
+        MetricRange
+            The proven range, the reached one, and labels at both ends.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from unswayed import CertifiedClassifier, LabelBias
+        >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+        >>> model = CertifiedClassifier(
+        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+        ... ).fit(X, [1, 1, 0, 1, 1, 0])
+        >>> model.certify_metric([[1, 0], [0, 1]], "selection_rate")
+        <MetricRange: selection_rate 1, if up to 1 label is wrong between 0.5 and 1>
+        """
+        fitted = self._current()
+        fitted.need("joint", "certify_metric")
+        numbers = fitted.labels.decision is None
+        # A mean is not decided by anything: any radius will do.
+        question = self._question(fitted, X, None, Radius(0.0) if numbers else None)
+        asked = MetricQuestion(
+            question=question,
+            budget=self._budget(fitted, budget),
+            groups=groups,
+            y_true=y_true,
+            time_limit=time_limit,
+            progress=progress,
         )
-    return ways[direction]
+        return asked.of_numbers(metric) if numbers else asked.of_classes(metric)
 
 
 def together(
@@ -166,7 +195,6 @@ def together(
     where: Any,
     weights: Any,
     progress: Progress | None,
-    source: Source | None = None,
 ) -> TogetherCertificate:
     """Return how many of the rows one admissible set of labels can overturn."""
     seconds = as_seconds(time_limit)
@@ -199,32 +227,22 @@ def together(
         question=f"{question.decision} if {budget}",
         trusted=question.trusted,
     )
-    if source is not None or not isinstance(question, Question):
-        return replace(made, source=source)
-    claim = {
-        "at_least": made.at_least,
-        "at_most": made.at_most,
-        "rests_on": made.rests_on,
-        "witness": witness_section(found.changes, made.witness.overturned),
-        "multipliers": multipliers_section(
-            fragile, search.multipliers(goal), first_rows(question.group)
-        ),
-    }
-    section = together_section(
-        claim, direction=direction, among=among, weights=None if whole else weight
-    )
-    return replace(made, source=CollectiveSource(question, budget, section))
 
-
-def as_seconds(time_limit: Any) -> float:
-    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
-    given = as_doubles(time_limit, "time_limit")
-    if given.ndim or not given >= 0:
-        raise InputError(
-            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
-            "mixed-integer programmes and returns the bounds that take little time"
+    def section() -> dict[str, Any]:
+        claim = {
+            "at_least": made.at_least,
+            "at_most": made.at_most,
+            "rests_on": made.rests_on,
+            "witness": witness_section(found.changes, made.witness.overturned),
+            "multipliers": multipliers_section(
+                fragile, search.multipliers(goal), first_rows(question.group)
+            ),
+        }
+        return together_section(
+            claim, direction=direction, among=among, weights=None if whole else weight
         )
-    return min(float(given), 1e9)
+
+    return replace(made, source=question.claimed(budget, section))
 
 
 def _mask(where: Any, n_rows: int) -> BoolArray:
