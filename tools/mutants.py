@@ -33,8 +33,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,6 @@ TESTS = {
         ["tests/certified", "tests/estimators"],
     ],
     "verify": [
-        ["tests/verify/test_floating.py", "tests/verify/test_mathematics.py"],
         ["tests/verify"],
         ["tests/golden"],
         ["tests/soundness"],
@@ -86,14 +86,11 @@ NEARER = {
     "stream": ["tests/*/test_in_pieces.py"],
     "decision": ["tests/*/test_threshold.py", "tests/*/test_relative_bias.py"],
     "margin": ["tests/*/test_threshold.py", "tests/*/test_relative_bias.py"],
-    "tally": ["tests/core/test_tally.py", "tests/*/test_in_pieces.py"],
     "secant": ["tests/logistic"],
     "gradient": ["tests/logistic"],
     "verify/gradient": ["tests/verify/test_gradient*.py", "tests/verify/test_logarithms.py"],
     "verify/collective": ["tests/verify/test_collective*.py"],
     "verify/joint": ["tests/verify/test_collective*.py", "tests/verify/test_joint*.py"],
-    "metric": ["tests/*/test_metrics.py"],
-    "review": ["tests/*/test_review.py"],
 }  # fmt: skip
 
 # Tests of memory, interrupts and processes: slow, or no matter of mathematics.
@@ -283,30 +280,31 @@ def is_text(node: ast.AST) -> bool:
     )
 
 
-def mutants_of(tree: Path, area: str, seed: int) -> list[Mutant]:
-    """Return one mutant of every place of an area, in random order."""
-    found = []
+def mutants_of(tree: Path, area: str, seed: int) -> Iterator[Mutant]:
+    """Yield one mutant of every place of an area, in random order."""
+    places = []
     for name in AREAS[area]:
         top = tree / PACKAGE / name
         for path in sorted(top.rglob("*.py")) if top.is_dir() else [top] * top.is_file():
             text = path.read_bytes()
-            file = path.relative_to(tree).as_posix()
-            for site in Sites(text).found:
-                draw = random.Random(f"{seed} {file} {site.start} {site.end}")  # noqa: S311
-                line = text.count(b"\n", 0, site.start)
-                mutant = Mutant(
-                    area=area,
-                    file=file,
-                    line=line + 1,
-                    start=site.start,
-                    old=text[site.start : site.end].decode(),
-                    new=draw.choice(site.options),
-                    source=text.splitlines()[line].decode().strip(),
-                )
-                if is_change(text, mutant.apply(text)):
-                    found.append(mutant)
-    random.Random(f"{seed} {area}").shuffle(found)  # noqa: S311
-    return found
+            places += [
+                (path.relative_to(tree).as_posix(), text, each) for each in Sites(text).found
+            ]
+    draw = random.Random(f"{seed} {area}")  # noqa: S311
+    draw.shuffle(places)
+    for file, text, site in places:
+        line = text.count(b"\n", 0, site.start)
+        mutant = Mutant(
+            area=area,
+            file=file,
+            line=line + 1,
+            start=site.start,
+            old=text[site.start : site.end].decode(),
+            new=draw.choice(site.options),
+            source=text.splitlines()[line].decode().strip(),
+        )
+        if is_change(text, mutant.apply(text)):
+            yield mutant
 
 
 def is_change(before: bytes, after: bytes) -> bool:
@@ -319,7 +317,7 @@ def is_change(before: bytes, after: bytes) -> bool:
 
 def draw_mutants(tree: Path, number: int, seed: int) -> list[Mutant]:
     """Return equally many mutants of every area, the areas in turn."""
-    each = [mutants_of(tree, area, seed)[: number // len(AREAS)] for area in AREAS]
+    each = [list(islice(mutants_of(tree, area, seed), number // len(AREAS))) for area in AREAS]
     return [mutant for turn in zip(*each, strict=True) for mutant in turn]
 
 
@@ -333,8 +331,12 @@ def files_of(tree: Path, patterns: list[str]) -> list[str]:
     return [path.relative_to(tree).as_posix() for path in dict.fromkeys(found)]
 
 
-def selections(tree: Path, mutant: Mutant) -> list[list[str]]:
-    """Return lists of test files, in the order in which they are run, each file once."""
+def selections(tree: Path, mutant: Mutant, seconds: Callable[[str], float]) -> list[list[str]]:
+    """Return lists of test files in the order in which they are run, each file once.
+
+    In every list, files that are named like the mutated one come first, then those that take less
+    time without a mutant.
+    """
     words = sorted((word for word in NEARER if word in mutant.file), key=len, reverse=True)
     patterns = [*[NEARER[word] for word in words], *TESTS[mutant.area]]
     seen: set[str] = set()
@@ -343,8 +345,16 @@ def selections(tree: Path, mutant: Mutant) -> list[list[str]]:
         new = [file for file in files_of(tree, each) if file not in seen]
         seen.update(new)
         if new:
-            chosen.append(new)
+            chosen.append(
+                sorted(new, key=lambda file: (not named_alike(file, mutant), seconds(file)))
+            )
     return chosen
+
+
+def named_alike(test: str, mutant: Mutant) -> bool:
+    """Return whether a test file has a word of the path of the mutated file in its name."""
+    words = Path(test).stem.removeprefix("test_").split("_")
+    return any(len(word) > 3 and word.rstrip("s") in mutant.file for word in words)
 
 
 # What follows up to the next comment is called by pytest, in the process of the tests: it loads
@@ -420,6 +430,14 @@ def session_time(session: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def is_stopped(process_id: int) -> bool:
+    """Return whether somebody has told a process to pause."""
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] in "Tt"
+    except OSError:
+        return False
+
+
 def read_progress(path: Path) -> tuple[dict[str, float], list[str], str | None, float]:
     """Return times of ended tests, failed tests, and the running one with its start."""
     times: dict[str, float] = {}
@@ -434,6 +452,9 @@ def read_progress(path: Path) -> tuple[dict[str, float], list[str], str | None, 
                 times[running] = told["at"] - since
             running, since = told["test"], told["at"]
     return times, failed, running, since
+
+
+WAITS = 900  # seconds without any work after which tests are said to hang
 
 
 class Copy:
@@ -463,6 +484,7 @@ class Copy:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment["MUTANTS_PROGRESS"] = str(progress)
         command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider"]
+        command += ["-o", "timeout=0"]  # of the clock, which runs on while others work
         command += ["-p", "mutants", f"--basetemp={self.scratch / 'temporary'}"]
         command += [] if all_of_them else ["-x"]
         command += [f"--deselect={test}" for test in baseline.failed]
@@ -488,10 +510,16 @@ def wait(
     process: subprocess.Popen[bytes], progress: Path, baseline: "Baseline", limit: float
 ) -> tuple[str, float]:
     """Return how tests ended and the processor time that they took."""
-    seconds = 0.0
+    seconds, idle = 0.0, 0.0
     while process.poll() is None:
-        time.sleep(0.25)
-        seconds = max(seconds, session_time(process.pid))
+        pause = min(0.2 + seconds / 50, 1.0)
+        time.sleep(pause)
+        now = session_time(process.pid)
+        # Counted in pauses and not by the clock: whoever stops this process stops the count.
+        idle = 0.0 if now > seconds or is_stopped(process.pid) else idle + pause
+        seconds = max(seconds, now)
+        if idle > WAITS:
+            return "hangs", seconds
         _, failed, running, since = read_progress(progress)
         if running is not None and not failed and seconds - since > baseline.patience(running):
             return "hangs", seconds
@@ -520,6 +548,10 @@ class Baseline:
         """Return the processor time after which a test is said to hang."""
         return 30 + 5 * self.times.get(test, 6.0)
 
+    def seconds(self, file: str) -> float:
+        """Return the processor time of the tests of a file."""
+        return sum(time for test, time in self.times.items() if test.startswith(f"{file}::"))
+
     def run(self, copy: Copy, files: Iterable[str]) -> Iterator[None]:
         """Run test files that were not run before; yield after every folder."""
         folders: dict[Path, list[str]] = {}
@@ -538,6 +570,19 @@ class Baseline:
             yield
 
 
+def run_surely(copy: Copy, files: list[str], baseline: Baseline, limit: float) -> Outcome:
+    """Run tests; what fails is run again, because others may end processes or keep them waiting."""
+    while True:
+        done = copy.run(files, baseline, limit=limit)
+        if done.ending != "failed":
+            return done
+        single = done.failed[:1] if done.failed and "::" in done.failed[0] else []
+        if copy.run(single or files, baseline, limit=limit).ending not in ("passed", "out of time"):
+            return done
+        print(f"failed once and not again: {done.test or files}")
+        baseline.failed += single  # left out from now on
+
+
 def examine(copy: Copy, mutant: Mutant, baseline: Baseline, asked: Any) -> dict[str, Any]:
     """Return what the tests say of a mutant."""
     path = copy.home / mutant.file
@@ -545,12 +590,12 @@ def examine(copy: Copy, mutant: Mutant, baseline: Baseline, asked: Any) -> dict[
     path.write_bytes(mutant.apply(original))
     seconds, cut = 0.0, []
     try:
-        for files in selections(copy.home, mutant):
+        for files in selections(copy.home, mutant, baseline.seconds):
             left = asked.total - seconds
             if left < 10:
                 cut.append(files[0])
                 break
-            done = copy.run(files, baseline, limit=min(asked.limit, left))
+            done = run_surely(copy, files, baseline, min(asked.limit, left))
             seconds += done.seconds
             if done.ending in ("failed", "hangs"):
                 return {"killed": True, "by": done.test, "how": done.ending, "seconds": seconds}
@@ -643,8 +688,13 @@ def main() -> None:
     results = record.content["mutants"]
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         copy = Copy(tree, Path(scratch))
-        needed = [file for each in mutants for chosen in selections(tree, each) for file in chosen]
-        for _ in record.baseline.run(copy, dict.fromkeys(needed)):
+        needed = {
+            file: None
+            for mutant in mutants
+            for files in selections(tree, mutant, record.baseline.seconds)
+            for file in sorted(files)
+        }
+        for _ in record.baseline.run(copy, needed):
             record.save()
         for number, mutant in enumerate(mutants, 1):
             if mutant.key not in results:
