@@ -63,9 +63,10 @@ def certify_classes(record):
     record.command(f"certify {WIDE} --out rows.csv --fail-under 10%")
     record.command(f"certify {WIDE} --fail-under 99%", code=1)
     record.command(f"certify people.csv {CLASSES} --out rows.json")
-    record.answer(f"certify {WIDE} --certificates certificate.json")
+    record.answer(
+        f"certify {WIDE} --row 43 --with-tradeoff --certificates certificate.json", page="page"
+    )
     record.files("rows.csv", "rows.json")
-    record.page(f"certify {WIDE} --row 43 --with-tradeoff")
     record.certificate("certificate.json", "--train people.csv")
 
 
@@ -88,14 +89,14 @@ def certify_other_rows(record):
 def certify_numbers(record):
     """Numbers, with and without a radius."""
     record.data("people.csv")
-    asked = f"certify people.csv {NUMBERS} {HELD} --shift 2000 --budget 4 --budget 2%"
+    asked = f"certify people.csv {NUMBERS} {HELD} --shift=-1500:2000 --budget 4 --budget 2%"
     record.command(asked)
     record.command(f"{asked} --radius 400 --groups gender --out rows.csv")
     record.files("rows.csv")
-    record.answer(asked, to="no-radius.json")
-    record.answer(f"{asked} --radius 400 --groups gender --certificates certificate.json")
-    record.page(asked, "no-radius")
-    record.page(f"{asked} --radius 400 --groups gender")
+    record.answer(asked, to="no-radius.json", page="no-radius-page")
+    record.answer(
+        f"{asked} --radius 400 --groups gender --certificates certificate.json", page="page"
+    )
     record.certificate("certificate.json", "--train people.csv")
 
 
@@ -114,12 +115,11 @@ def certify_relative_and_clipped(record):
 def certify_logarithms(record):
     """Numbers that are off by a factor."""
     record.data("people.csv")
-    asked = f"certify people.csv {NUMBERS} {HELD} --log --shift 5% --budget 4"
+    asked = f"certify people.csv {NUMBERS} {HELD} --log --shift=-4%:5% --budget 4"
     record.command(asked)
     record.command(f"{asked} --radius 1% --out rows.csv")
     record.files("rows.csv")
-    record.answer(f"{asked} --radius 1% --certificates certificate.json")
-    record.page(f"{asked} --radius 1%")
+    record.answer(f"{asked} --radius 1% --certificates certificate.json", page="page")
     record.certificate("certificate.json", "--train people.csv")
 
 
@@ -166,8 +166,7 @@ def certify_folds(record):
     )
     record.command(f"{asked} --fold-by site --folds 3")
     record.files("rows.csv")
-    record.answer(f"{asked} --ignore site --folds 3")
-    record.page(f"{asked} --ignore site --folds 3")
+    record.answer(f"{asked} --ignore site --folds 3", page="page")
     for fold in (1, 2, 3):
         record.certificate(f"certificate-{fold}.json", "--train crowd.csv")
 
@@ -180,8 +179,7 @@ def certify_logistic(record):
     record.command(f"{asked} --groups gender --out rows.csv")
     record.command(f"{asked} --effort 2 --threshold 0.6")
     record.files("rows.csv")
-    record.answer(f"{asked} --groups gender --certificates certificate.json")
-    record.page(f"{asked} --groups gender")
+    record.answer(f"{asked} --groups gender --certificates certificate.json", page="page")
     record.certificate("certificate.json", "--train people.csv")
 
 
@@ -223,8 +221,7 @@ def certify_missing(record):
 def certify_without_rows(record):
     """A page to hand on."""
     record.data("people.csv")
-    record.answer(f"certify {WIDE} --no-rows")
-    record.page(f"certify {WIDE} --no-rows")
+    record.answer(f"certify {WIDE} --no-rows", page="page")
 
 
 @case
@@ -245,8 +242,7 @@ def certify_in_pieces(record):
     record.command(f"certify csv {NUMBERS} --test others.csv --shift 5% --radius 200")
     record.command(f"certify parquet {asked} --plan")
     record.files("rows.csv")
-    record.answer(f"certify parquet {asked}")
-    record.page(f"certify csv {asked}")
+    record.answer(f"certify parquet {asked}", page="page")
     record.command(f"witness csv {CLASSES} --test others.csv --row 3 --budget 20")
 
 
@@ -319,15 +315,14 @@ def together_command(record):
     asked = f"together crowd.csv {CLASSES},minutes,site {HELD} --budget 2 --budget 4 {ENOUGH}"
     record.command(f"{asked} --ignore weight --out labels.csv")
     record.command(f"{asked} --ignore weight --only-rows \"gender == 'female'\" --turned up")
-    record.command(f"{asked} --row-weights weight")
+    record.command(f"{asked.replace(' --budget 4', '')} --row-weights weight")
     record.command(f"together crowd.csv {CLASSES},minutes,site,weight --folds 3 --time-limit 0")
     record.command(
         "together crowd.csv --label salary --features gender,education --shift 2000 --radius 300 "
         f"{HELD} --budget 2 {ENOUGH}"
     )
     record.files("labels.csv")
-    record.answer(f"{asked} --ignore weight")
-    record.page(f"{asked} --ignore weight")
+    record.answer(f"{asked} --ignore weight", page="page")
 
 
 @case
@@ -335,7 +330,7 @@ def fairness(record):
     """How far rates and gaps between groups move, and limits that hold or not."""
     record.data("people.csv")
     asked = f"fairness people.csv {CLASSES} {HELD} --groups gender --budget 2 {ENOUGH}"
-    few = f"fairness people.csv {CLASSES} {HELD} --groups gender --budget 1 {ENOUGH}"
+    few = f"fairness people.csv {CLASSES} --holdout 14 --groups gender --budget 1 {ENOUGH}"
     several = (
         "--metric demographic_parity_difference,demographic_parity_ratio,accuracy "
         "--metric true_positive_rate"
@@ -350,8 +345,7 @@ def fairness(record):
     )
     record.command(f"fairness people.csv {CLASSES} --folds 3 --groups gender --time-limit 0")
     record.files("table.csv")
-    record.answer(f"{few} {several}")
-    record.page(f"{asked} --limit 0.9")
+    record.answer(f"{few} {several} --limit demographic_parity_ratio=0.1", page="page")
 
 
 @case
@@ -362,8 +356,7 @@ def review_command(record):
     asked = f"review plan crowd.csv {options} --labels 6"
     record.command(f"{asked} --ignore minutes --out plan.csv --per-reviewer 4")
     record.command(f"{asked} --costs minutes --cost-limit 20 --error-rate 10%")
-    record.answer(f"{asked} --ignore minutes", to="plan.json")
-    record.page(f"{asked} --ignore minutes")
+    record.answer(f"{asked} --ignore minutes", to="plan.json", page="page")
     record.files("plan.csv")
     answers = pd.read_csv(record.folder / "plan.csv")
     answers["checked_label"] = ["yes", "no", "yes", "no", None, None]
@@ -390,8 +383,7 @@ def compare(record):
     record.command(f"compare people.csv after.csv {CLASSES} --test others.csv --budget 3")
     record.command(f"compare people.csv {NUMBERS} {HELD} --shift 2000 --radius 400 --without city")
     record.files("rows.csv")
-    record.answer(f"{asked} --without gender")
-    record.page(f"{asked} --without gender")
+    record.answer(f"{asked} --without gender", page="page")
 
 
 @case

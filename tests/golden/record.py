@@ -16,7 +16,7 @@ from unittest import mock
 import jinja2
 
 from tests.commands import unswayed_here
-from tests.golden.masks import masked, masked_text
+from tests.golden.masks import masked, masked_text, said
 from tests.golden.plain import dumps, plain
 
 HERE = Path(__file__).parent
@@ -69,28 +69,27 @@ class Record:
     def command(self, line: str, *, code: int = 0, to: str = "terminal.txt") -> str:
         """Run a command, keep what it prints in a transcript, and return its stdout."""
         done = run(line, self.folder, code)
-        said = f"$ unswayed {line}\n{done.stdout}"
-        said += f"(stderr)\n{done.stderr}" if done.stderr else ""
-        said += f"(exit code {done.returncode})\n\n"
-        self.kept[to] = self.kept.get(to, b"") + masked_text(said).encode()
+        lines = f"$ unswayed {line}\n{done.stdout}"
+        lines += f"(stderr)\n{beside}" if (beside := said(done.stderr)) else ""
+        lines += f"(exit code {done.returncode})\n\n"
+        self.kept[to] = self.kept.get(to, b"") + masked_text(lines).encode()
         return done.stdout
 
-    def answer(self, line: str, *, code: int = 0, to: str = "answer.json") -> Any:
-        """Run a command with --json and keep the object that it prints."""
-        found = json.loads(run(f"{line} --json", self.folder, code).stdout)
-        self.keep(to, found)
-        return found
+    def answer(
+        self, line: str, *, code: int = 0, to: str = "answer.json", page: str | None = None
+    ) -> None:
+        """Run a command with --json and keep the object that it prints, and the page it writes."""
+        report = f"--report {page}.html" if page else ""
+        with page_facts() as facts:
+            done = run(f"{line} {report} --json", self.folder, code)
+        self.keep(to, json.loads(done.stdout))
+        if page:
+            self.keep_page(page, facts)
 
     def files(self, *names: str) -> None:
         """Keep files that were written into the folder, as they are."""
         for name in names:
             self.keep(name, self.folder / name)
-
-    def page(self, line: str, name: str = "page", *, code: int = 0) -> None:
-        """Run a command with --report; keep the text, the facts and the charts of the page."""
-        with page_facts() as facts:
-            run(f"{line} --report {name}.html", self.folder, code)
-        self.keep_page(name, facts)
 
     def keep_page(self, name: str, facts: list[dict[str, Any]]) -> None:
         """Keep the text of a page, the facts it was made of and the data that its script has."""

@@ -47,7 +47,7 @@ class Entries:
     @property
     def n_labels(self) -> int:
         """Number of labels that may move, those that may move either way counted twice."""
-        return len(self.members_down) + len(self.members_up)
+        return int(self.n_lower.sum() + self.n_upper.sum())
 
     def members(self, entry: int, sign: float) -> IntArray:
         """Return the training rows of `entry` whose label may move up (sign > 0) or down."""
