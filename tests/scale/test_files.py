@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from unswayed.exceptions import InputError
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.pieces import BATCH
-from unswayed.tables.delimited import Csv
+from unswayed.tables.delimited import CsvReader
+from unswayed.tables.dialect import Dialect
 from unswayed.tables.many_files import fingerprint, open_files
 from unswayed.tables.survey import SurveyTask
 
@@ -91,7 +92,7 @@ def test_batches_are_the_same_however_the_file_is_laid_out(tmp_path):
     rows.to_parquet(tmp_path / "a.parquet", row_group_size=7000)
     rows.to_csv(tmp_path / "b.csv", index=False)
     for name in ("a.parquet", "b.csv"):
-        (piece,) = open_files(tmp_path / name, label="y", csv=Csv(block=2**16))
+        (piece,) = open_files(tmp_path / name, label="y", reader=CsvReader(block=2**16))
         sizes = [len(batch) for batch in piece.batches()]
         assert sizes == [BATCH, 5000]
         same(read([piece]), rows)
@@ -222,8 +223,8 @@ class TestCsv:
     def test_other_signs(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text("1,5;?;0\n2,5;b;1\n", encoding="utf-8")
-        form = Csv(delimiter=";", header=False, decimal=",", missing=("?",))
-        (piece,) = open_files(path, label="column3", csv=form, missing="drop")
+        form = CsvReader(Dialect(delimiter=";", header=False, decimal=",", missing=("?",)))
+        (piece,) = open_files(path, label="column3", reader=form, missing="drop")
         batch = next(piece.batches())
         assert batch.rows.to_pylist() == [{"column1": 2.5, "column2": "b"}]
         assert batch.labels.to_pylist() == [1]
@@ -237,13 +238,13 @@ class TestCsv:
     def test_codes_that_are_texts_keep_their_zeros(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text("code,y\n007,0\n07,1\n", encoding="utf-8")
-        pieces = open_files(path, label="y", csv=Csv(texts=("code",)))
+        pieces = open_files(path, label="y", reader=CsvReader(texts=("code",)))
         assert read(pieces)["code"].tolist() == ["007", "07"]
 
     def test_decimals_after_a_block_of_whole_numbers(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text("x,y\n" + "1,0\n" * 500 + "1.5,1\n", encoding="utf-8")
-        found = read(open_files(path, label="y", csv=Csv(block=256)))
+        found = read(open_files(path, label="y", reader=CsvReader(block=256)))
         assert found["x"].iloc[-1] == 1.5
 
     @pytest.mark.parametrize("header", [True, False])
@@ -252,21 +253,21 @@ class TestCsv:
         lines = ["t,x,y"] * header + ["a,1,0"] * 500 + ["", "a,n/k,0"]
         path.write_text("\n".join(lines), encoding="utf-8")
         names = {"label": "y"} if header else {"label": "column3"}
-        form = Csv(block=256, header=header)
-        message = refusal(lambda: read(open_files(path, csv=form, **names)))
+        form = CsvReader(Dialect(header=header), block=256)
+        message = refusal(lambda: read(open_files(path, reader=form, **names)))
         assert message.startswith(f"{path}, row 501: column {'x' if header else 'column2'!r} has")
         assert "'n/k'" in message
 
     def test_a_row_of_another_length(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text("x,y\n" + "1,0\n" * 500 + "1,0,3\n", encoding="utf-8")
-        message = refusal(lambda: read(open_files(path, label="y", csv=Csv(block=256))))
+        message = refusal(lambda: read(open_files(path, label="y", reader=CsvReader(block=256))))
         assert message.startswith(f"{path}, row 501: 3 cells where the others have 2")
 
     def test_a_quote_that_is_never_closed(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text('t,y\n"a,1\n' + "b,0\n" * 500, encoding="utf-8")
-        message = refusal(lambda: read(open_files(path, label="y", csv=Csv(block=256))))
+        message = refusal(lambda: read(open_files(path, label="y", reader=CsvReader(block=256))))
         assert str(path) in message
         assert "quote" in message
 
@@ -278,7 +279,7 @@ class TestCsv:
             b"\xe9,1" if at != "header" else b"\xe9,y"
         )
         path.write_bytes(b"\n".join(lines))
-        message = refusal(lambda: read(open_files(path, label="y", csv=Csv(block=256))))
+        message = refusal(lambda: read(open_files(path, label="y", reader=CsvReader(block=256))))
         assert message.startswith(str(path))
         assert "UTF-8" in message
 
@@ -401,9 +402,9 @@ class TestSchema:
         (tmp_path / "a.csv").write_text("\n\nx,x,y\n1,2,3\n4,5,6\n", encoding="utf-8")
         (piece,) = open_files(tmp_path, label="y", columns=["x.1"])
         assert next(piece.batches()).rows.column("x.1").to_pylist() == [2.0, 5.0]
-        broken = Csv(block=12)
+        broken = CsvReader(block=12)
         (tmp_path / "a.csv").write_text("x,x,y\n1,2,3\n4,5,6\n7,?,9\n", encoding="utf-8")
-        (piece,) = open_files(tmp_path, label="y", csv=broken)
+        (piece,) = open_files(tmp_path, label="y", reader=broken)
         assert "row 3: column 'x.1' has '?'" in refusal(lambda: list(piece.batches()))
 
     def test_dates_are_refused_unless_ignored(self, tmp_path):

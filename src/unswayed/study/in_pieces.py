@@ -268,7 +268,7 @@ class _OpeningInPieces(Opening):
             raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
         self._n_drawn = 0  # rows that are held out
         self.source = Source.of(request)
-        self.notes += (*request.reading.notes, *self.source.notes)
+        self.notes += (*request.dialect.notes, *self.source.notes)
         self.caveats += self.source.caveats
         self.loader.names = self.source.names
 

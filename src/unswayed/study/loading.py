@@ -28,10 +28,10 @@ from unswayed.tables.cells import (
     surely_numbers,
 )
 from unswayed.tables.column_caveats import of_header
+from unswayed.tables.dialect import Dialect
 from unswayed.tables.features import is_too_many
 from unswayed.tables.files import leading_zeros, read_table
 from unswayed.tables.inspection import Inspection, Roles, inspect_table
-from unswayed.tables.reading import Reading
 from unswayed.words import as_text, counted, in_shell, option, shorten, suggest
 
 Loaded = tuple[pa.Table, IntArray]
@@ -170,7 +170,7 @@ class Loader:
     def train(self) -> tuple[pa.Table, IntArray]:
         """Read the training file."""
         request, path = self.request, self.request.train
-        table, found = inspect_file(path, request.roles, request.reading)
+        table, found = inspect_file(path, request.roles, request.dialect)
         self.inspection, self.sizes[path] = found, table.num_rows
         self._refuse_mixtures(found)
         self.notes += found.notes
@@ -194,7 +194,7 @@ class Loader:
     def other(self, path: Path, like: pa.Schema) -> tuple[pa.Table, IntArray]:
         """Read a file of test rows, or of rows that choose alpha."""
         request, texts = self.request, [field.name for field in like if is_text(field.type)]
-        table = read_table(path, texts, request.reading, self.notes)
+        table = read_table(path, texts, request.dialect, self.notes)
         self.sizes[path] = table.num_rows
         missing = [name for name in self.names if name not in table.column_names]
         if missing:
@@ -206,7 +206,7 @@ class Loader:
         table = with_numbers(
             path,
             table,
-            request.reading,
+            request.dialect,
             numeric,
             [*texts, *request.categorical],
             like=like,
@@ -299,10 +299,10 @@ class Loader:
             )
 
 
-def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, Inspection]:
+def inspect_file(path: Path, roles: Roles, dialect: Dialect) -> tuple[pa.Table, Inspection]:
     """Read a file of training rows and look at its columns."""
-    notes = list(reading.notes)
-    table = read_table(path, (), reading, notes)
+    notes = list(dialect.notes)
+    table = read_table(path, (), dialect, notes)
     for given, names in (
         ("--label", () if roles.label is None else (roles.label,)),
         ("--categorical", roles.categorical),
@@ -315,13 +315,13 @@ def inspect_file(path: Path, roles: Roles, reading: Reading) -> tuple[pa.Table, 
         try:
             need(names, table, given)
         except InputError as error:
-            why = [f"; {caveat}" for caveat in of_header(table) if reading.header]
+            why = [f"; {caveat}" for caveat in of_header(table) if dialect.header]
             raise InputError("".join([str(error), *why])) from None
-    zeros = leading_zeros(path, table, reading)
+    zeros = leading_zeros(path, table, dialect)
     written = [name for name in zeros if name in roles.categorical]
     if written:
-        table = read_table(path, written, reading)
-    table = with_numbers(path, table, reading, roles.numeric, roles.categorical, notes=notes)
+        table = read_table(path, written, dialect)
+    table = with_numbers(path, table, dialect, roles.numeric, roles.categorical, notes=notes)
     return table, replace(inspect_table(table, roles, zeros), notes=tuple(notes))
 
 
@@ -338,7 +338,7 @@ def need(names: Iterable[str], table: pa.Table, given: str) -> None:
 def with_numbers(
     path: Path,
     table: pa.Table,
-    reading: Reading,
+    dialect: Dialect,
     numeric: Iterable[str],
     texts: Iterable[str],
     *,
@@ -346,7 +346,7 @@ def with_numbers(
     notes: list[str] | None = None,
 ) -> pa.Table:
     """Turn texts into numbers where that was asked for, or where they can be nothing else."""
-    numeric, texts, decimal = set(numeric), set(texts), reading.decimal
+    numeric, texts, decimal = set(numeric), set(texts), dialect.decimal
     expected = {field.name for field in like or () if is_number(field.type)}
     read: dict[str, str] = {}
     for at, name in enumerate(table.column_names):

@@ -13,9 +13,9 @@ from unswayed.report.facts import Caveat
 from unswayed.study.loading import with_numbers
 from unswayed.study.target import only_looks_different
 from unswayed.tables.cells import are_numbers, codes, is_number, is_text, is_usable, plain
+from unswayed.tables.dialect import Dialect
 from unswayed.tables.files import read_table
 from unswayed.tables.inspection import Roles
-from unswayed.tables.reading import Reading
 from unswayed.words import as_text, counted, in_shell, listed, option, shorten, suggest
 
 _NAMED = 5  # values or columns that a sentence names
@@ -61,13 +61,13 @@ class OtherFile:
         return [*(each.caveat for each in self.columns if each.caveat is not None), *self.general]
 
 
-def look_at(path: Path, train: pa.Table, roles: Roles, reading: Reading) -> OtherFile:
+def look_at(path: Path, train: pa.Table, roles: Roles, dialect: Dialect) -> OtherFile:
     """Compare a file of test rows with the training file."""
     texts = [field.name for field in train.schema if is_text(field.type)]
-    table = read_table(path, texts, reading)
+    table = read_table(path, texts, dialect)
     numeric = [name for name in roles.numeric if name in table.column_names]
     table = with_numbers(
-        path, table, reading, numeric, [*texts, *roles.categorical], like=train.schema
+        path, table, dialect, numeric, [*texts, *roles.categorical], like=train.schema
     )
     used = [name for name in train.column_names if roles.of(name) in ("feature", "label")]
     columns = tuple(_column(name, train, table, roles) for name in used)

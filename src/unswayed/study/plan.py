@@ -97,7 +97,7 @@ def plan_of(request: Request) -> Plan:
     if request.test is None:
         n_test = Opening(request, Silent()).n_held_out(rows)
     else:
-        n_test = read_table(request.test, (), request.reading).num_rows
+        n_test = read_table(request.test, (), request.dialect).num_rows
     kinds = expected_passes(request, source)
     if _merges(rows, look.n_rows, look.different):
         kinds = kinds[: kinds.index("survey") + 1]
@@ -145,11 +145,11 @@ def _n_rows(source: Source) -> int:
 
 def _rows_per_byte(piece: FilePiece) -> float:
     """Return how many rows a byte of a CSV file stands for, by its first block."""
-    block = next(iter(piece.csv.blocks(piece.file, piece.schema)), None)
+    block = next(iter(piece.reader.blocks(piece.file, piece.schema)), None)
     if block is None:
         return 0.0
     with piece.file.reading(), piece.file.stream() as stream:
-        start = stream.read(piece.csv.block)
+        start = stream.read(piece.reader.block)
     packed = piece.file.path.lower().endswith(".gz")
     size = len(gzip.compress(start)) if packed else len(start)
     return float(block.num_rows / max(1, size))

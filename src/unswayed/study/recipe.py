@@ -27,7 +27,7 @@ def check_recipe(request: Request) -> None:
                 f"--certificates: {path} is {kind}, and unswayed verify reads CSV and Parquet "
                 "files only; save it as one of them, and certify that"
             )
-        if is_parquet(path) and not request.reading.is_usual:
+        if is_parquet(path) and not request.dialect.is_usual:
             raise InputError(
                 f"--certificates: {path} is a Parquet file, which unswayed verify reads as it is, "
                 "without --na and the other options about how a file is written; leave them out, "
@@ -73,8 +73,8 @@ def _classes(study: Study) -> tuple[Any, ...] | None:
 
 def recipe(study: Study) -> dict[str, Any]:
     """Describe how features and labels are computed from the study's files."""
-    reading = study.request.reading
-    written = {} if reading.is_usual else {"written": reading.document()}
+    dialect = study.request.dialect
+    written = {} if dialect.is_usual else {"written": dialect.document()}
     labels = study.train.labels
     assert labels is not None  # noqa: S101  (training rows have labels)
     # No logarithm is exact, so the file says which doubles were taken for those of the column.

@@ -16,8 +16,8 @@ from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias, cut
 from unswayed.labels.budgets import as_written, count_budget, least_share
 from unswayed.margins.decisions import AboveMean, Threshold
+from unswayed.tables.dialect import Dialect
 from unswayed.tables.inspection import Roles
-from unswayed.tables.reading import Reading
 from unswayed.words import without_secrets, written
 
 _DIGITS = 15  # of C: 1 / (1 / C) is C again up to these
@@ -433,7 +433,7 @@ class Request:
     test: Path | None = None
     task: Literal["classification", "regression"] | None = None
     positive: str | None = None  # the class that all others are put against, as one
-    reading: Reading = field(default_factory=Reading)
+    dialect: Dialect = field(default_factory=Dialect)
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -498,7 +498,7 @@ class Request:
             categorical=self.categorical,
             numeric=self.numeric,
             regression=self.task == "regression",
-            decimal=self.reading.decimal,
+            decimal=self.dialect.decimal,
         )
 
     @property

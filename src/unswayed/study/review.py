@@ -22,7 +22,8 @@ from unswayed.study.opening import Opening
 from unswayed.study.request import parse_share
 from unswayed.study.study import Study
 from unswayed.tables.cells import are_numbers, as_numbers
-from unswayed.tables.files import is_csv, is_parquet, open_bytes, read_table
+from unswayed.tables.delimited import open_bytes
+from unswayed.tables.files import file_at, is_csv, is_parquet, read_table
 from unswayed.words import shorten
 
 _OWN = ("order", "batch", "row", "label", "cost", ANSWER)
@@ -220,7 +221,7 @@ def _label(study: Study, row: int, text: str, path: Path) -> float:
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
     cell = pa.chunked_array([pa.array([text])])
-    decimal = request.reading.decimal
+    decimal = request.dialect.decimal
     if not are_numbers(cell, decimal, grouped=False)[0]:
         raise InputError(
             f"{path}: the answer for row {row:,} is {shorten(text)!r}, which is no number with "
@@ -361,7 +362,7 @@ def _class_of(study: Study, answer: Answer) -> Any:
 
 def _table(study: Study, answers: list[Answer]) -> pa.Table:
     path = study.request.train
-    table = pq.read_table(path) if is_parquet(path) else read_table(path, (), study.request.reading)
+    table = pq.read_table(path) if is_parquet(path) else read_table(path, (), study.request.dialect)
     place = table.column_names.index(study.target.label)
     column = table.column(place)
     values = column.to_pylist()
@@ -369,7 +370,7 @@ def _table(study: Study, answers: list[Answer]) -> pa.Table:
         if study.target.classes:
             values[answer.row - 1] = _class_of(study, answer)
         else:
-            values[answer.row - 1] = float(answer.text.replace(study.request.reading.decimal, "."))
+            values[answer.row - 1] = float(answer.text.replace(study.request.dialect.decimal, "."))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     try:
         made = pa.array(values, type=kind)
@@ -380,7 +381,7 @@ def _table(study: Study, answers: list[Answer]) -> pa.Table:
 
 def _write_csv(study: Study, answers: list[Answer], path: Path) -> None:
     """Copy a CSV file, sign by sign, but for the labels."""
-    with open_bytes(study.request.train) as file:
+    with open_bytes(file_at(study.request.train)) as file:
         text = file.read().decode()
     cells = _label_cells(study, text)
     parts, done = [], 0
@@ -393,20 +394,20 @@ def _write_csv(study: Study, answers: list[Answer], path: Path) -> None:
 
 def _label_cells(study: Study, text: str) -> list[tuple[int, int]]:
     """Return where the label of every row begins and ends; empty lines are no rows."""
-    reading = study.request.reading
-    sign = re.escape(reading.delimiter)
+    dialect = study.request.dialect
+    sign = re.escape(dialect.delimiter)
     cell = re.compile(rf'("(?:[^"]|"")*"[^{sign}\r\n]*|[^{sign}\r\n]*)({sign}|\r\n|\n|\r|\Z)')
     place = study.train.table.column_names.index(study.target.label)
     found: list[tuple[int, int]] = []
     record: list[tuple[int, int]] = []
     for match in cell.finditer(text.removeprefix(_MARK)):
         record.append(match.span(1))
-        if match[2] != reading.delimiter:
+        if match[2] != dialect.delimiter:
             if len(record) > place:
                 found.append(record[place])
             record = []
     shift = len(text) - len(text.removeprefix(_MARK))
-    rows = found[1:] if reading.header else found
+    rows = found[1:] if dialect.header else found
     return [(start + shift, end + shift) for start, end in rows]
 
 
@@ -422,9 +423,9 @@ def _spelled(study: Study, answer: Answer, text: str, cells: list[tuple[int, int
 
 def _check(study: Study, answers: list[Answer], written: Path, path: Path) -> None:
     """Raise unless the file that was written is the old one but for the labels."""
-    reading, label = study.request.reading, study.target.label
-    before = read_table(study.request.train, (), reading)
-    after = read_table(written, (), reading)
+    dialect, label = study.request.dialect, study.target.label
+    before = read_table(study.request.train, (), dialect)
+    after = read_table(written, (), dialect)
     texts = [name for name in before.column_names if name != label]
     same = after.column_names == before.column_names and after.num_rows == before.num_rows
     if same and after.select(texts).equals(before.select(texts)):

@@ -16,7 +16,7 @@ from unswayed.study.loading import need
 from unswayed.study.request import Request
 from unswayed.tables.cells import in_words, is_text
 from unswayed.tables.column_caveats import of_header
-from unswayed.tables.delimited import Csv
+from unswayed.tables.delimited import CsvReader
 from unswayed.tables.expression import columns_of, select
 from unswayed.tables.many_files import FilePiece, fingerprint, open_files
 from unswayed.words import shorten
@@ -104,19 +104,12 @@ class Source:
         assert request.in_pieces is not None  # noqa: S101
         looked_at = () if request.only is None else columns_of(request.only)
         kept = {*looked_at, *(() if request.test is not None else request.groups)}
-        reading = request.reading
-        csv = Csv(
-            delimiter=reading.delimiter,
-            header=reading.header,
-            decimal=reading.decimal,
-            missing=tuple(reading.missing_cells()),
-            texts=request.categorical,
-        )
+        reader = CsvReader(request.dialect, request.categorical)
         first = find_files(request.in_pieces.source)[0]
-        block = csv.first_block(first)
-        written = {} if block is None else csv.written_numbers(block)
-        csv = replace(csv, numerals=tuple(written))
-        no_header = [] if block is None or not csv.header else list(of_header(block))
+        block = reader.first_block(first)
+        written = {} if block is None else reader.written_numbers(block)
+        reader = replace(reader, numerals=tuple(written))
+        no_header = [] if block is None or not request.dialect.header else list(of_header(block))
         try:
             wide = open_files(
                 request.in_pieces.source,
@@ -125,7 +118,7 @@ class Source:
                 ignore=[name for name in request.ignore if name not in kept],
                 categorical=request.categorical,
                 missing="drop" if request.missing == "drop" else "refuse",
-                csv=csv,
+                reader=reader,
             )
         except InputError as error:
             raise InputError("; ".join(map(str, (error, *no_header)))) from None
@@ -139,7 +132,7 @@ class Source:
             need(names, empty, option)
         names = [name for name in columns if request.roles.of(name) == "feature"]
         beside = tuple(name for name in columns if name in looked_at and name not in names)
-        notes = (*csv.notes(first), *in_words(first.name, written))
+        notes = (*reader.notes(first), *in_words(first.name, written))
         found = cls(wide, names, beside, notes, tuple(no_header))
         found._check(request)
         return found
@@ -153,7 +146,7 @@ class Source:
                     "its cells are texts, of which those in memory are turned into numbers",
                     "write it as numbers, or name what stands for missing values with --na",
                 )
-        if request.reading.missing and any(piece.groups is not None for piece in self.wide):
+        if request.dialect.missing and any(piece.groups is not None for piece in self.wide):
             raise refusal(
                 "--na", "Parquet files know missing values themselves", "make such cells null"
             )

@@ -1,11 +1,8 @@
 """Files of all formats as typed tables, or one sentence that says what is wrong and where."""
 
-import csv
 import gzip
 import hashlib
-import io
-import re
-import shlex
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,23 +10,31 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 
 from unswayed.exceptions import InputError
-from unswayed.tables.dialects import renamed, unique_names
-from unswayed.tables.formats import EXCEL, FEATHER, START, STATA, refuse_foreign
-from unswayed.tables.reading import Reading
+from unswayed.pieces.paths import File
+from unswayed.tables.delimited import CsvReader, open_bytes
+from unswayed.tables.dialect import (
+    EXCEL,
+    FEATHER,
+    START,
+    STATA,
+    Dialect,
+    refuse_foreign,
+    renamed,
+    unique_names,
+)
 from unswayed.words import beginning, counted, listed, shorten, suggest
 
 _NAMED = 5  # columns or sheets that a note names
 
 
-def read_foreign(path: Path, kind: str, reading: Reading, notes: list[str]) -> pa.Table:
+def read_foreign(path: Path, kind: str, dialect: Dialect, notes: list[str]) -> pa.Table:
     """Read a file of a format in `READERS`; what a reader should know goes into `notes`."""
     try:
-        return READERS[kind](path, reading, notes)
+        return READERS[kind](path, dialect, notes)
     except (InputError, MemoryError, ModuleNotFoundError):
         raise
     except Exception as error:  # the libraries raise whatever a damaged file leads to
@@ -40,11 +45,11 @@ def read_foreign(path: Path, kind: str, reading: Reading, notes: list[str]) -> p
         ) from None
 
 
-def _feather(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
+def _feather(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
     return pyarrow.feather.read_table(path)
 
 
-def _stata(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
+def _stata(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
     import pandas as pd
 
     frame = pd.read_stata(path)
@@ -57,11 +62,11 @@ def _stata(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
-def _excel(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
+def _excel(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
     from openpyxl import load_workbook
 
     book = load_workbook(path, read_only=True, data_only=True)
-    sheet = _sheet(path, book, reading.sheet, notes)
+    sheet = _sheet(path, book, dialect.sheet, notes)
     rows = list(sheet.iter_rows(values_only=True))
     if any(None in row for row in rows):
         formulas = load_workbook(path, read_only=True)[sheet.title].iter_rows(values_only=True)
@@ -76,7 +81,7 @@ def _excel(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
             )
     while rows and not any(cell is not None for cell in rows[-1]):
         rows.pop()
-    return _table(path, rows, reading)
+    return _table(path, rows, dialect)
 
 
 def _sheet(path: Path, book: Any, asked: str | None, notes: list[str]) -> Any:
@@ -97,13 +102,13 @@ def _sheet(path: Path, book: Any, asked: str | None, notes: list[str]) -> Any:
     return first
 
 
-def _table(path: Path, rows: list[tuple[Any, ...]], reading: Reading) -> pa.Table:
+def _table(path: Path, rows: list[tuple[Any, ...]], dialect: Dialect) -> pa.Table:
     """Make columns of the cells of a sheet, the first of them the header."""
     if not rows:
         raise InputError(f"{path} is empty; it needs a header line and rows")
     used = [at for at in range(len(rows[0])) if any(row[at] is not None for row in rows)]
     names = [f"column{at + 1}" for at in range(len(used))]
-    if reading.header:
+    if dialect.header:
         named = [at for at in used if rows[0][at] is not None]
         if 2 * len(named) <= len(used) and len(used) > 1:
             raise InputError(
@@ -112,7 +117,7 @@ def _table(path: Path, rows: list[tuple[Any, ...]], reading: Reading) -> pa.Tabl
             )
         names = [str(_as_text(rows[0][at] if at in named else "")) for at in used]
         rows = rows[1:]
-    missing = set(reading.missing_cells())
+    missing = set(dialect.missing_cells())
     columns = [_column([row[at] for row in rows], missing) for at in used]
     return pa.Table.from_arrays(columns, names)
 
@@ -132,7 +137,7 @@ def _as_text(cell: Any) -> str:
     return str(int(cell)) if whole else str(cell)
 
 
-READERS: dict[str, Callable[[Path, Reading, list[str]], pa.Table]] = {
+READERS: dict[str, Callable[[Path, Dialect, list[str]], pa.Table]] = {
     EXCEL: _excel,
     STATA: _stata,
     FEATHER: _feather,
@@ -140,32 +145,29 @@ READERS: dict[str, Callable[[Path, Reading, list[str]], pa.Table]] = {
 
 
 # ----------------------------------------------------------------------------------------
-# CSV and Parquet files in: typed tables, or one sentence that says what is wrong and where.
+# Tables of any format.
 
-# What a file begins with that is not UTF-8: with a mark of its byte order, or without one and a
-# header of ASCII letters. The longer ones first, because they begin with the shorter.
-_WIDE = (
-    (re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff"), "UTF-32"),
-    (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16"),
-    (re.compile(rb"[^\0]\0[^\0]\0", re.DOTALL), "UTF-16LE"),
-    (re.compile(rb"\0[^\0]\0[^\0]", re.DOTALL), "UTF-16BE"),
-)
 _BLOCK = 2**24  # bytes searched at a time
-_USUAL = Reading()
+_USUAL = Dialect()
+
+
+def file_at(path: Path) -> File:
+    """Return a file of this machine."""
+    return File(str(path), os.path.abspath(path))
 
 
 def read_table(
     path: Path,
     texts: Iterable[str] = (),
-    reading: Reading = _USUAL,
+    dialect: Dialect = _USUAL,
     notes: list[str] | None = None,
 ) -> pa.Table:
-    """Read a CSV file (UTF-8), a Parquet file, or one of the formats in `foreign`."""
+    """Read a CSV file (UTF-8), a Parquet file, or one of the formats in `READERS`."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a CSV or Parquet file in it")
     try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
+        with path.open("rb") as opened:
+            empty = not opened.read(1)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the name and the folder") from None
     except OSError as error:
@@ -174,29 +176,28 @@ def read_table(
         raise InputError(f"{path} is empty; it needs a header line and rows")
     notes = [] if notes is None else notes
     if is_parquet(path):
-        table = _without_marks(_read_parquet(path), reading.missing)
+        table = _without_marks(_read_parquet(path), dialect.missing)
         _refuse_twins(path, table.column_names)
     elif (kind := foreign_format(path)) is not None:
-        made = read_foreign(path, kind, reading, notes)
+        made = read_foreign(path, kind, dialect, notes)
         notes += renamed(str(path), made.column_names)
-        table = _without_marks(_without_views(made), reading.missing)
+        table = _without_marks(_without_views(made), dialect.missing)
         table = table.rename_columns(unique_names(table.column_names))
     else:
-        table = _read_csv(path, texts, reading)
-        _check_delimiter(path, table.column_names)
-        if reading.header:
-            notes += renamed(str(path), _first_record(path, reading)[0])
+        reader, file = CsvReader(dialect, tuple(texts)), file_at(path)
+        table = reader.table(file)
+        notes += reader.notes(file)
     if table.num_rows == 0:
         raise InputError(f"{path} has a header but no rows; nothing can be learned from it")
     return table
 
 
-def leading_zeros(path: Path, table: pa.Table, reading: Reading) -> dict[str, tuple[int, str]]:
+def leading_zeros(path: Path, table: pa.Table, dialect: Dialect) -> dict[str, tuple[int, str]]:
     """Find the whole numbers of a CSV file that are written with zeros in front, such as 01234."""
     whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-    if not whole or not is_csv(path) or not _has_zero_first(path, reading.delimiter):
+    if not whole or not is_csv(path) or not _has_zero_first(path, dialect.delimiter):
         return {}
-    written = _parse(path, whole, reading, pa_csv.ReadOptions(), whole)
+    written = CsvReader(dialect, tuple(whole)).table(file_at(path), whole)
     found = {}
     for name in whole:
         padded = pc.match_substring_regex(written.column(name), r"^\s*-?0\d")
@@ -210,7 +211,7 @@ def _has_zero_first(path: Path, delimiter: str) -> bool:
     """Return whether some cell may begin with 0 and a digit, by a quick look at all bytes."""
     edges = np.isin(np.arange(256), list(f'{delimiter}\n" '.encode()))
     digits = np.isin(np.arange(256), list(b"0123456789"))
-    with open_bytes(path) as file:
+    with open_bytes(file_at(path)) as file:
         end = b"\n"  # of the block before: a cell may be cut in two
         while block := file.read(_BLOCK):
             found = np.frombuffer(end + block, dtype=np.uint8)
@@ -236,15 +237,15 @@ def is_parquet(path: Path) -> bool:
 
 
 def is_csv(path: Path) -> bool:
-    """Return whether a file is neither Parquet nor one of the formats in `foreign`."""
+    """Return whether a file is neither Parquet nor one of the formats in `READERS`."""
     return not is_parquet(path) and foreign_format(path) is None
 
 
 def foreign_format(path: Path) -> str | None:
-    """Return which of the formats in `foreign` a file has; raise if it has one that is not read."""
+    """Return which of the formats in `READERS` a file has; raise if it has one that is not read."""
     try:
-        with open_bytes(path) as file:
-            return refuse_foreign(str(path), file.read(START), READERS)
+        with open_bytes(file_at(path)) as opened:
+            return refuse_foreign(str(path), opened.read(START), READERS)
     except (gzip.BadGzipFile, EOFError):
         raise InputError(f"{path} is not compressed by gzip, although its name says so") from None
 
@@ -255,8 +256,9 @@ def _read_parquet(path: Path) -> pa.Table:
     except MemoryError:
         raise  # Arrow's own is an ArrowException too, but no fault of the file
     except (pa.ArrowException, OSError) as error:
+        said = str(error).strip().split("\n", maxsplit=1)[0]
         raise InputError(
-            f"{path} is not a readable Parquet file ({beginning(_first_line(error), 100)}); "
+            f"{path} is not a readable Parquet file ({beginning(said, 100)}); "
             "write it again, or pass a CSV file"
         ) from None
 
@@ -295,137 +297,10 @@ def _casts(mark: str, kind: Any) -> bool:
     return True
 
 
-def _read_csv(path: Path, texts: Iterable[str], reading: Reading) -> pa.Table:
-    with open_bytes(path) as file:
-        start = file.read(START)
-    for mark, codec in _WIDE:
-        if mark.match(start):
-            raise _encoding_error(path, f"it looks like {codec}", codec)
-    if b"\0" in start:
-        raise InputError(
-            f"{path} is a binary file of an unknown format; save it as CSV (UTF-8) or Parquet"
-        )
-    try:
-        try:
-            table = _parse(path, texts, reading, pa_csv.ReadOptions())
-        except pa.ArrowInvalid as error:
-            if "conversion error" not in str(error):
-                raise
-            # Types are read off the first block; a later cell disagrees. Look at all of it.
-            size = min(_size(path) + 1, 2**31 - 1)
-            table = _parse(path, texts, reading, pa_csv.ReadOptions(block_size=size))
-        _ = table.column_names  # read now: it may not be UTF-8
-    except UnicodeDecodeError:
-        raise _encoding_error(path, "its header is not UTF-8") from None
-    except pa.ArrowInvalid as error:
-        raise _csv_error(path, error, reading) from None
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_binary(column.type):
-            raise _encoding_error(path, f"column {shorten(name)!r} is not UTF-8")
-    return table
-
-
-def open_bytes(path: Path) -> Any:
-    """Open a file for reading, unpacked."""
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
-def _size(path: Path) -> int:
-    with open_bytes(path) as file:
-        return int(file.seek(0, io.SEEK_END))
-
-
-def _parse(
-    path: Path,
-    texts: Iterable[str],
-    reading: Reading,
-    options: Any,
-    columns: list[str] | None = None,
-) -> pa.Table:
-    first, blank = _first_record(path, reading)
-    if not reading.header:
-        options.column_names = [f"column{at + 1}" for at in range(len(first))]
-    elif len(set(first)) < len(first):  # Arrow cannot tell them apart
-        options.column_names, options.skip_rows_after_names = unique_names(first), blank + 1
-    return pa_csv.read_csv(
-        path,
-        read_options=options,
-        parse_options=pa_csv.ParseOptions(delimiter=reading.delimiter, newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
-            null_values=reading.missing_cells(),
-            strings_can_be_null=True,
-            column_types=dict.fromkeys(texts, pa.string()),
-            decimal_point=reading.decimal,
-            include_columns=columns,
-        ),
-    )
-
-
-def _first_record(path: Path, reading: Reading) -> tuple[list[str], int]:
-    """Return the cells of the first record, and how many empty lines are before it."""
-    csv.field_size_limit(2**31 - 1)
-    with io.TextIOWrapper(
-        open_bytes(path), encoding="utf-8-sig", errors="replace", newline=""
-    ) as file:
-        for blank, cells in enumerate(csv.reader(file, delimiter=reading.delimiter)):
-            if cells:
-                return cells, blank
-    return [], 0
-
-
-def _encoding_error(path: Path, what: str, codec: str = "WINDOWS-1252") -> InputError:
-    return InputError(
-        f"{path} has another encoding: {what}; save it as UTF-8, for example with "
-        f"iconv -f {codec} -t UTF-8 {shlex.quote(path.name)} > utf8.csv"
-    )
-
-
-def _csv_error(path: Path, error: Exception, reading: Reading) -> InputError:
-    """Find the ragged line: Arrow's own number is missing when it reads in parallel."""
-    csv.field_size_limit(2**31 - 1)
-    first = "header" if reading.header else "first line"
-    try:
-        with io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="") as file:
-            lines = csv.reader(file, delimiter=reading.delimiter)
-            header = next(lines, [])
-            _check_delimiter(path, header)
-            width = len(header)
-            for cells in lines:
-                if cells and len(cells) != width:
-                    return InputError(
-                        f"{path}, line {lines.line_num}: {len(cells)} cells where the {first} has "
-                        f"{width}; a stray {_word(reading.delimiter)} or quote? every line needs "
-                        f"{width} cells"
-                    )
-    except UnicodeDecodeError:
-        return _encoding_error(path, "it is not UTF-8")
-    except csv.Error as broken:
-        return InputError(f"{path} is not a readable CSV file: {broken}")
-    return InputError(f"{path} is not a readable CSV file: {beginning(_first_line(error), 200)}")
-
-
-def _word(delimiter: str) -> str:
-    return {",": "comma", ";": "semicolon", "\t": "tab"}.get(delimiter, repr(delimiter))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0]
-
-
 def _refuse_twins(path: Path, names: list[str]) -> None:
     for at, name in enumerate(names, 1):
         if (first := names.index(name) + 1) < at:
             raise InputError(
                 f"{path} has two columns named {shorten(name)!r} (columns {first:,} and {at:,}); "
                 "rename or remove one, a name must say which column is meant"
-            )
-
-
-def _check_delimiter(path: Path, names: list[str]) -> None:
-    for sign, given, word in ((";", "';'", "semicolons"), ("\t", "tab", "tabs"),
-                              ("|", "'|'", "bars"), (" ", "' '", "spaces")):  # fmt: skip
-        if len(names) == 1 and names[0].count(sign) > (sign == " "):  # a name may have a space
-            raise InputError(
-                f"{path} seems to be separated by {word}; pass --delimiter {given}, or save it "
-                "with commas or as Parquet"
             )

@@ -17,7 +17,7 @@ from unswayed.pieces.paths import File, Stamp, find_files
 from unswayed.pieces.pieces import BATCH, Batch, Piece, Place
 from unswayed.pieces.store import digest
 from unswayed.tables.columns import TEXT, kind_of
-from unswayed.tables.delimited import Csv
+from unswayed.tables.delimited import CsvReader
 from unswayed.words import shorten, suggest
 
 
@@ -154,7 +154,7 @@ MOST_ROWS = 2**21
 
 _BUFFER = 2**20  # bytes read at once of each column: without it, whole row groups are
 _OPENED = 8  # files looked at together, because those elsewhere answer slowly
-_COMMAS = Csv()
+_COMMAS = CsvReader()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,12 +172,12 @@ class FilePiece(Piece):
     # With "drop", rows that miss a value are left out; with "refuse" they are read, for the survey
     # to name the first
     missing: Literal["refuse", "drop"]
-    csv: Csv
+    reader: CsvReader
 
     @property
     def identity(self) -> str:
         """The file and, of Parquet, its row groups; and how it is read."""
-        read = digest((self.schema, self.missing, self.csv))[:32]
+        read = digest((self.schema, self.missing, self.reader))[:32]
         return f"{self.file.path} {self.groups} {read}"
 
     def batches(self) -> Iterator[Batch]:
@@ -228,7 +228,7 @@ class FilePiece(Piece):
 
     def _csv_blocks(self) -> Iterator[pa.RecordBatch]:
         # Not `yield from`: closing this generator is then no error of the file's.
-        for block in self.csv.blocks(self.file, self.schema):
+        for block in self.reader.blocks(self.file, self.schema):
             yield block.select(self.schema.names)
 
     def _parquet_blocks(self, groups: range) -> Iterator[pa.RecordBatch]:
@@ -252,7 +252,7 @@ def open_files(
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
-    csv: Csv = _COMMAS,
+    reader: CsvReader = _COMMAS,
     options: Mapping[str, Any] | None = None,
     most_rows: int = MOST_ROWS,
 ) -> list[FilePiece]:
@@ -260,8 +260,8 @@ def open_files(
     files = find_files(source, options)
     kept = frozenset((label, *categorical))
     with ThreadPoolExecutor(_OPENED) as pool:
-        opened = list(pool.map(lambda file: _Opened.of(file, csv, kept), files))
-    contents = [each.contents(csv) for each in opened]
+        opened = list(pool.map(lambda file: _Opened.of(file, reader, kept), files))
+    contents = [each.contents(reader) for each in opened]
     schema = one_schema(contents, label, columns, tuple(ignore))
     return [
         FilePiece(
@@ -273,7 +273,7 @@ def open_files(
             first=first,
             groups=groups,
             missing=missing,
-            csv=csv,
+            reader=reader,
         )
         for each in opened
         for name, groups, first, rows in each.pieces(most_rows)
@@ -295,10 +295,10 @@ class _Opened:
     groups: tuple[int, ...] | None  # rows of each row group; None for CSV
 
     @classmethod
-    def of(cls, file: File, csv: Csv, kept: frozenset[str]) -> "_Opened":
+    def of(cls, file: File, reader: CsvReader, kept: frozenset[str]) -> "_Opened":
         stamp = file.stamp()
         if not file.is_parquet:
-            schema = csv.schema(file)
+            schema = reader.schema(file)
             return cls(file, stamp, schema and _doubles(schema, kept), None)
         with file.reading(), file.open() as source:
             about = pq.read_metadata(source)
@@ -312,11 +312,11 @@ class _Opened:
             return not sum(self.groups)
         return self.schema is None or all(pa.types.is_null(field.type) for field in self.schema)
 
-    def contents(self, csv: Csv) -> Contents:
+    def contents(self, reader: CsvReader) -> Contents:
         if self.file.is_parquet:
             return Contents(self.file.name, self.schema, self.is_empty)
         return Contents(
-            self.file.name, self.schema, self.is_empty, partial(csv.first_text, self.file)
+            self.file.name, self.schema, self.is_empty, partial(reader.first_text, self.file)
         )
 
     def pieces(self, most: int) -> Iterator[tuple[str, range | None, int, int | None]]:
