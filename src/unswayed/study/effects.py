@@ -201,7 +201,7 @@ class _Asking:
 
     def _bases(self) -> dict[str, tuple[str, int]]:
         """Return the base level of each category, and the number of its feature."""
-        count = np.asarray(self.study.encoded.sum(axis=0)).ravel()
+        count = np.asarray(self.study.train.features.sum(axis=0)).ravel()
         bases = {
             column: max(levels, key=lambda level: count[level[1]])
             for column, levels in self._levels.items()
@@ -288,7 +288,7 @@ class _Asking:
 
     def _dependencies(self, every: list[_Effect]) -> Dependencies:
         """Return dependencies of columns beside the constant, where base levels are left out."""
-        columns, weight = self.study.encoded, self.study.train.weights
+        columns, weight = self.study.train.features, self.study.train.weights
         if weight is not None:
             columns = columns[np.flatnonzero(weight > 0)]
         return dependencies(
@@ -369,28 +369,25 @@ class _Asking:
         )
 
     def _at_zero(self, bases: dict[str, tuple[str, int]]) -> FloatArray:
-        """Return the row for which every effect is 0, in the form of training rows."""
-        study, columns = self.study, self.study.columns
-        row: FloatArray = np.zeros((1, study.train.features.shape[1]))
-        for at, column in enumerate(columns.categories):
-            places = [feature for _, feature in self._levels[column.name]]
-            row[0, at] = places.index(bases[column.name][1])
-        if self.asked.standardised:
-            means = {each["column"]: each["mean"] for each in self.features if not _is(each)}
-            for at, column in enumerate(columns.numbers, start=len(columns.categories)):
-                row[0, at] = means[column.name]
+        """Return the features of the row for which every effect is 0."""
+        encoding = self.study.encoding
+        row: FloatArray = np.zeros((1, encoding.n_features))
+        for column in encoding.categories:
+            row[0, bases[column.name][1]] = 1.0
+        for column in encoding.numbers:
+            zero = np.array([column.mean if self.asked.standardised else 0.0])
+            row[0, column.start] = column.scaled(zero)[0]
         return row
 
     def _features(self, row: FloatArray, effects: list[_Effect]) -> FloatArray:
         """Return the features of a row that the effects are of."""
-        made = self.study.model.estimator_[:-1].transform(row)
-        return np.asarray(dense(made)).ravel()[[effect.feature for effect in effects]]
+        return row.ravel()[[effect.feature for effect in effects]]
 
     def _certified_row(self, row: FloatArray, budget: Budget) -> CertificateSet:
         """Certify the prediction of a row, and its sign."""
         request = self.study.request
         certs: CertificateSet = self.study.model.certify(
-            row,
+            self.study.encoding.as_rows(row),
             budget=self.study.count(budget),
             resolve=request.resolve,
             decision=Sign(),

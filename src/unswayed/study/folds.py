@@ -27,7 +27,6 @@ from unswayed.study.opening import Opening
 from unswayed.study.penalty import Progress, Silent
 from unswayed.study.request import Request
 from unswayed.study.target import Target, target_of
-from unswayed.tables.features import Columns
 from unswayed.words import outside, shorten
 
 
@@ -224,7 +223,7 @@ def refitted_scores(
     given = np.array(study.train.labels)
     given[changed] = labels
     weights = study.train.weights
-    weighted = {} if weights is None else {"model__sample_weight": weights}
+    weighted = {} if weights is None else {"sample_weight": weights}
     fitted = clone(study.model.estimator).fit(study.train.features, given, **weighted)
     asked = study.test.features[at]
     score = fitted.predict if study.request.kind.linear else fitted.decision_function
@@ -271,17 +270,17 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
         caveats += part.caveats
         choices.append(part.alpha_choice)
         movable.append(part.n_movable)
-        for name, flags in part.columns.unseen(part.test.features).items():
+        for name, flags in part.encoding.unseen(part.test.table).items():
             unseen.setdefault(name, np.zeros(len(of_row), dtype=bool))[of_row == fold] = flags
     for name, flags in unseen.items():
         opening.unseen(name, flags, rows)
-    columns = Columns.of(rows[0], drawn.names, request.categorical)
-    every = Rows(*rows, columns.matrix(rows[0]), drawn.labels)
+    encoding = opening.encoding(drawn.names, rows[0])
+    every = Rows(*rows, encoding.features(rows[0]), drawn.labels)
     choice = _choice(choices)
     return FoldedStudy(
         request=request,
         target=drawn.target,
-        columns=columns,
+        encoding=encoding,
         train=every,
         test=every,
         model=_Several(getattr(parts[0].model, "threshold_", None)),

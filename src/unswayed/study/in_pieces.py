@@ -31,9 +31,9 @@ from unswayed.study.workers import Crew, PassProgress
 from unswayed.tables import column_caveats
 from unswayed.tables.cells import plain
 from unswayed.tables.encoding import Encoding
-from unswayed.tables.features import Column, Columns, is_too_many
 from unswayed.tables.many_files import FilePiece
 from unswayed.tables.survey import MOST_CLASSES, Survey
+from unswayed.tables.suspicion import is_too_many
 from unswayed.words import as_text, counted, option, shorten
 
 
@@ -72,7 +72,7 @@ class StudyInPieces(Study):
     @property
     def feature_columns(self) -> list[str]:
         """Columns that are features, in the files' order."""
-        used = {column.name for column in self.columns}
+        used = {column.name for column in self.encoding.columns}
         return [name for name in self.source.names if name in used]
 
     @property
@@ -309,9 +309,9 @@ class _OpeningInPieces(Opening):
             how = replace(how, positive=target.classes[1])
         used = how.features(survey)
         self._say_what_is_constant(survey, used)
-        columns = _columns(Encoding.of(used, categories_first=True))
-        self._refuse_identifiers(columns, survey.n_rows)
-        testing = self._test_rows(columns, target, *test)
+        encoding = Encoding.of(used, standardise=True, categories_first=True)
+        self._refuse_identifiers(encoding, survey.n_rows)
+        testing = self._test_rows(encoding, target, *test)
         model = self._model(target)
         with self._noting():
             fitting.fit_on_passes(model, passes, how, survey)
@@ -321,7 +321,7 @@ class _OpeningInPieces(Opening):
         return StudyInPieces(
             request=request,
             target=target,
-            columns=columns,
+            encoding=encoding,
             train=_no_rows(source.schema),
             test=testing,
             model=model,
@@ -450,12 +450,12 @@ class _OpeningInPieces(Opening):
             if column.name not in kept and column.name not in self.source.beside:
                 self.caveats.append(column_caveats.constant(column.name, value, "training row"))
 
-    def _refuse_identifiers(self, columns: Columns, n_rows: int) -> None:
-        for column in columns.categories:
+    def _refuse_identifiers(self, encoding: Encoding, n_rows: int) -> None:
+        for column in encoding.categories:
             asked = column.name in self.request.categorical
-            if not asked and is_too_many(column.n_categories, n_rows):
+            if not asked and is_too_many(column.width, n_rows):
                 raise InputError(
-                    f"column {shorten(column.name)!r} has {column.n_categories:,} different texts "
+                    f"column {shorten(column.name)!r} has {column.width:,} different texts "
                     f"in {n_rows:,} rows, so it says who a row is and not what it is like; leave "
                     f"it out with {option('--ignore', [column.name])}, or keep it "
                     f"with {option('--categorical', [column.name])}"
@@ -470,14 +470,6 @@ class _OpeningInPieces(Opening):
         if target.task == "classification":
             return CertifiedClassifier(ridge, bias=bias, threshold=request.threshold)
         return CertifiedRegressor(ridge, bias=bias, radius=request.radius)
-
-
-def _columns(encoding: Encoding) -> Columns:
-    """Return columns as those of files in memory are."""
-    return Columns(
-        tuple(Column(each.name, each.categories) for each in encoding.columns if each.is_category),
-        tuple(Column(each.name, None) for each in encoding.columns if not each.is_category),
-    )
 
 
 def _no_rows(schema: pa.Schema) -> Rows:

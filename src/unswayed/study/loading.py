@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.report.facts import Caveat
 from unswayed.study.request import Request
@@ -29,9 +29,9 @@ from unswayed.tables.cells import (
 )
 from unswayed.tables.column_caveats import of_header
 from unswayed.tables.dialect import Dialect
-from unswayed.tables.features import is_too_many
 from unswayed.tables.files import leading_zeros, read_table
 from unswayed.tables.inspection import Inspection, Roles, inspect_table
+from unswayed.tables.suspicion import is_too_many
 from unswayed.words import as_text, counted, in_shell, option, shorten, suggest
 
 Loaded = tuple[pa.Table, IntArray]
@@ -44,7 +44,7 @@ class Rows:
 
     table: pa.Table
     numbers: IntArray
-    features: FloatArray
+    features: Matrix
     labels: FloatArray | None
     weights: FloatArray | None = None  # how much each row counts; None: all the same
 

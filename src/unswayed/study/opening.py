@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from unswayed._typing import BoolArray, IntArray
+from unswayed._typing import BoolArray, IntArray, Matrix
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.report.facts import MOST_GROUPS, Caveat
 from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, take
@@ -25,8 +26,9 @@ from unswayed.study.study import Study
 from unswayed.study.target import Target, follow_labels, target_of, weights_of
 from unswayed.tables import column_caveats
 from unswayed.tables.cells import codes, is_number, is_text, is_usable, plain, same_everywhere
+from unswayed.tables.encoding import EncodedColumn, Encoding
 from unswayed.tables.expression import select
-from unswayed.tables.features import Columns
+from unswayed.tables.suspicion import is_too_many
 from unswayed.words import as_text, option, shorten
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
@@ -93,24 +95,24 @@ class Opening:
         target = target_of(
             request, train, certified=self.need_test, versus_rest=self.loader.versus_rest
         )
-        columns = Columns.of(table, self._varying(names, table), request.categorical)
+        encoding = self.encoding(self._varying(names, table), table)
         training = Rows(
             table,
             numbers,
-            columns.matrix(table),
+            encoding.features(table),
             target.encode(table.column(request.label)),
             None if request.weights is None else weights_of(request.weights, table, numbers),
         )
-        testing = self._test_rows(columns, target, *test)
+        testing = self._test_rows(encoding, target, *test)
         movable = self.movable(table)
-        choice = None if aside is None else self._choice(target, columns, training, aside)
+        choice = None if aside is None else self._choice(target, encoding, training, aside)
         alpha = request.alpha if choice is None else choice.alpha
         assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
-        model = self.fit(target, columns, training, movable, alpha)
+        model = self.fit(target, training, movable, alpha)
         return Study(
             request=request,
             target=target,
-            columns=columns,
+            encoding=encoding,
             train=training,
             test=testing,
             model=model,
@@ -131,7 +133,7 @@ class Opening:
         for name in names:
             values = plain(train.column(name))
             if not is_usable(values.type):
-                found.append(name)  # refused by `Columns`
+                found.append(name)  # refused by `encoding`
                 continue
             texts = is_text(values.type) or name in self.request.categorical
             known = codes(values) if texts else codes(values).drop_null()  # gaps are filled in
@@ -141,6 +143,16 @@ class Opening:
             else:
                 found.append(name)
         return found
+
+    def encoding(self, names: list[str], train: pa.Table) -> Encoding:
+        """Return how feature columns of the training rows become features."""
+        if not names:
+            raise InputError("no feature column is left beside the label; ignore fewer columns")
+        categorical = self.request.categorical
+        for name in names:
+            _check_feature(name, plain(train.column(name)), as_category=name in categorical)
+        impute = self.request.missing == "impute"
+        return Encoding.of_table(train.select(names), categorical, impute=impute)
 
     def _split(self, rows: Loaded) -> tuple[IntArray, IntArray]:
         n_rows, name, seed = rows[0].num_rows, self.request.fold_by, self.request.seed
@@ -164,13 +176,11 @@ class Opening:
         return n_out
 
     def _test_rows(
-        self, columns: Columns, target: Target, test: pa.Table, numbers: IntArray
+        self, encoding: Encoding, target: Target, test: pa.Table, numbers: IntArray
     ) -> Rows:
-        request, features = self.request, columns.matrix(test)
-        for name, rows in columns.unseen(features).items():
+        features = encoded(encoding, test)
+        for name, rows in encoding.unseen(test).items():
             self.unseen(name, rows, (test, numbers))
-        if request.missing != "impute" and np.isnan(features).any():
-            raise InputError("a test row holds NaN; pass --missing drop or --missing impute")
         has_label = target.label in test.column_names
         labels = target.encode(test.column(target.label)) if has_label else None
         self.check_groups(test)
@@ -226,21 +236,18 @@ class Opening:
         )
 
     def _choice(
-        self, target: Target, columns: Columns, training: Rows, aside: pa.Table
+        self, target: Target, encoding: Encoding, training: Rows, aside: pa.Table
     ) -> AlphaChoice:
         return choose_alpha(
             self.request,
             target,
-            columns,
-            training=training.features,
+            n_train=len(training),
             weights=training.weights,
-            aside=(columns.matrix(aside), target.encode(aside.column(target.label))),
+            aside=(encoded(encoding, aside), target.encode(aside.column(target.label))),
             progress=self.progress,
         )
 
-    def fit(
-        self, target: Target, columns: Columns, training: Rows, movable: BoolArray, alpha: float
-    ) -> Any:
+    def fit(self, target: Target, training: Rows, movable: BoolArray, alpha: float) -> Any:
         """Fit the model; what is to be said about that is noted."""
         from unswayed.estimators import METHODS, CertifiedClassifier, CertifiedRegressor
 
@@ -248,18 +255,17 @@ class Opening:
             raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
         assert training.labels is not None  # noqa: S101
         bias = self.request.bias(training.labels, None if movable.all() else movable)
-        pipeline = columns.pipeline(self.request.kind.estimator(alpha), self.request.missing)
+        final = self.request.kind.estimator(alpha)
         # Who names a column of weights vouches that it was not computed from the labels.
         trust = () if training.weights is None else ("sample_weight",)
         model: Any
         if target.task == "classification":
-            model = CertifiedClassifier(
-                pipeline, bias=bias, threshold=self.request.threshold, trust=trust
-            )
+            threshold = self.request.threshold
+            model = CertifiedClassifier(final, bias=bias, threshold=threshold, trust=trust)
         else:
             radius = self.request.radius
             limit = None if radius is None else self.request.on_scale(radius)
-            model = CertifiedRegressor(pipeline, bias=bias, radius=limit, trust=trust)
+            model = CertifiedRegressor(final, bias=bias, radius=limit, trust=trust)
         with self._noting():
             model.fit(training.features, training.labels, training.weights)
         if "sample_weight" in model.fitted_.trusted:
@@ -278,3 +284,56 @@ class Opening:
                     self.notes.append(_UNPROVEN)
             elif issubclass(each.category, SolverPrecisionWarning):
                 self.notes.append(str(each.message))
+
+
+def _check_feature(name: str, values: pa.ChunkedArray, *, as_category: bool) -> None:
+    """Raise if a column of the training rows holds neither numbers nor categories."""
+    kind, out = values.type, f"leave it out with {option('--ignore', [name])}"
+    empty = InputError(f"column {shorten(name)!r} is empty; {out}")
+    if pa.types.is_null(kind):
+        raise empty
+    if not is_usable(kind):
+        raise InputError(
+            f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts; turn "
+            f"it into one of them (a date into a year, say) or {out}"
+        )
+    if not is_text(kind) and not as_category:
+        return
+    found = pc.unique(codes(values))
+    if found.null_count == len(found):
+        raise empty
+    if not as_category and is_too_many(len(found), len(values)):
+        raise InputError(
+            f"column {shorten(name)!r} has {len(found):,} different texts in {len(values):,} "
+            f"rows, so it says who a row is and not what it is like; {out}, or keep it with "
+            f"{option('--categorical', [name])}"
+        )
+
+
+def encoded(encoding: Encoding, rows: pa.Table) -> Matrix:
+    """Return features of rows of another file, or that were held out of the training rows."""
+    for column in encoding.columns:
+        values = rows.column(column.name)
+        if not _takes(column, plain(values)):
+            kind = str(column.categories.type) if column.is_category else "numbers"
+            raise InputError(
+                f"column {shorten(column.name)!r} held {kind} in the training file but "
+                f"{values.type} values here; give both the same kind"
+            )
+    return encoding.features(rows, unseen="zeros")
+
+
+def _takes(column: EncodedColumn, values: pa.ChunkedArray) -> bool:
+    """Return whether values can be compared with those of the training rows.
+
+    Texts go only with texts, and where the categories are truth values, only these do.
+    """
+    known = column.categories.type if column.is_category else pa.float64()
+    same = pa.types.is_boolean(values.type) or not pa.types.is_boolean(known)
+    if not pa.types.is_null(values.type) and (is_text(values.type) != is_text(known) or not same):
+        return False
+    try:
+        values.cast(known, safe=column.is_category)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True

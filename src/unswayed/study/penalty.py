@@ -6,13 +6,12 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from unswayed._typing import FloatArray
+from unswayed._typing import FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.report.facts import quality
 from unswayed.results.certificates import ALMOST_ALL
 from unswayed.study.request import LOGISTIC, RIDGE, Kind, Request
 from unswayed.study.target import Target
-from unswayed.tables.features import Columns
 
 T = TypeVar("T")
 
@@ -118,18 +117,16 @@ def set_aside(n_rows: int, seed: int, option: str = "alpha") -> tuple[Any, Any]:
 def choose_alpha(
     request: Request,
     target: Target,
-    columns: Columns,
     *,
-    training: FloatArray,
-    aside: tuple[FloatArray, FloatArray],
+    n_train: int,
+    aside: tuple[Matrix, FloatArray],
     progress: Progress,
     weights: FloatArray | None = None,
 ) -> AlphaChoice:
     """Choose the largest penalty whose accuracy is within ``give_up`` points of the best."""
-    features, labels = aside
+    rows, labels = aside
     file = None if request.validation is None else request.validation.name
     _check_labels(labels, file, request.kind.option)
-    rows = columns.transformer(request.missing).fit(training).transform(features)
     scores = _predicted_by_others(rows, labels, request, progress)
     classes = bool(target.classes)
     predicted = [request.rule.predict(score) if classes else score for score in scores.T]
@@ -141,7 +138,7 @@ def choose_alpha(
         allowed = allowed & telling if (allowed & telling).any() else allowed
     best = grid_of(request.kind)[int(np.flatnonzero(allowed)[-1])]
     per_row = best / (len(labels) * (FOLDS - 1) / FOLDS)
-    size = len(training) if weights is None else float(weights.sum())
+    size = n_train if weights is None else float(weights.sum())
     return AlphaChoice(float(f"{per_row * size:.3g}"), len(labels), file, request.kind)
 
 

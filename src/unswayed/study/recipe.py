@@ -102,20 +102,14 @@ def _rows(numbers: IntArray) -> list[int] | str:
 def _categories(study: Study) -> list[dict[str, Any]]:
     return [
         {"column": column.name, "equals": value}
-        for column in study.columns.categories
-        for value in column.values
+        for column in study.encoding.categories
+        for value in column.categories.to_pylist()
     ]
 
 
 def _numbers(study: Study) -> list[dict[str, Any]]:
-    if not study.columns.numbers:
-        return []
-    scaler, fills = study.model.estimator_["features"].named_transformers_["number"], None
-    if study.request.missing == "impute":
-        fills, scaler = scaler[0].statistics_, scaler[-1]
     made = []
-    for at, column in enumerate(study.columns.numbers):
-        mean, scale = float(scaler.mean_[at]), float(scaler.scale_[at])
-        fill = {} if fills is None else {"missing": float(fills[at])}
-        made.append({"column": column.name, "mean": mean, "scale": scale, **fill})
+    for column in study.encoding.numbers:
+        fill = {} if column.missing is None else {"missing": column.missing}
+        made.append({"column": column.name, "mean": column.mean, "scale": column.scale, **fill})
     return made

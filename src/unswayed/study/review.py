@@ -285,7 +285,7 @@ def verified(study: Study, answers: dict[int, Answer]) -> Study:
     training = replace(study.train, labels=labels)
     opening = Opening(study.request, study.progress)
     assert study.alpha is not None  # noqa: S101  (no folds here)
-    model = opening.fit(study.target, study.columns, training, movable, study.alpha)
+    model = opening.fit(study.target, training, movable, study.alpha)
     return replace(
         study,
         train=training,

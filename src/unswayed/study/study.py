@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.three_numbers import Asked, summaries
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.pieces.pieces import Place
@@ -21,7 +21,7 @@ from unswayed.study.loading import Gaps, Rows
 from unswayed.study.penalty import AlphaChoice, Progress, Silent
 from unswayed.study.request import Budget, Request
 from unswayed.study.target import Target, bias_in_words, kept_in_words
-from unswayed.tables.features import Columns
+from unswayed.tables.encoding import Encoding
 from unswayed.tables.inspection import Inspection
 from unswayed.words import distinct_texts, labels_of
 
@@ -57,7 +57,7 @@ class Study:
 
     request: Request
     target: Target
-    columns: Columns
+    encoding: Encoding
     train: Rows
     test: Rows
     model: Any
@@ -184,14 +184,8 @@ class Study:
     @property
     def feature_columns(self) -> list[str]:
         """Columns of the file that are features, in the file's order."""
-        used = {column.name for column in self.columns}
+        used = {column.name for column in self.encoding.columns}
         return [name for name in self.train.table.column_names if name in used]
-
-    @cached_property
-    def encoded(self) -> Matrix:
-        """Features of the training rows, as the final estimator sees them."""
-        found: Matrix = self.model.fitted_.features(self.train.features)
-        return found
 
     def bias_in_words(self) -> str:
         """Describe which labels may be wrong and how."""

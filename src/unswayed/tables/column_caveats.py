@@ -18,7 +18,6 @@ from unswayed.tables.cells import (
     plain,
     signs_in_words,
 )
-from unswayed.tables.features import is_too_many
 from unswayed.tables.suspicion import Tally, Told
 from unswayed.words import as_text, counted, in_shell, option, shorten, values_in_words
 
@@ -49,7 +48,9 @@ def of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Ca
     ways = f"leave it out with {option('--ignore', [name])}, or keep it with " + option(
         "--categorical", [name]
     )
-    if suspicion.texts_are_ids(n_distinct, n_there) or is_too_many(n_distinct, len(values)):
+    if suspicion.texts_are_ids(n_distinct, n_there) or suspicion.is_too_many(
+        n_distinct, len(values)
+    ):
         yield Caveat(
             "id-column",
             f"column {shorten(name)!r} has {n_distinct:,} different texts in {n_there:,} rows, so "

@@ -42,9 +42,11 @@ class Categories:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> "Categories":
-        """Make it of a column that misses no value."""
+        """Make it of a column; a missing value is a value of its own."""
+        if column.null_count and pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
         if not pa.types.is_dictionary(column.type) or column.type.value_type == pa.float64():
-            column = _plain_values(column).dictionary_encode()
+            column = _plain_values(column).dictionary_encode(null_encoding="encode")
         if column.num_chunks > 1:
             column = column.unify_dictionaries()
         if not column.num_chunks:
@@ -83,11 +85,14 @@ def _plain_values(values: Any) -> Any:
     return values
 
 
-def as_numbers(column: pa.ChunkedArray) -> FloatArray:
-    """Return cells that miss no value as doubles."""
+def as_numbers(column: pa.ChunkedArray, missing: float | None = None) -> FloatArray:
+    """Return cells as doubles; None for `missing`: there are none that miss a value."""
     column = plain(column)
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
+    if missing is not None:
+        gaps = pc.is_null(column, nan_is_null=True)
+        column = pc.if_else(gaps, pa.scalar(missing), column)
     return np.asarray(column.chunk(0) if column.num_chunks == 1 else column, dtype=np.float64)
 
 
@@ -179,7 +184,8 @@ class Moments:
                 found.low[at], found.high[at] = column.min(), column.max()
                 found.mean[at] = mean = column.mean()
                 np.subtract(column, mean, out=distance)
-                found.squares[at] = np.square(distance, out=distance).sum()
+                rest = distance.sum()  # 0 but for rounding; taken off as scikit-learn does
+                found.squares[at] = np.square(distance, out=distance).sum() - rest**2 / count
         return found
 
     def take(self, at: IntArray) -> "Moments":

@@ -1,7 +1,7 @@
 """Encoding: from rows as they are in files to features, the same in every piece."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -9,15 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.pieces.pieces import Place
+from unswayed.tables.cells import codes, is_text, plain
 from unswayed.tables.columns import Categories, as_numbers, as_table, first_bad, kind_of
-from unswayed.tables.survey import Survey, SurveyedColumn
+from unswayed.tables.survey import Survey, SurveyedColumn, survey_table
 from unswayed.words import as_text, shorten, suggest
 
 _ROWS = 2048  # encoded together
+_DENSE = 0.3  # of the features that are not 0 in a row of rows in memory: fewer, and it is sparse
 
 _Where = Callable[[int], Place]
 
@@ -32,7 +34,8 @@ class EncodedColumn:
     is_category: bool
     categories: pa.Array  # Sorted, one feature for each; empty for a number
     mean: float = 0.0  # A number x becomes (x - mean) / scale
-    scale: float = 1.0  # A number x becomes (x - mean) / scale
+    scale: float = 1.0
+    missing: float | None = None  # The number that a missing one is taken for; None: it is refused
 
     @property
     def width(self) -> int:
@@ -46,10 +49,6 @@ class EncodedColumn:
             return [self.name]
         return [f"{self.name} = {as_text(value)}" for value in self.categories.to_pylist()]
 
-    def numbers(self, values: pa.ChunkedArray) -> FloatArray:
-        """Return cells of a column of numbers as its feature."""
-        return self.scaled(as_numbers(values))
-
     def scaled(self, numbers: FloatArray) -> FloatArray:
         """Return numbers as scikit-learn's StandardScaler would, or as they are."""
         if self.mean == 0.0 and self.scale == 1.0:
@@ -60,6 +59,8 @@ class EncodedColumn:
 
     def positions(self, values: pa.ChunkedArray) -> IntArray:
         """Return which feature is 1, for cells of a column of categories."""
+        if self.categories.null_count:
+            values = codes(plain(values))
         cells, known = Categories.of(values), self.categories
         present = cells.values
         if pa.types.is_null(present.type):  # a piece without rows has no type of its own
@@ -82,6 +83,23 @@ class Encoding:
     peak: FloatArray  # Largest distance of a training row's feature from it, or a little more
     # Features of each column of categories: every training row has one 1 in each
     blocks: tuple[slice, ...]
+    is_sparse: bool  # Whether features are a sparse matrix: most of them are 0 in every row
+    gaps: bool = False  # Whether a missing category is one like others, and a number filled in
+
+    @classmethod
+    def of_table(
+        cls, table: pa.Table, categorical: Collection[str] = (), *, impute: bool = False
+    ) -> "Encoding":
+        """Make it of the feature columns of training rows that are in memory.
+
+        Numbers are centred and scaled by the same arithmetic as in scikit-learn's StandardScaler.
+        """
+        fills = _medians(table, categorical) if impute else {}
+        survey = survey_table(table, categorical, fills)
+        made = cls.of(survey, standardise=True, categories_first=True)
+        columns = tuple(replace(each, missing=fills.get(each.name)) for each in made.columns)
+        is_sparse = bool(made.blocks) and len(columns) / made.n_features < _DENSE
+        return replace(made, columns=columns, is_sparse=is_sparse, gaps=impute)
 
     @classmethod
     def of(
@@ -96,7 +114,7 @@ class Encoding:
         start = 0
         for column, at in _ordered(survey, categories_first):
             if column.is_category:
-                values = pa.array(sorted(survey.categories[at]))
+                values = pa.array(sorted(survey.categories[at], key=_missing_last))
                 made = EncodedColumn(column.name, column.kind, start, True, values)
                 middle, far = np.zeros(made.width), np.ones(made.width)
             else:
@@ -111,7 +129,9 @@ class Encoding:
             for column in columns
             if column.is_category
         )
-        return cls(tuple(columns), names, np.concatenate(centre), np.concatenate(peak), blocks)
+        is_sparse = len(names) > 4 * len(columns) + 8
+        middle, far = np.concatenate(centre), np.concatenate(peak)
+        return cls(tuple(columns), names, middle, far, blocks, is_sparse)
 
     @property
     def n_features(self) -> int:
@@ -119,9 +139,22 @@ class Encoding:
         return len(self.names)
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether features are a sparse matrix: most of them are 0 in every row."""
-        return self.n_features > 4 * len(self.columns) + 8
+    def categories(self) -> list[EncodedColumn]:
+        """Columns of categories."""
+        return [column for column in self.columns if column.is_category]
+
+    @property
+    def numbers(self) -> list[EncodedColumn]:
+        """Columns of numbers."""
+        return [column for column in self.columns if not column.is_category]
+
+    def unseen(self, rows: pa.Table) -> dict[str, BoolArray]:
+        """Return the rows that have a category which no training row has, by column."""
+        found = {
+            column.name: column.positions(rows.column(column.name)) < 0
+            for column in self.categories
+        }
+        return {name: flags for name, flags in found.items() if flags.any()}
 
     def features(
         self,
@@ -130,14 +163,14 @@ class Encoding:
         unseen: Literal["raise", "zeros"] = "raise",
     ) -> Matrix:
         """Encode rows."""
-        columns = list(zip(self.columns, self._values(rows), strict=True))
-        found = [
-            _known(column, cells, place, unseen)
+        columns = zip(self.columns, self._values(rows), strict=True)
+        found = (
+            self._known(column, cells, place, unseen)
             if column.is_category
-            else _finite(column, cells, place)
+            else self._finite(column, cells, place)
             for column, cells in columns
-        ]
-        return self._sparse(found) if self.is_sparse else self._dense(found)
+        )
+        return self._sparse(found) if self.is_sparse else self._dense(list(found))
 
     def _dense(self, found: list[Any]) -> FloatArray:
         n, p = len(found[0]), self.n_features
@@ -158,11 +191,13 @@ class Encoding:
                     flat[(ends + part)[part >= 0]] = 1.0
         return out
 
-    def _sparse(self, found: list[Any]) -> Matrix:
-        n, d = len(found[0]), len(self.columns)
-        indices = np.empty((n, d), dtype=np.int32)
-        data = np.ones((n, d))
+    def _sparse(self, found: Iterator[Any]) -> Matrix:
+        d = len(self.columns)
+        indices = data = np.zeros((0, d))
         for at, (column, cells) in enumerate(zip(self.columns, found, strict=True)):
+            if not at:
+                n = len(cells)
+                indices, data = np.empty((n, d), dtype=np.int32), np.ones((n, d))
             if not column.is_category:
                 data[:, at] = cells
                 indices[:, at] = column.start
@@ -171,9 +206,45 @@ class Encoding:
             if cells.min(initial=0) < 0:
                 data[cells < 0, at] = 0.0
                 indices[cells < 0, at] = column.start
+        return self._matrix(data, indices)
+
+    def _matrix(self, data: FloatArray, indices: IntArray) -> Matrix:
+        """Return a sparse matrix that holds no zeros."""
+        n, d = data.shape
         ends = np.arange(0, n * d + 1, d, dtype=np.int32)
         shape = (n, self.n_features)
-        return sparse.csr_array((data.reshape(-1), indices.reshape(-1), ends), shape=shape)
+        made = sparse.csr_array((data.reshape(-1), indices.reshape(-1), ends), shape=shape)
+        if not data.all():
+            made.eliminate_zeros()
+        return made
+
+    def as_rows(self, features: FloatArray) -> Matrix:
+        """Return features in the form that training rows have."""
+        return sparse.csr_array(features) if self.is_sparse else features
+
+    def _finite(self, column: EncodedColumn, cells: Any, place: _Where | None) -> FloatArray:
+        _check(column, cells, place, gaps=self.gaps)
+        numbers = as_numbers(cells, column.missing)
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(numbers.sum()) or np.isfinite(numbers).all()
+        if not finite:
+            raise _bad(column, cells, place)
+        return column.scaled(numbers)
+
+    def _known(
+        self, column: EncodedColumn, cells: Any, place: _Where | None, unseen: str
+    ) -> IntArray:
+        _check(column, cells, place, gaps=self.gaps)
+        feature = column.positions(cells)
+        if unseen == "zeros" or feature.min(initial=0) >= 0:
+            return feature
+        at = int(np.flatnonzero(feature < 0)[0])
+        value = as_text(cells[at].as_py())
+        known = [as_text(each) for each in column.categories.to_pylist()]
+        raise InputError(
+            f"{_where(at, place)}: column {shorten(column.name)!r} is {value!r}, a category that "
+            f"no training row has; {suggest(value, known, 'categories')}"
+        )
 
     def _values(self, rows: Any) -> list[Any]:
         """Return the columns of rows, in the order of the features."""
@@ -197,6 +268,20 @@ class Encoding:
                     f"have; {suggest(column.name, known)}"
                 )
         return [table.column(column.name) for column in self.columns]
+
+
+def _medians(table: pa.Table, categorical: Collection[str]) -> dict[str, float]:
+    """Return the median of every column of numbers, without the cells that miss one."""
+    found = {}
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        if not is_text(values.type) and name not in categorical:
+            known = as_numbers(codes(plain(values)).drop_null())
+            found[name] = float(np.median(known)) if len(known) else 0.0
+    return found
+
+
+def _missing_last(value: Any) -> tuple[bool, Any]:
+    return value is None, value
 
 
 def _ordered(survey: Survey, categories_first: bool) -> list[tuple[SurveyedColumn, int]]:
@@ -238,17 +323,16 @@ def _number(
     return made, np.array([middle]), np.where(peak > 0, np.nextafter(peak, np.inf), 0.0)
 
 
-def _check(column: EncodedColumn, cells: Any, place: _Where | None) -> None:
-    """Raise unless cells are of the column's kind and none is missing."""
+def _check(column: EncodedColumn, cells: Any, place: _Where | None, *, gaps: bool) -> None:
+    """Raise unless cells are of the column's kind and none is missing that may not be."""
     kind = kind_of(cells.type)
-    if kind not in (column.kind, "nothing") and not (
-        column.kind == "numbers" and kind == "truth values" and not column.is_category
-    ):
+    numbers = not column.is_category and {column.kind, kind} <= {"numbers", "truth values"}
+    if kind not in (column.kind, "nothing") and not numbers:
         raise InputError(
             f"column {shorten(column.name)!r} held {column.kind} in the training rows but holds "
             f"{kind or f'{cells.type} values'} here; give both the same kind"
         )
-    if cells.null_count:
+    if cells.null_count and not gaps:
         raise _bad(column, cells, place)
 
 
@@ -263,27 +347,3 @@ def _bad(column: EncodedColumn, cells: Any, place: _Where | None) -> InputError:
 
 def _where(at: int, place: _Where | None) -> str:
     return f"row {at + 1:,}" if place is None else str(place(at))
-
-
-def _finite(column: EncodedColumn, cells: Any, place: _Where | None) -> FloatArray:
-    _check(column, cells, place)
-    numbers = as_numbers(cells)
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(numbers.sum()) or np.isfinite(numbers).all()
-    if not finite:
-        raise _bad(column, cells, place)
-    return column.scaled(numbers)
-
-
-def _known(column: EncodedColumn, cells: Any, place: _Where | None, unseen: str) -> IntArray:
-    _check(column, cells, place)
-    feature = column.positions(cells)
-    if unseen == "zeros" or feature.min(initial=0) >= 0:
-        return feature
-    at = int(np.flatnonzero(feature < 0)[0])
-    value = as_text(cells[at].as_py())
-    known = [as_text(each) for each in column.categories.to_pylist()]
-    raise InputError(
-        f"{_where(at, place)}: column {shorten(column.name)!r} is {value!r}, a category that no "
-        f"training row has; {suggest(value, known, 'categories')}"
-    )

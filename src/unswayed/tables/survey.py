@@ -1,18 +1,19 @@
 """The survey: a first pass that finds out what the columns hold and which rows are equal."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from unswayed._typing import FloatArray
 from unswayed.exceptions import InputError
 from unswayed.inputs import is_missing
 from unswayed.pieces.passes import Task
 from unswayed.pieces.pieces import Batch, Piece
-from unswayed.tables.cells import plain
+from unswayed.tables.cells import codes, is_text, plain
 from unswayed.tables.columns import (
     Categories,
     Cells,
@@ -199,7 +200,7 @@ class SurveyTask(Task[Survey]):
 
     def batch(self, number: int, piece: Piece, batch: Batch) -> Survey:
         """Look at a batch."""
-        columns, cells = self._features(piece, batch)
+        columns, cells = _features(piece, batch, self.categorical)
         column, label = _labels(piece, batch)
         categories = tuple(frozenset(each.used()) for each in cells if isinstance(each, Categories))
         names = [column.name for column in columns if column.is_category]
@@ -225,30 +226,61 @@ class SurveyTask(Task[Survey]):
         found = Distinct.of([column.name for column in columns], cells, label)
         return Tally((found,), self.limit)
 
-    def _features(
-        self, piece: Piece, batch: Batch
-    ) -> tuple[tuple[SurveyedColumn, ...], list[Cells]]:
-        table = as_table(batch.rows, piece.name)
-        if table is None:
-            return _array(piece, batch)
-        columns: list[SurveyedColumn] = []
-        cells: list[Cells] = []
-        for name, values in zip(table.column_names, table.columns, strict=True):
-            kind = kind_of(values.type)
-            if kind is None:
-                raise InputError(
-                    f"{piece.name}: column {shorten(name)!r} holds {values.type} values, neither "
-                    "numbers nor texts; turn it into one of them (a date into a year, say) or "
-                    "ignore it"
-                )
-            is_category = (
-                kind == "texts" or pa.types.is_dictionary(values.type) or name in self.categorical
+
+def survey_table(
+    table: pa.Table, categorical: Collection[str], fills: Mapping[str, float]
+) -> Survey:
+    """Look at the feature columns of rows in memory, as one batch, with missing numbers filled in.
+
+    A missing category is one of its own. Labels are looked at elsewhere.
+    """
+    columns: list[SurveyedColumn] = []
+    categories: list[frozenset[Any]] = []
+    numbers: list[FloatArray] = []
+    for name, given in zip(table.column_names, table.columns, strict=True):
+        values = codes(plain(given))
+        is_category = is_text(values.type) or name in categorical
+        columns.append(SurveyedColumn(name, str(kind_of(values.type)), is_category, ""))
+        if is_category:
+            categories.append(frozenset(Categories.of(values).used()))
+        else:
+            numbers.append(as_numbers(values, fills.get(name)))
+    none = Moments.of([])
+    n_rows = table.num_rows
+    return Survey(
+        {0: n_rows},
+        {0: n_rows},
+        0,
+        tuple(columns),
+        Moments.of(numbers),
+        tuple(categories),
+        Labels("numbers", {}, none, ""),
+        Tally(None, Limit(0)),
+    )
+
+
+def _features(
+    piece: Piece, batch: Batch, categorical: Collection[str]
+) -> tuple[tuple[SurveyedColumn, ...], list[Cells]]:
+    table = as_table(batch.rows, piece.name)
+    if table is None:
+        return _array(piece, batch)
+    columns: list[SurveyedColumn] = []
+    cells: list[Cells] = []
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        kind = kind_of(values.type)
+        if kind is None:
+            raise InputError(
+                f"{piece.name}: column {shorten(name)!r} holds {values.type} values, neither "
+                "numbers nor texts; turn it into one of them (a date into a year, say) or "
+                "ignore it"
             )
-            cells.append(
-                _cells(piece, batch, f"column {shorten(name)!r}", values, is_category=is_category)
-            )
-            columns.append(SurveyedColumn(name, kind, is_category, piece.name))
-        return tuple(columns), cells
+        is_category = kind == "texts" or pa.types.is_dictionary(values.type) or name in categorical
+        cells.append(
+            _cells(piece, batch, f"column {shorten(name)!r}", values, is_category=is_category)
+        )
+        columns.append(SurveyedColumn(name, kind, is_category, piece.name))
+    return tuple(columns), cells
 
 
 def _cells(

@@ -23,6 +23,7 @@ _FEW_MARKS = 3  # different texts among numbers that can all stand for missing v
 _FEW_CLASSES = 10  # different whole numbers at most that may be classes
 _FEW_CODES = 5  # whole numbers from 1 on that are taken for codes however often each occurs
 _NOT_KNOWN = frozenset((7, 8, 9, 88, 97, 98, 99, 888, 998, 999))  # as surveys code it
+_MANY_TEXTS = 100  # and more than half the rows: who a row is, and not what it is like
 _RARE = 5  # rows per text, on average: fewer, and texts of new rows will often be new too
 
 # Parts of names that say what numbers are, in the singular. Of "nRegion_codes" they are n, region
@@ -51,6 +52,11 @@ _MEASURES = frozenset(
     "week weight year yr".split()
 )
 _IDS = frozenset("id uid uuid guid key index idx rowid ssn unnamed".split())
+
+
+def is_too_many(n_values: int, n_rows: int) -> bool:
+    """Return whether so many different texts must be names or numbers of a file."""
+    return n_values > max(_MANY_TEXTS, n_rows // 2)
 
 
 def _parts(name: str) -> list[str]:
