@@ -6,7 +6,7 @@ import io
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -164,20 +164,14 @@ class CsvReader:
 
     def first_text(self, file: File, column: str) -> str | None:
         """Find what makes a column one of texts."""
-        names = self._names(file)
-        start = self._start(file).decode("utf-8-sig", errors="replace")
-        rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.dialect.delimiter)
-        at, number = names.index(column), -int(self.dialect.header)
-        missing = self.dialect.missing_cells()
-        for cells in filter(None, rows):
-            number += 1
-            text = cells[at] if number and at < len(cells) else ""
-            if (
-                text
-                and text not in missing
-                and not _is_number(text.replace(self.dialect.decimal, "."))
-            ):
-                return f"row {number:,} has {beginning(text, 60)!r}"
+        at, number = self._names(file).index(column), -int(self.dialect.header)
+        missing, decimal = self.dialect.missing_cells(), self.dialect.decimal
+        with self._records(file) as rows:
+            for _, cells in rows:
+                number += 1
+                text = cells[at] if number and at < len(cells) else ""
+                if text and text not in missing and not _is_number(text.replace(decimal, ".")):
+                    return f"row {number:,} has {beginning(text, 60)!r}"
         return None
 
     def written_numbers(self, block: pa.Table) -> dict[str, str]:
@@ -261,13 +255,8 @@ class CsvReader:
 
     def header(self, file: File) -> Header | None:
         """Return the first record; None for a file without one."""
-        csv.field_size_limit(_LONGEST_CELL)
-        start = self._start(file).decode("utf-8-sig", errors="replace")
-        rows = csv.reader(io.StringIO(start, newline=""), delimiter=self.dialect.delimiter)
-        try:
-            return next((Header(row, at) for at, row in enumerate(rows) if row), None)
-        except csv.Error as error:
-            raise InputError(f"{file.name} is not a readable CSV file: {error}") from None
+        with self._records(file) as rows:
+            return next((Header(cells, at) for at, cells in rows), None)
 
     def notes(self, file: File) -> list[str]:
         """Return what to say about the names of the columns of a CSV file."""
@@ -276,13 +265,22 @@ class CsvReader:
         header = self.header(file)
         return [] if header is None else renamed(file.name, header.cells)
 
-    def _start(self, file: File) -> bytes:
+    @contextmanager
+    def _records(self, file: File) -> Iterator[Iterator[tuple[int, list[str]]]]:
+        """Yield the records of a file's start that are not empty, and how many are before each."""
+        csv.field_size_limit(_LONGEST_CELL)
         with file.reading(), file.stream() as stream:
-            return bytes(stream.read(self.block))
+            text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+            rows = csv.reader(_first_lines(text, self.block), delimiter=self.dialect.delimiter)
+            try:
+                yield ((at, cells) for at, cells in enumerate(rows) if cells)
+            except csv.Error as error:
+                raise InputError(f"{file.name} is not a readable CSV file: {error}") from None
 
     def _checked_header(self, file: File) -> Header | None:
         """Return the first record of a file that is seen for the first time."""
-        start = self._start(file)[:START]
+        with file.reading(), file.stream() as stream:
+            start = bytes(stream.read(START))
         refuse_foreign(file.name, start)
         if b"\0" in start[:1000]:
             raise _not_utf8(file.name)
@@ -331,6 +329,15 @@ class CsvReader:
             f"{_WORDS.get(cell[3], cell[3])} at the start of the file; correct the cell, name it "
             "as one that means missing, or leave the column out or have it read as texts"
         )
+
+
+def _first_lines(text: Iterable[str], most: int) -> Iterator[str]:
+    """Yield lines until they are long enough: a quote that is never closed would take them all."""
+    for line in text:
+        yield line
+        most -= len(line)
+        if most <= 0:
+            return
 
 
 def open_bytes(file: File) -> Any:

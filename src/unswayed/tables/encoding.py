@@ -163,14 +163,17 @@ class Encoding:
         unseen: Literal["raise", "zeros"] = "raise",
     ) -> Matrix:
         """Encode rows."""
-        columns = zip(self.columns, self._values(rows), strict=True)
+        values = self._values(rows)
+        columns = zip(self.columns, values, strict=True)
         found = (
             self._known(column, cells, place, unseen)
             if column.is_category
             else self._finite(column, cells, place)
             for column, cells in columns
         )
-        return self._sparse(found) if self.is_sparse else self._dense(list(found))
+        if not self.is_sparse:
+            return self._dense(list(found))
+        return self._sparse(found, len(values[0]))  # a column at a time: they take memory
 
     def _dense(self, found: list[Any]) -> FloatArray:
         n, p = len(found[0]), self.n_features
@@ -191,13 +194,10 @@ class Encoding:
                     flat[(ends + part)[part >= 0]] = 1.0
         return out
 
-    def _sparse(self, found: Iterator[Any]) -> Matrix:
+    def _sparse(self, found: Iterator[Any], n: int) -> Matrix:
         d = len(self.columns)
-        indices = data = np.zeros((0, d))
+        indices, data = np.empty((n, d), dtype=np.int32), np.ones((n, d))
         for at, (column, cells) in enumerate(zip(self.columns, found, strict=True)):
-            if not at:
-                n = len(cells)
-                indices, data = np.empty((n, d), dtype=np.int32), np.ones((n, d))
             if not column.is_category:
                 data[:, at] = cells
                 indices[:, at] = column.start
@@ -206,17 +206,9 @@ class Encoding:
             if cells.min(initial=0) < 0:
                 data[cells < 0, at] = 0.0
                 indices[cells < 0, at] = column.start
-        return self._matrix(data, indices)
-
-    def _matrix(self, data: FloatArray, indices: IntArray) -> Matrix:
-        """Return a sparse matrix that holds no zeros."""
-        n, d = data.shape
         ends = np.arange(0, n * d + 1, d, dtype=np.int32)
         shape = (n, self.n_features)
-        made = sparse.csr_array((data.reshape(-1), indices.reshape(-1), ends), shape=shape)
-        if not data.all():
-            made.eliminate_zeros()
-        return made
+        return sparse.csr_array((data.reshape(-1), indices.reshape(-1), ends), shape=shape)
 
     def as_rows(self, features: FloatArray) -> Matrix:
         """Return features in the form that training rows have."""

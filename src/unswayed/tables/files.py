@@ -147,7 +147,7 @@ READERS: dict[str, Callable[[Path, Dialect, list[str]], pa.Table]] = {
 # ----------------------------------------------------------------------------------------
 # Tables of any format.
 
-_BLOCK = 2**24  # bytes searched at a time
+_BLOCK = 2**20  # bytes searched at a time
 _USUAL = Dialect()
 
 
