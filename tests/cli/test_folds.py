@@ -112,15 +112,16 @@ def test_refitting_on_the_labels_of_a_witness_overturns_the_row(folder):
     rows = np.flatnonzero(np.isfinite(study.answers.minimum_budget))[::17]
     for row, witness in zip(rows, study.witnesses(rows), strict=True):
         assert len(witness) == study.answers.minimum_budget[row]
-        part = study.parts[int(study.fold[row]) - 1]
+        part = study.scheme.parts[int(study.fold[row]) - 1]
         assert set(witness.indices + 1) <= set(part.train.numbers)
-        labels, features = (frame["hired"] == "yes").to_numpy(float), study.train.features
+        labels = (frame["hired"] == "yes").to_numpy(float)
         changed = labels.copy()
         changed[witness.indices] = witness.labels
         assert (changed != labels).sum() == len(witness)
         train = part.train.numbers - 1
+        asked = part.test.features[np.flatnonzero(part.test.numbers == row + 1)]
         before, after = (
-            part.model.estimator.fit(features[train], y[train]).predict(features[[row]])[0] > 0.5
+            part.model.estimator.fit(part.train.features, y[train]).predict(asked)[0] > 0.5
             for y in (labels, changed)
         )
         assert before != after
@@ -229,7 +230,7 @@ def test_models_that_are_not_kept_are_made_again(folder):
         method="sandwich",
     )
     study, made = open_folds(request), []
-    kept = [study.parts[fold] for fold in range(3)]
+    kept = [study.scheme.parts[fold] for fold in range(3)]
 
     def make(fold):
         made.append(fold)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.cli.commands import InspectOptions
-from unswayed.cli.requests import check_columns, reading_of, refuse_many, split_names
+from unswayed.cli.requests import check_columns, dialect_of, refuse_many, split_names
 from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
 from unswayed.report.facts import caveat_dicts
@@ -24,7 +24,7 @@ def inspect(file: Path, options: InspectOptions) -> int:
     label, positive = columns.label, columns.positive
     refuse_many(file)
     check_columns(columns)
-    reading = reading_of(columns, file, test)
+    dialect = dialect_of(columns, file, test)
     roles = Roles(
         label=label,
         positive=positive,
@@ -33,14 +33,14 @@ def inspect(file: Path, options: InspectOptions) -> int:
         features=split_names(columns.features),
         categorical=split_names(columns.categorical),
         numeric=split_names(columns.numeric),
-        decimal=reading.decimal,
+        decimal=dialect.decimal,
     )
-    table, found = inspect_file(file, roles, reading)
+    table, found = inspect_file(file, roles, dialect)
     if positive is not None:
         if label is None:
             raise InputError("--positive names a class of the label, so pass --label COLUMN too")
         Target.of(label, table.column(label), None, positive=positive)
-    other = None if test is None else look_at(test, table, roles, reading)
+    other = None if test is None else look_at(test, table, roles, dialect)
     for note in found.notes:
         terminal.note(note)
     _show(terminal, file.name, found)

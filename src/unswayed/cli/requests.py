@@ -42,8 +42,8 @@ from unswayed.study.request import (
     parse_threshold,
 )
 from unswayed.study.study import Study
+from unswayed.tables.dialect import Dialect
 from unswayed.tables.inspection import Roles
-from unswayed.tables.reading import Reading
 from unswayed.words import shorten
 
 LARGE_FILE = 10**9
@@ -80,7 +80,7 @@ def make_request(
         raise _no_label(pieces.source if pieces else str(train), data)
     return Request(
         train=train,
-        reading=reading_of(data, pieces.source if pieces else train, split.test),
+        dialect=dialect_of(data, pieces.source if pieces else train, split.test),
         numeric=split_names(data.numeric),
         weights=data.weights,
         label=data.label,
@@ -131,9 +131,9 @@ def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
 # Columns and rows.
 
 
-def reading_of(columns: ColumnOptions, *files: Path | str | None) -> Reading:
+def dialect_of(columns: ColumnOptions, *files: Path | str | None) -> Dialect:
     """Return how files are written, by the options and by what the first of them shows."""
-    return Reading.for_files(
+    return Dialect.for_files(
         [file for file in files if file is not None],
         columns.delimiter,
         header=not columns.no_header,
@@ -204,7 +204,7 @@ def _no_label(source: str, data: DataOptions) -> InputError:
     path = Path(first.path)
     if is_url(first.path) or (path.is_file() and path.stat().st_size > LARGE_FILE):
         return InputError(f"{start}; unswayed inspect shows the columns of a file")
-    _, found = inspect_file(Path(first.name), Roles(), reading_of(data, source))
+    _, found = inspect_file(Path(first.name), Roles(), dialect_of(data, source))
     odd = [f"; {caveat}" for caveat in found.general if caveat.kind == "no-header"]
     return InputError("".join([f"{start}. {first.name} has {found.in_words()}", *odd]))
 

@@ -1,33 +1,28 @@
-"""Studies of every row of a file, each certified by a model that did not see it."""
+"""Folds: every row of a file is certified, by a model that did not see it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.three_numbers import Asked
+from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Decision
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
-from unswayed.study.penalty import FOLDS, AlphaChoice
-from unswayed.study.request import Budget
-from unswayed.study.study import Answers, Study
+from unswayed.study.loading import Loaded, Rows, draw_folds, owners, take
+from unswayed.study.one_model import InMemory, OneModel
+from unswayed.study.opening import Opening
+from unswayed.study.penalty import FOLDS, AlphaChoice, Progress, Silent
+from unswayed.study.request import Budget, Request
+from unswayed.study.study import EXACT, Answers, Study
+from unswayed.study.target import Target, target_of
+from unswayed.words import outside, shorten
 
 if TYPE_CHECKING:
     from unswayed.estimators.cross import CrossCertificates
-from dataclasses import replace
-
-from numpy.typing import NDArray
-
-from unswayed.exceptions import InputError
-from unswayed.study.loading import Loaded, Rows, draw_folds, owners, take
-from unswayed.study.opening import Opening
-from unswayed.study.penalty import Progress, Silent
-from unswayed.study.request import Request
-from unswayed.study.target import Target, target_of
-from unswayed.words import outside, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +70,9 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FoldedStudy(Study):
-    """A study of every row of a file: its test rows are its training rows too.
+class ModelPerFold(InMemory):
+    """A model per fold: test rows are training rows too, of the models of other folds.
 
-    Every row is certified by the model of its fold, which was trained on rows of the other folds.
     Budgets are counts, the same in all folds: a share is one of the training rows of the smallest.
     """
 
@@ -92,60 +86,64 @@ class FoldedStudy(Study):
     whole: Callable[[], Study]
 
     @property
-    def n_train(self) -> int:
-        """Number of training rows of the fold that has the fewest."""
-        return self.n_least[0]
-
-    @property
-    def n_movable(self) -> int:
-        """Number of training rows whose label may be wrong, where they are fewest."""
-        return self.n_least[1]
-
-    @property
-    def _may_be_wrong(self) -> BoolArray:
-        """Rows whose label may be wrong."""
-        direction, labels = self.request.direction, np.asarray(self.train.labels)
-        if direction is None or not self.target.classes:
-            return self.movable
-        return np.asarray(self.movable & (labels == (0 if direction == "up" else 1)))
-
-    def _count(self, at: IntArray, rows: BoolArray) -> IntArray:
-        """Return how often each number occurs among training rows, in the fold that has fewest."""
-        folds = range(int(self.of_row.max()) + 1)
-        within = np.array([Study._count(self, at, rows & (self.of_row == fold)) for fold in folds])
-        return np.asarray(within.sum(axis=0) - within.max(axis=0))
-
-    @property
     def fold(self) -> IntArray:
         """The fold of every row, from 1."""
         return self.of_row + 1
 
-    def _in_order(self, columns: list[Any]) -> Any:
-        """Return values of all rows, given those of each fold, in the order of the file."""
-        order = np.argsort(self.of_row, kind="stable")
-        joined = np.concatenate(columns)
-        out = np.empty_like(joined)
-        out[order] = joined
-        return out
+    def n_train(self, study: Study) -> int:
+        """Return the number of training rows of the fold that has the fewest."""
+        return self.n_least[0]
 
-    @cached_property
-    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
-        columns = (
-            [getattr(answers, each.name) for answers in self.found] for each in fields(Answers)
+    def n_movable(self, study: Study) -> int:
+        """Return the number of training rows whose label may be wrong, where they are fewest."""
+        return self.n_least[1]
+
+    def may_be_wrong(self, study: Study) -> BoolArray:
+        """Return the rows whose label may be wrong."""
+        direction, labels = study.request.direction, np.asarray(study.train.labels)
+        if direction is None or not study.target.classes:
+            return study.movable
+        return np.asarray(study.movable & (labels == (0 if direction == "up" else 1)))
+
+    def times(self, at: IntArray, rows: BoolArray) -> IntArray:
+        """Return how often each number occurs among training rows, in the fold that has fewest."""
+        folds, size = range(int(self.of_row.max()) + 1), int(at.max()) + 1
+        within = np.array(
+            [np.bincount(at[rows & (self.of_row == fold)], minlength=size) for fold in folds]
         )
-        return Answers(*map(self._in_order, columns)), []
+        return np.asarray(within.sum(axis=0) - within.max(axis=0))
 
-    def _certify(self, features: FloatArray, budget: Budget) -> CertificateSet:
-        """Certify all rows, which is what is asked for: each by the model of its fold."""
-        same, every = self._counted(budget), np.arange(len(self.of_row))
-        return self._by_fold(every, lambda part, _: part._certify(part.test.features, same))
+    def rows(self, study: Study, at: IntArray) -> Any:
+        """Return the features of some rows, in an encoding of all rows."""
+        return study.test.features[at]
 
-    def certify_rows(
-        self, at: IntArray, budget: Budget, decision: Decision | None = None
+    def certified(self, study: Study) -> tuple[Answers, list[CertificateSet]]:
+        """Return what the models of the folds found, in the order of the file."""
+        order = np.argsort(self.of_row, kind="stable")
+
+        def in_order(name: str) -> Any:
+            joined = np.concatenate([getattr(answers, name) for answers in self.found])
+            out = np.empty_like(joined)
+            out[order] = joined
+            return out
+
+        return Answers(*(in_order(each.name) for each in fields(Answers))), []
+
+    def ranges(self, study: Study, at: IntArray, budget: Budget) -> CertificateSet:
+        """Certify rows by the method that was asked for, each by the model of its fold."""
+        same = counted(budget, self.n_least[0])
+        return self._by_fold(at, lambda part, rows: part.scheme.ranges(part, rows, same))
+
+    def certify(
+        self, study: Study, at: IntArray, budget: Budget, decision: Decision | None
     ) -> "CrossCertificates":
         """Certify some rows exactly, each by the model of its fold."""
-        same = self._counted(budget)
+        same = counted(budget, self.n_least[0])
         return self._by_fold(at, lambda part, rows: part.certify_rows(rows, same, decision))
+
+    def least_decides(self, study: Study) -> bool:
+        """Return whether minimum budgets tell the verdict at every budget."""
+        return study.request.kind.linear and study.request.method in EXACT
 
     def _by_fold(
         self, at: IntArray, certify: Callable[[Study, IntArray], CertificateSet]
@@ -153,48 +151,44 @@ class FoldedStudy(Study):
         """Return certificates of some rows, given how those of one fold are made."""
         from unswayed.estimators.cross import Fold, Folds, join
 
-        made = []
-        for fold in np.unique(self.of_row[at]).tolist():
-            part, places = self.parts[fold], np.flatnonzero(self.of_row[at] == fold)
-            within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
-            made.append(Fold(certify(part, within), self.trains(part), places))
+        made = [
+            Fold(certify(part, within), trains, places)
+            for part, within, trains, places in self.split(at)
+        ]
         return join(Folds(folds=made, origin=None, labels=None))
 
-    def by_parts(self, at: IntArray, scores: Callable[[Study, IntArray], FloatArray]) -> FloatArray:
-        """Return numbers of some rows, given how those of one fold are computed."""
-        out = np.empty(len(at))
+    def split(self, at: IntArray) -> Iterator[tuple[Study, IntArray, IntArray, IntArray]]:
+        """Yield the parts that some rows are test rows of.
+
+        With each come their positions among its test rows, the positions of its training rows among
+        all rows, and the positions of the rows in `at`.
+        """
         for fold in np.unique(self.of_row[at]).tolist():
-            places = np.flatnonzero(self.of_row[at] == fold)
-            within = np.searchsorted(np.flatnonzero(self.of_row == fold), at[places])
-            out[places] = scores(self.parts[fold], within)
-        return out
+            part, places = self.parts[fold], np.flatnonzero(self.of_row[at] == fold)
+            own = np.flatnonzero(self.of_row == fold)
+            trains = np.flatnonzero(self.of_row != fold)
+            yield part, np.searchsorted(own, at[places]), trains, places
 
-    def _asked(self) -> list[Asked]:
-        parts = zip(self.parts, self.found, strict=True)
-        return [part._placed(self.trains(part), answers) for part, answers in parts]
+    def asked(self, study: Study) -> list[Asked]:
+        """Return the rows of each fold put to its model."""
+        one, every = OneModel(), np.arange(len(self.of_row))
+        parts = zip(self.split(every), self.found, strict=True)
+        return [one.placed(part, trains, answers) for (part, _, trains, _), answers in parts]
 
-    def _counted(self, budget: Budget) -> Budget:
-        return counted(budget, self.n_train)
-
-    def trains(self, part: Study) -> IntArray:
-        """Return the positions of the training rows of a fold among all rows."""
-        return np.searchsorted(self.train.numbers, part.train.numbers)
-
-    def witnesses(self, at: IntArray) -> list[Witness | None]:
+    def witnesses(self, study: Study, at: IntArray) -> list[Witness | None]:
         """Find the smallest set of label changes that overturns each of some rows."""
         made: dict[int, Witness | None] = {}
-        asked = np.unique(self.of_row[at])
-        for fold in self.progress.track(asked.tolist(), "finding witnesses", len(asked)):
-            part, rows = self.parts[fold], at[self.of_row[at] == fold]
-            within = np.searchsorted(np.flatnonzero(self.of_row == fold), rows)
-            train = self.trains(part)
-            for row, each in zip(rows.tolist(), part.witnesses(within), strict=True):
-                made[row] = (
-                    None if each is None else Witness(train[each.indices], each.labels, each.score)
+        count = len(np.unique(self.of_row[at]))
+        for part, within, trains, places in study.progress.track(
+            self.split(at), "finding witnesses", count
+        ):
+            for place, each in zip(places.tolist(), part.witnesses(within), strict=True):
+                made[place] = (
+                    None if each is None else Witness(trains[each.indices], each.labels, each.score)
                 )
-        return [made[row] for row in at.tolist()]
+        return [made[place] for place in range(len(at))]
 
-    def ever_overturned(self, at: int) -> Verdict:
+    def ever_overturned(self, study: Study, at: int) -> Verdict:
         """Return whether any number of label changes overturns a row."""
         fold = int(self.of_row[at])
         return self.parts[fold].ever_overturned(int(np.sum(self.of_row[:at] == fold)))
@@ -218,8 +212,8 @@ def refitted_scores(
     """
     from sklearn.base import clone
 
-    if isinstance(study, FoldedStudy):
-        return study.by_parts(at, lambda part, rows: _replayed(study, part, changed, labels, rows))
+    if isinstance(study.scheme, ModelPerFold):
+        return _replayed(study.scheme, changed, labels, at)
     given = np.array(study.train.labels)
     given[changed] = labels
     weights = study.train.weights
@@ -234,12 +228,15 @@ def refitted_scores(
 
 
 def _replayed(
-    study: FoldedStudy, part: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
+    folds: ModelPerFold, changed: IntArray, labels: NDArray[Any], at: IntArray
 ) -> FloatArray:
-    """Return scores of a fold by its model, trained anew on those of the labels that train it."""
-    train = study.trains(part)
-    here = np.isin(changed, train)
-    return refitted_scores(part, np.searchsorted(train, changed[here]), labels[here], at)
+    """Return scores of rows by the models of their folds, each trained anew on its own labels."""
+    out = np.empty(len(at))
+    for part, within, trains, places in folds.split(at):
+        here = np.isin(changed, trains)
+        own = np.searchsorted(trains, changed[here])
+        out[places] = refitted_scores(part, own, labels[here], within)
+    return out
 
 
 # ----------------------------------------------------------------------------------------
@@ -248,7 +245,7 @@ def _replayed(
 _KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
 
 
-def open_folds(request: Request, progress: Progress | None = None) -> FoldedStudy:
+def open_folds(request: Request, progress: Progress | None = None) -> Study:
     """Read the file, and fit and certify once per fold.
 
     Folds are drawn without looking at the labels: if labels chose them, another label would mean
@@ -277,7 +274,7 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
     encoding = opening.encoding(drawn.names, rows[0])
     every = Rows(*rows, encoding.features(rows[0]), drawn.labels)
     choice = _choice(choices)
-    return FoldedStudy(
+    return Study(
         request=request,
         target=drawn.target,
         encoding=encoding,
@@ -292,11 +289,13 @@ def open_folds(request: Request, progress: Progress | None = None) -> FoldedStud
         notes=list(dict.fromkeys(notes)),
         caveats=list(dict.fromkeys([*opening.caveats, *caveats])),
         progress=progress,
-        parts=parts,
-        found=found,
-        of_row=of_row,
-        n_least=(drawn.n_train, min(movable)),
-        whole=drawn.whole,
+        scheme=ModelPerFold(
+            parts=parts,
+            found=found,
+            of_row=of_row,
+            n_least=(drawn.n_train, min(movable)),
+            whole=drawn.whole,
+        ),
     )
 
 

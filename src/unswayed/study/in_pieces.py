@@ -1,9 +1,8 @@
-"""Studies whose training rows are in pieces: passes over them, and never all rows in memory."""
+"""Training rows in pieces: a model by passes over them, and never all rows in memory."""
 
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,14 +15,21 @@ from unswayed.estimators import METHODS, CertifiedClassifier, CertifiedRegressor
 from unswayed.estimators import fit_in_pieces as fitting
 from unswayed.estimators.three_numbers import Asked
 from unswayed.exceptions import InputError
+from unswayed.margins.decisions import Decision
 from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.report.facts import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.study.loading import Gaps, Loaded, Rows
+from unswayed.study.one_model import (
+    NUMBERING,
+    certify_as_asked,
+    certify_exactly,
+    columns_of_answers,
+)
 from unswayed.study.opening import Opening
 from unswayed.study.penalty import Progress, split_rows
-from unswayed.study.request import Request
+from unswayed.study.request import Budget, InPieces, Request
 from unswayed.study.source import Only, Source, check_options, expected_passes
 from unswayed.study.study import Answers, Study, by_budgets
 from unswayed.study.target import Target, check_bias
@@ -38,13 +44,18 @@ from unswayed.words import as_text, counted, option, shorten
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StudyInPieces(Study):
-    """A study whose training rows are in pieces: what is asked of them takes passes."""
+class ModelOfPieces:
+    """One model whose training rows are in pieces: what is asked of them takes passes."""
 
+    asked_for: InPieces
     source: Source
     survey: Survey  # What the first pass found
     crew: Crew  # Makes the passes
     held_out: list[Place] | None  # Where the test rows are; None if they are of another file
+
+    @property
+    def fold(self) -> None:
+        """Nothing: one model certifies all test rows."""
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -52,170 +63,164 @@ class StudyInPieces(Study):
 
     # --- what was asked -------------------------------------------------------------------
 
-    @property
-    def n_train(self) -> int:
-        """Number of training rows."""
+    def n_train(self, study: Study) -> int:
+        """Return the number of training rows."""
         return self.survey.n_rows
 
-    @property
-    def n_file_rows(self) -> int:
-        """Number of rows of all files."""
+    def n_file_rows(self, study: Study) -> int:
+        """Return the number of rows of all files."""
         held_out = 0 if self.held_out is None else len(self.held_out)
-        known = self.sizes.get(self.request.train, self.source.n_rows)
-        return self.n_train + self.survey.left_out + held_out if known is None else known
+        known = study.sizes.get(study.request.train, self.source.n_rows)
+        if known is not None:
+            return known
+        return self.survey.n_rows + self.survey.left_out + held_out
 
-    @property
-    def n_movable(self) -> int:
-        """Number of training labels that may be wrong."""
-        return int(self.model.fitted_.engine.precision.n_movable)
+    def n_movable(self, study: Study) -> int:
+        """Return the number of training labels that may be wrong."""
+        return int(study.model.fitted_.engine.precision.n_movable)
 
-    @property
-    def feature_columns(self) -> list[str]:
-        """Columns that are features, in the files' order."""
-        used = {column.name for column in self.encoding.columns}
+    def feature_columns(self, study: Study) -> list[str]:
+        """Return the columns that are features, in the files' order."""
+        used = {column.name for column in study.encoding.columns}
         return [name for name in self.source.names if name in used]
 
-    @property
     def numbering(self) -> str:
-        """How rows are numbered."""
-        found = super().numbering
+        """Return how rows are numbered."""
         if self.held_out is None or self.source.n_files == 1:
-            return found
-        return f"{found} Held-out rows are numbered through all files, in the order of their names."
+            return NUMBERING
+        more = "Held-out rows are numbered through all files, in the order of their names."
+        return f"{NUMBERING} {more}"
 
     @property
     def places(self) -> Sequence[Place] | None:
         """File and row of every test row, where these are of several files."""
         return self.held_out if self.source.n_files > 1 else None
 
-    @property
-    def source_in_words(self) -> str:
-        """What the training rows are read from."""
-        assert self.request.in_pieces is not None  # noqa: S101
-        return f"{self.request.in_pieces.shown} ({counted(self.source.n_files, 'file')})"
+    def source_in_words(self, study: Study) -> str:
+        """Return what the training rows are read from."""
+        return f"{self.asked_for.shown} ({counted(self.source.n_files, 'file')})"
 
-    def is_training_file(self, path: Path) -> bool:
+    def selected_in_words(self, study: Study) -> str:
+        """Return which rows ``--only`` selects; they are not counted."""
+        return "the training rows"
+
+    def is_training_file(self, study: Study, path: Path) -> bool:
         """Return whether training rows are read from a file."""
         return any(os.path.samefile(path, each) for each in self.source.paths)
 
-    @property
-    def class_counts(self) -> list[int]:
-        """Number of training labels of each class; empty for numbers."""
-        if not self.target.classes:
-            return []
+    def class_counts(self, study: Study) -> list[int]:
+        """Return the number of training labels of each of two classes."""
         counts = self.survey.labels.counts or {}
-        positive = counts[self.target.classes[1]]
+        positive = counts[study.target.classes[1]]
         return [sum(counts.values()) - positive, positive]
 
-    def class_sizes(self) -> dict[str, Size]:
+    def class_sizes(self, study: Study) -> dict[str, Size]:
         """Return the size of each class; which rows --only selects is not known by class."""
-        if not self.target.classes:
-            return {}
-        ways = {None: (1, 1), "up": (1, 0), "down": (0, 1)}[self.request.direction]
-        known = zip(self.target.class_names, self.class_counts, ways, strict=True)
-        return {name: Size(rows, min(rows, self.n_movable) * way) for name, rows, way in known}
+        ways = {None: (1, 1), "up": (1, 0), "down": (0, 1)}[study.request.direction]
+        known = zip(study.target.class_names, self.class_counts(study), ways, strict=True)
+        movable = self.n_movable(study)
+        return {name: Size(rows, min(rows, movable) * way) for name, rows, way in known}
 
-    def _selected_rows(self) -> str:
-        return "the training rows"
+    def group_sizes(self, study: Study, name: str) -> dict[str, Size]:
+        """Return nothing: no pass counts groups."""
+        return {}
 
-    def pass_facts(self) -> dict[str, Any]:
+    def pass_facts(self, study: Study) -> dict[str, Any]:
         """Return how many files and passes there were."""
         return {
             "files": self.source.n_files,
             "passes": self.crew.made,
             "restored": self.crew.restored,
-            "distinct_rows": self.n_distinct,
+            "distinct_rows": self._n_distinct(study),
         }
 
-    def last_notes(self) -> list[str]:
+    def last_notes(self, study: Study) -> list[str]:
         """Return how many passes were made."""
         made, restored = self.crew.made, self.crew.restored
         what = "1 pass" if made == 1 else f"{made:,} passes"
-        note = f"{what} over {self.n_file_rows:,} rows in {counted(self.source.n_files, 'file')}"
+        files = counted(self.source.n_files, "file")
+        note = f"{what} over {self.n_file_rows(study):,} rows in {files}"
         if restored:
-            assert self.request.in_pieces is not None  # noqa: S101
-            note += f", {restored:,} of them from {self.request.in_pieces.resume}"
-        if self.n_distinct is not None:
+            note += f", {restored:,} of them from {self.asked_for.resume}"
+        distinct = self._n_distinct(study)
+        if distinct is not None:
             note += (
-                f"; {self.n_distinct:,} different training rows, so one pass was enough to learn "
-                "from them"
+                f"; {distinct:,} different training rows, so one pass was enough to learn from them"
             )
         return [note]
 
-    @property
-    def n_distinct(self) -> int | None:
-        """Number of different training rows, if they were held in memory."""
-        merged = isinstance(self.model.fitted_.engine, MergedEngine)
+    def _n_distinct(self, study: Study) -> int | None:
+        """Return the number of different training rows, if they were held in memory."""
+        merged = isinstance(study.model.fitted_.engine, MergedEngine)
         return len(self.survey.distinct) if merged and self.survey.distinct is not None else None
 
     # --- answers --------------------------------------------------------------------------
 
-    def _rows(self, at: IntArray) -> Any:
-        """Return some test rows as the model takes them."""
-        return self.test.table.take(pa.array(at))
+    def rows(self, study: Study, at: IntArray) -> Any:
+        """Return the cells of some test rows."""
+        return study.test.table.take(pa.array(at))
 
-    def _asked(self) -> list[Asked]:
-        return []  # single labels are never at hand
+    def asked(self, study: Study) -> list[Asked]:
+        """Return nothing: single labels are never at hand."""
+        return []
 
-    @property
-    def _wants_least(self) -> bool:
-        """Whether minimum budgets are worth their passes."""
-        return self.request.least or (
-            self.request.method == "exact" and len(self.request.budgets) > 1
-        )
+    def _wants_least(self, study: Study) -> bool:
+        """Return whether minimum budgets are worth their passes."""
+        request = study.request
+        return request.least or (request.method == "exact" and len(request.budgets) > 1)
 
-    @cached_property
-    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
+    def certified(self, study: Study) -> tuple[Answers, list[CertificateSet]]:
         """Certify all test rows at once: passes are few then."""
-        rows, request = self._rows(np.arange(len(self.test))), self.request
-        classes = self.target.task == "classification"
+        rows, request = self.rows(study, np.arange(len(study.test))), study.request
+        wants = self._wants_least(study)
+        classes = study.target.task == "classification"
         if not classes or request.ranges or request.method != "exact":
-            return Answers(*self._facts(self._certify(rows, request.budget))), []
-        if not self._wants_least:
-            asked = self.count(request.budget)
-            return Answers(*self._facts(self.model.certify(rows, budget=asked, ranges=False))), []
-        return self._by_least(self.model.certify(rows, budget=0)), []
+            certs = certify_as_asked(study, rows, request.budget)
+        elif wants:
+            return self._by_least(study, study.model.certify(rows, budget=0)), []
+        else:
+            certs = study.model.certify(rows, budget=study.count(request.budget), ranges=False)
+        return Answers(*columns_of_answers(study, certs, least=wants)), []
 
-    def _by_least(self, certs: CertificateSet) -> Answers:
+    def _by_least(self, study: Study, certs: CertificateSet) -> Answers:
         """Return the verdicts that follow from minimum budgets, which are found once."""
-        least, amount = certs.minimum_budgets, self.count(self.request.budget)
+        least, amount = certs.minimum_budgets, study.count(study.request.budget)
         verdict = by_budgets(least.low, least.high, amount)
         endless: FloatArray = np.full(len(certs), np.inf)
         score = certs.score
         return Answers(score, -endless, endless, score, score, verdict, least.low, least.high)
 
-    def _facts(self, certificates: CertificateSet) -> list[Any]:
-        """Return the columns of `Answers`; minimum budgets where they are wanted."""
-        decided = self.target.task == "classification" or self.request.radius is not None
-        if self._wants_least or not decided:
-            return super()._facts(certificates)
-        names = ("score", "low", "high", "inner_low", "inner_high", "verdict")
-        known = [getattr(certificates, name) for name in names]
-        unknown = np.full(len(certificates), np.nan)
-        return [*known, unknown, unknown]
+    def least_decides(self, study: Study) -> bool:
+        """Return whether minimum budgets tell the verdict at every budget."""
+        return self._wants_least(study) and study.request.method == "exact"
 
-    @property
-    def _least_decides(self) -> bool:
-        """Whether minimum budgets tell the verdict at every budget."""
-        return self._wants_least and self.request.method == "exact"
+    def ranges(self, study: Study, at: IntArray, budget: Budget) -> CertificateSet:
+        """Certify test rows at a budget by the method that was asked for."""
+        return certify_as_asked(study, self.rows(study, at), budget)
+
+    def certify(
+        self, study: Study, at: IntArray, budget: Budget, decision: Decision | None
+    ) -> CertificateSet:
+        """Certify test rows exactly."""
+        return certify_exactly(study, self.rows(study, at), budget, decision)
 
     # --- witnesses ------------------------------------------------------------------------
 
-    def witnesses(self, at: IntArray) -> list[Witness | None]:
+    def witnesses(self, study: Study, at: IntArray) -> list[Witness | None]:
         """Find the smallest set of label changes that overturns each of some test rows."""
-        certs = self.model.certify(self._rows(at), budget=0)
+        certs = study.model.certify(self.rows(study, at), budget=0)
         least, source = certs.minimum_budgets, certs.source
         return [
-            source.witness(row, self.n_train) if np.isfinite(least.low[row]) else None
+            source.witness(row, self.survey.n_rows) if np.isfinite(least.low[row]) else None
             for row in range(len(at))
         ]
 
-    def ever_overturned(self, at: int) -> Verdict:
+    def ever_overturned(self, study: Study, at: int) -> Verdict:
         """Return whether any number of label changes overturns a test row."""
-        certs = self.model.certify(self._rows(np.array([at])), budget=0)
+        certs = study.model.certify(self.rows(study, np.array([at])), budget=0)
         return Verdict.ROBUST if np.isposinf(certs.minimum_budget[0]) else Verdict.UNDECIDED
 
-    def training_rows(self, places: Iterable[Place]) -> Rows:
+    def training_rows(self, study: Study, places: Iterable[Place]) -> Rows:
         """Read some training rows."""
         wanted: dict[int, list[int]] = {}
         for place in places:
@@ -225,12 +230,12 @@ class StudyInPieces(Study):
             SelectedRows(self.source.wide[at].name, self.source.wide[at], np.array(rows), True)
             for at, rows in wanted.items()
         ]
-        found = self.crew.run(pieces, CollectRows(self.request.label))
+        found = self.crew.run(pieces, CollectRows(study.request.label))
         numbers = [
             pieces[piece].place(number).row
             for piece, number in zip(found.piece.tolist(), found.number.tolist(), strict=True)
         ]
-        labels = self.target.encode(found.table.column(self.request.label))
+        labels = study.target.encode(found.table.column(study.request.label))
         return Rows(found.table, np.array(numbers), np.zeros((len(numbers), 0)), labels)
 
 
@@ -250,7 +255,7 @@ class PieceProgress(Progress, PassProgress, Protocol):
     """Shows how far long work and passes have come."""
 
 
-def open_pieces(request: Request, progress: PieceProgress) -> "StudyInPieces":
+def open_pieces(request: Request, progress: PieceProgress) -> Study:
     """Find the files, hold rows out if asked to, and fit the model by passes over them."""
     check_options(request)
     return _OpeningInPieces(request, progress).study()
@@ -272,7 +277,7 @@ class _OpeningInPieces(Opening):
         self.caveats += self.source.caveats
         self.loader.names = self.source.names
 
-    def study(self) -> "StudyInPieces":
+    def study(self) -> Study:
         """Make the passes and fit the model."""
         request = self.request
         assert request.in_pieces is not None  # noqa: S101
@@ -287,8 +292,9 @@ class _OpeningInPieces(Opening):
             crew.close()
             raise
 
-    def _made_by(self, crew: Crew, test: Loaded | None) -> "StudyInPieces":
-        request, source = self.request, self.source
+    def _made_by(self, crew: Crew, test: Loaded | None) -> Study:
+        request, source, asked = self.request, self.source, self.request.in_pieces
+        assert asked is not None  # noqa: S101
         pieces: Sequence[Any] = source.training
         places: list[Place] | None = None
         if test is None:
@@ -297,7 +303,7 @@ class _OpeningInPieces(Opening):
         survey = passes.run(how.task())
         if not survey.n_rows:
             why = "every row misses a value" if survey.left_out else "its files have no rows"
-            raise InputError(f"{request.in_pieces.shown}: {why}, so nothing can be learned")  # type: ignore[union-attr]
+            raise InputError(f"{asked.shown}: {why}, so nothing can be learned")
         left_out = survey.left_out
         if places is not None:  # those that were held out are told of by themselves
             left_out = self.loader.sizes[request.train] - self._n_drawn - survey.n_rows
@@ -318,7 +324,7 @@ class _OpeningInPieces(Opening):
         n_movable = int(model.fitted_.engine.precision.n_movable)
         if not n_movable and request.only is not None:
             raise self.nothing_selected()
-        return StudyInPieces(
+        return Study(
             request=request,
             target=target,
             encoding=encoding,
@@ -332,10 +338,9 @@ class _OpeningInPieces(Opening):
             caveats=self.caveats,
             sizes=self.loader.sizes,
             progress=self.progress,
-            source=source,
-            survey=survey,
-            crew=crew,
-            held_out=places,
+            scheme=ModelOfPieces(
+                asked_for=asked, source=source, survey=survey, crew=crew, held_out=places
+            ),
         )
 
     # --- rows that are held out -----------------------------------------------------------

@@ -13,6 +13,7 @@ from unswayed._typing import BoolArray, IntArray, Matrix
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.report.facts import MOST_GROUPS, Caveat
 from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, take
+from unswayed.study.one_model import OneModel
 from unswayed.study.penalty import (
     AlphaChoice,
     Progress,
@@ -116,6 +117,7 @@ class Opening:
             train=training,
             test=testing,
             model=model,
+            scheme=OneModel(),
             alpha=alpha,
             movable=movable,
             alpha_choice=choice,

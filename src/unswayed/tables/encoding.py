@@ -1,5 +1,6 @@
 """Encoding: from rows as they are in files to features, the same in every piece."""
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -65,6 +66,9 @@ class EncodedColumn:
         present = cells.values
         if pa.types.is_null(present.type):  # a piece without rows has no type of its own
             present = present.cast(known.type)
+        if pa.types.is_integer(present.type) and pa.types.is_integer(known.type):
+            with contextlib.suppress(pa.ArrowInvalid):  # doubles would not tell large ones apart
+                present = present.cast(known.type)
         if present.type != known.type:  # integers here, decimals there
             present, known = (each.cast(pa.float64(), safe=False) for each in (present, known))
         found = pc.index_in(present, value_set=known)
@@ -114,7 +118,7 @@ class Encoding:
         start = 0
         for column, at in _ordered(survey, categories_first):
             if column.is_category:
-                values = pa.array(sorted(survey.categories[at], key=_missing_last))
+                values = _in_order(survey.categories[at])
                 made = EncodedColumn(column.name, column.kind, start, True, values)
                 middle, far = np.zeros(made.width), np.ones(made.width)
             else:
@@ -272,8 +276,13 @@ def _medians(table: pa.Table, categorical: Collection[str]) -> dict[str, float]:
     return found
 
 
-def _missing_last(value: Any) -> tuple[bool, Any]:
-    return value is None, value
+def _in_order(values: Collection[Any]) -> pa.Array:
+    """Return categories in order, a missing one last."""
+    found = sorted(values, key=lambda value: (value is None, value))
+    try:
+        return pa.array(found)
+    except OverflowError:  # beyond the integers that Arrow tries first
+        return pa.array(found, pa.uint64())
 
 
 def _ordered(survey: Survey, categories_first: bool) -> list[tuple[SurveyedColumn, int]]:
