@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tests.commands import people, unswayed_here
-from unswayed.tables.suspicion import Tally, looks_like_codes
+from unswayed.tables.suspicion import ValueCounts, looks_like_codes
 
 FILES = Path(__file__).parents[1] / "files"
 IDENTITY = ("applicant", "contact", "reached under", "lives at", "date of birth", "case id")
@@ -187,7 +187,7 @@ brand colour color zip county industry religion segment channel status""".split(
 
 
 def spread(values, counts):
-    return Tally.of(pa.chunked_array([np.repeat(values, counts).tolist()]))
+    return ValueCounts.of(pa.chunked_array([np.repeat(values, counts).tolist()]))
 
 
 @pytest.mark.parametrize("name", COUNTS)

@@ -22,10 +22,11 @@ from tests.scale.tasks import PATIENCE, WEIGHTS, Gated, Summing, Sums, held, sav
 from unswayed.exceptions import InputError
 from unswayed.pieces.cluster import DaskPasses
 from unswayed.pieces.passes import LocalPasses, OrderedSum, Passes
+from unswayed.pieces.paths import Stamp
 from unswayed.pieces.pieces import Batch, Piece
-from unswayed.pieces.store import Source, Store, StoredPasses, digest, pack, storable, unpack
+from unswayed.pieces.store import Store, StoredPasses, digest, pack, storable, unpack
 
-SOURCES = [Source("a.parquet", 100, 1.5, 10), Source("b.parquet", 200, 2.5)]
+SOURCES = [Stamp("a.parquet", 100, 1.5, 10), Stamp("b.parquet", 200, 2.5)]
 TASK = Summing(WEIGHTS)
 
 
@@ -203,7 +204,7 @@ def test_other_tasks_and_other_pieces_have_their_own_results(tmp_path: Path) -> 
     ("now", "message"),
     [
         ([SOURCES[0]], "b.parquet is gone since"),
-        ([*SOURCES, Source("c.parquet")], "c.parquet is new since"),
+        ([*SOURCES, Stamp("c.parquet")], "c.parquet is new since"),
         ([SOURCES[0]._replace(size=101), SOURCES[1]], "changed .from 100 to 101 bytes. since"),
         ([SOURCES[0]._replace(rows=11), SOURCES[1]], "changed .from 10 to 11 rows. since"),
         ([SOURCES[0], SOURCES[1]._replace(time=3.5)], "b.parquet has been written again since"),
@@ -211,7 +212,7 @@ def test_other_tasks_and_other_pieces_have_their_own_results(tmp_path: Path) -> 
         ([], r"a.parquet is gone since .* \(and 1 more changes?\)"),
     ],
 )
-def test_changed_files_are_noticed(now: list[Source], message: str, tmp_path: Path) -> None:
+def test_changed_files_are_noticed(now: list[Stamp], message: str, tmp_path: Path) -> None:
     Store(tmp_path, SOURCES)
     with pytest.raises(InputError, match=message) as caught:
         Store(tmp_path, now)

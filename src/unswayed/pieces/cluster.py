@@ -34,7 +34,7 @@ NOTE = "unswayed:"
 """Marks errors of tasks, rather than of what users have dask compute."""
 
 
-class Work(Generic[P]):
+class DaskGraph(Generic[P]):
     """What dask computes in a pass, and what has come of it so far."""
 
     def __init__(
@@ -230,7 +230,7 @@ class DaskPasses(Passes):
     def finish(self, task: Task[P], total: OrderedSum[P], watch: Watch[P]) -> P:
         """Do a task with the pieces that are not yet in a sum."""
         if len(total) < len(self.pieces):
-            work = Work(self.pieces, task, total, watch)
+            work = DaskGraph(self.pieces, task, total, watch)
             if self.client is None:
                 self._on_threads(work)
             else:
@@ -238,7 +238,7 @@ class DaskPasses(Passes):
                 self._on_cluster(work)
         return total.value()
 
-    def _on_threads(self, work: Work[P]) -> None:
+    def _on_threads(self, work: DaskGraph[P]) -> None:
         from dask.callbacks import Callback  # noqa: PLC0415
 
         try:
@@ -249,7 +249,7 @@ class DaskPasses(Passes):
         except Exception as error:
             raise _explained(error, self._lazy_name) from error.__cause__
 
-    def _on_cluster(self, work: Work[P]) -> None:
+    def _on_cluster(self, work: DaskGraph[P]) -> None:
         """Compute, and hold on to no result of a piece: workers forget it once it is added."""
         pending: dict[Any, Any] = {}
         news: SimpleQueue[Any] = SimpleQueue()
@@ -308,7 +308,7 @@ class DaskPasses(Passes):
                     "that it needs?), and start them again"
                 )
 
-    def _result(self, work: Work[P], future: Any) -> P | None:
+    def _result(self, work: DaskGraph[P], future: Any) -> P | None:
         """Return the sum of a segment, and nothing for a piece, which stays where it is."""
         if future.cancelled():
             raise self._lost()

@@ -19,12 +19,13 @@ _PATTERN = "*?["
 
 
 class Stamp(NamedTuple):
-    """What a file looks like from outside: if it differs, the file has changed."""
+    """What a file of training rows looks like from outside: if it differs, it has changed."""
 
     file: str
-    size: int  # In bytes
-    version: str  # When it was written, or what its storage calls its version
-    rows: int | None  # None where only reading the file would tell
+    size: int | None = None  # In bytes
+    # When it was written, or any tag that changes with it (of an object store)
+    version: float | str | None = None
+    rows: int | None = None  # None where only reading the file would tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +20,7 @@ from unswayed._core.parts import P
 from unswayed.atomic import atomic_write, private_folder
 from unswayed.exceptions import InputError
 from unswayed.pieces.passes import OrderedSum, Passes, Task, Watch
+from unswayed.pieces.paths import Stamp
 
 C = TypeVar("C", bound=type)
 
@@ -263,7 +264,7 @@ def _undeclared(thing: Any) -> list[tuple[str, Any]]:
 # that was never interrupted. A sum is given back to the same task, over the same pieces of the
 # same unchanged files, of the same version of this package.
 
-__all__ = ["SHARE", "Source", "Store", "StoredPasses", "storable"]
+__all__ = ["SHARE", "Store", "StoredPasses", "storable"]
 
 SHARE = 16
 """An interrupted pass does again one in so many pieces, at most."""
@@ -272,22 +273,12 @@ _CONTENTS = "contents.json"
 _MAGIC = b"unswayed sum 1\n"
 
 
-class Source(NamedTuple):
-    """A file of training rows, and what tells whether it has changed."""
-
-    path: str
-    size: int | None = None  # In bytes
-    # When it was written, or any tag that changes with it (of an object store)
-    time: float | str | None = None
-    rows: int | None = None  # Number of its rows, if that is known
-
-
 class Store:
     """A folder with results of passes over some files."""
 
-    def __init__(self, directory: str | os.PathLike[str], sources: Sequence[Source]) -> None:
+    def __init__(self, directory: str | os.PathLike[str], sources: Sequence[Stamp]) -> None:
         self.directory = Path(directory)
-        self._sources = [Source(*source) for source in sources]
+        self._sources = [Stamp(*source) for source in sources]
         try:
             private_folder(self.directory)  # what passes found is about people
             there = {path.name for path in self.directory.iterdir()}
@@ -306,11 +297,11 @@ class Store:
         contents = {"unswayed": __version__, "sources": self._sources}
         return json.dumps(contents, indent=1).encode()
 
-    def _recorded(self) -> list[Source]:
+    def _recorded(self) -> list[Stamp]:
         """Return the files that results in the folder are about."""
         path = self.directory / _CONTENTS
         try:
-            return [Source(*source) for source in json.loads(path.read_bytes())["sources"]]
+            return [Stamp(*source) for source in json.loads(path.read_bytes())["sources"]]
         except (OSError, ValueError, KeyError, TypeError):
             raise self._damaged(path) from None
 
@@ -320,10 +311,10 @@ class Store:
             f"{path} is damaged, or was written by another program; remove {what}, and run again"
         )
 
-    def _compare(self, before: list[Source]) -> None:
+    def _compare(self, before: list[Stamp]) -> None:
         """Raise if files have changed since results were stored."""
-        now = {source.path: source for source in self._sources}
-        then = {source.path: source for source in before}
+        now = {source.file: source for source in self._sources}
+        then = {source.file: source for source in before}
         changes = [f"{path} is gone" for path in then if path not in now]
         changes += [f"{path} is new" for path in now if path not in then]
         for path in then.keys() & now.keys():
@@ -380,14 +371,14 @@ class Store:
             ) from None
 
 
-def _changes(then: Source, now: Source) -> list[str]:
+def _changes(then: Stamp, now: Stamp) -> list[str]:
     """Say in which respect a file is not what it was."""
     if None not in (then.size, now.size) and then.size != now.size:
-        return [f"{now.path} has changed (from {then.size:,} to {now.size:,} bytes)"]
+        return [f"{now.file} has changed (from {then.size:,} to {now.size:,} bytes)"]
     if None not in (then.rows, now.rows) and then.rows != now.rows:
-        return [f"{now.path} has changed (from {then.rows:,} to {now.rows:,} rows)"]
-    if then.time != now.time:
-        return [f"{now.path} has been written again"]
+        return [f"{now.file} has changed (from {then.rows:,} to {now.rows:,} rows)"]
+    if then.version != now.version:
+        return [f"{now.file} has been written again"]
     return []
 
 

@@ -1,6 +1,6 @@
 """Folds: every row of a file is certified, by a model that did not see it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +192,12 @@ class ModelPerFold(InMemory):
         """Return whether any number of label changes overturns a row."""
         fold = int(self.of_row[at])
         return self.parts[fold].ever_overturned(int(np.sum(self.of_row[:at] == fold)))
+
+
+def parts_of(study: Study) -> Iterable[Study]:
+    """Return the studies of one model each: those of the folds, or the study itself."""
+    scheme = study.scheme
+    return scheme.parts if isinstance(scheme, ModelPerFold) else [study]
 
 
 def counted(budget: Budget, n_rows: int) -> Budget:

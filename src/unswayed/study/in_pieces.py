@@ -30,10 +30,10 @@ from unswayed.study.one_model import (
 from unswayed.study.opening import Opening
 from unswayed.study.penalty import Progress, split_rows
 from unswayed.study.request import Budget, InPieces, Request
-from unswayed.study.source import Only, Source, check_options, expected_passes
+from unswayed.study.source import Only, TrainingFiles, check_options, expected_passes
 from unswayed.study.study import Answers, Study, by_budgets
 from unswayed.study.target import Target, check_bias
-from unswayed.study.workers import Crew, PassProgress
+from unswayed.study.workers import PassProgress, PassRunner
 from unswayed.tables import column_caveats
 from unswayed.tables.cells import plain
 from unswayed.tables.encoding import Encoding
@@ -48,9 +48,9 @@ class ModelOfPieces:
     """One model whose training rows are in pieces: what is asked of them takes passes."""
 
     asked_for: InPieces
-    source: Source
+    source: TrainingFiles
     survey: Survey  # What the first pass found
-    crew: Crew  # Makes the passes
+    runner: PassRunner  # Makes the passes
     held_out: list[Place] | None  # Where the test rows are; None if they are of another file
 
     @property
@@ -59,7 +59,7 @@ class ModelOfPieces:
 
     def close(self) -> None:
         """Leave the cluster."""
-        self.crew.close()
+        self.runner.close()
 
     # --- what was asked -------------------------------------------------------------------
 
@@ -129,14 +129,14 @@ class ModelOfPieces:
         """Return how many files and passes there were."""
         return {
             "files": self.source.n_files,
-            "passes": self.crew.made,
-            "restored": self.crew.restored,
+            "passes": self.runner.made,
+            "restored": self.runner.restored,
             "distinct_rows": self._n_distinct(study),
         }
 
     def last_notes(self, study: Study) -> list[str]:
         """Return how many passes were made."""
-        made, restored = self.crew.made, self.crew.restored
+        made, restored = self.runner.made, self.runner.restored
         what = "1 pass" if made == 1 else f"{made:,} passes"
         files = counted(self.source.n_files, "file")
         note = f"{what} over {self.n_file_rows(study):,} rows in {files}"
@@ -230,7 +230,7 @@ class ModelOfPieces:
             SelectedRows(self.source.wide[at].name, self.source.wide[at], np.array(rows), True)
             for at, rows in wanted.items()
         ]
-        found = self.crew.run(pieces, CollectRows(study.request.label))
+        found = self.runner.run(pieces, CollectRows(study.request.label))
         numbers = [
             pieces[piece].place(number).row
             for piece, number in zip(found.piece.tolist(), found.number.tolist(), strict=True)
@@ -272,7 +272,7 @@ class _OpeningInPieces(Opening):
         if request.method not in METHODS:
             raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
         self._n_drawn = 0  # rows that are held out
-        self.source = Source.of(request)
+        self.source = TrainingFiles.of(request)
         self.notes += (*request.dialect.notes, *self.source.notes)
         self.caveats += self.source.caveats
         self.loader.names = self.source.names
@@ -285,21 +285,21 @@ class _OpeningInPieces(Opening):
         if request.test is not None:
             test = self.loader.other(request.test, self.source.schema)
         expected = len(expected_passes(request, self.source))
-        crew = Crew(request.in_pieces, self.source.wide, self.progress, expected)
+        runner = PassRunner(request.in_pieces, self.source.wide, self.progress, expected)
         try:
-            return self._made_by(crew, test)
+            return self._made_by(runner, test)
         except BaseException:
-            crew.close()
+            runner.close()
             raise
 
-    def _made_by(self, crew: Crew, test: Loaded | None) -> Study:
+    def _made_by(self, runner: PassRunner, test: Loaded | None) -> Study:
         request, source, asked = self.request, self.source, self.request.in_pieces
         assert asked is not None  # noqa: S101
         pieces: Sequence[Any] = source.training
         places: list[Place] | None = None
         if test is None:
-            pieces, test, places = self._held_out(crew)
-        passes, how = crew.passes(pieces), source.columns(request)
+            pieces, test, places = self._held_out(runner)
+        passes, how = runner.passes(pieces), source.columns(request)
         survey = passes.run(how.task())
         if not survey.n_rows:
             why = "every row misses a value" if survey.left_out else "its files have no rows"
@@ -339,16 +339,16 @@ class _OpeningInPieces(Opening):
             sizes=self.loader.sizes,
             progress=self.progress,
             scheme=ModelOfPieces(
-                asked_for=asked, source=source, survey=survey, crew=crew, held_out=places
+                asked_for=asked, source=source, survey=survey, runner=runner, held_out=places
             ),
         )
 
     # --- rows that are held out -----------------------------------------------------------
 
-    def _held_out(self, crew: Crew) -> tuple[list[SelectedRows], Loaded, list[Place]]:
+    def _held_out(self, runner: PassRunner) -> tuple[list[SelectedRows], Loaded, list[Place]]:
         """Draw test rows from all rows. Returns the other rows in pieces, and these."""
         wide, request = self.source.wide, self.request
-        counts = self._counts(crew)
+        counts = self._counts(runner)
         ends = np.cumsum(counts)
         self.loader.sizes[request.train] = int(ends[-1])
         drawn = self._drawn(int(ends[-1]))
@@ -363,7 +363,7 @@ class _OpeningInPieces(Opening):
             for piece, at in zip(wide, own, strict=True)
             if len(at)
         ]
-        found = crew.run(inside, CollectRows(request.label))
+        found = runner.run(inside, CollectRows(request.label))
         if found.table is None:
             raise InputError(
                 "every row that was held out misses a value; pass --holdout, or --test"
@@ -385,13 +385,13 @@ class _OpeningInPieces(Opening):
         ]
         return outside, (table, starts[at] + found.number + 1), places
 
-    def _counts(self, crew: Crew) -> IntArray:
+    def _counts(self, runner: PassRunner) -> IntArray:
         """Return the number of rows of every piece."""
         wide = self.source.wide
         counts = np.array([piece.rows or 0 for piece in wide], dtype=np.int64)
         unknown = [at for at, piece in enumerate(wide) if piece.rows is None]
         if unknown:
-            found = crew.run([wide[at] for at in unknown], CountRows())
+            found = runner.run([wide[at] for at in unknown], CountRows())
             for number, count in found.rows.items():
                 counts[unknown[number]] = count
         return counts

@@ -20,7 +20,7 @@ from unswayed.pieces.pieces import BATCH, Batch
 from unswayed.study.opening import Opening
 from unswayed.study.penalty import Silent
 from unswayed.study.request import Request
-from unswayed.study.source import PASSES, Source, check_options, expected_passes
+from unswayed.study.source import PASSES, TrainingFiles, check_options, expected_passes
 from unswayed.tables.encoding import Encoding
 from unswayed.tables.files import read_table
 from unswayed.tables.many_files import FilePiece, fingerprint
@@ -91,9 +91,9 @@ def plan_of(request: Request) -> Plan:
     """Look at the files and at a first batch of rows."""
     check_options(request)
     assert request.in_pieces is not None  # noqa: S101
-    source = Source.of(request)
+    source = TrainingFiles.of(request)
     look = _Look.at(request, source)
-    rows, n_bytes = _n_rows(source), sum(stamp.size for stamp in fingerprint(source.wide))
+    rows, n_bytes = _n_rows(source), sum(stamp.size or 0 for stamp in fingerprint(source.wide))
     if request.test is None:
         n_test = Opening(request, Silent()).n_held_out(rows)
     else:
@@ -133,14 +133,14 @@ def _merges(rows: int, first: int, different: int | None) -> bool:
     return rows <= MOST_DISTINCT or (different is not None and different < _MERGED * first)
 
 
-def _n_rows(source: Source) -> int:
+def _n_rows(source: TrainingFiles) -> int:
     """Return the number of rows; of CSV files about."""
     rows = sum(piece.rows or 0 for piece in source.wide)
     texts = [piece for piece in source.wide if piece.rows is None]
     if not texts:
         return rows
     per_byte = next(filter(None, map(_rows_per_byte, texts)), 0.0)
-    return rows + round(per_byte * sum(piece.stamp.size for piece in texts))
+    return rows + round(per_byte * sum(piece.stamp.size or 0 for piece in texts))
 
 
 def _rows_per_byte(piece: FilePiece) -> float:
@@ -169,7 +169,7 @@ class _Look:
     counted: float  # for each test row, too
 
     @classmethod
-    def at(cls, request: Request, source: Source) -> "_Look":
+    def at(cls, request: Request, source: TrainingFiles) -> "_Look":
         """Read some rows, and do with them what passes do."""
         how = source.columns(request)
         for piece in source.training:

@@ -1,4 +1,4 @@
-"""Source: files of training rows in pieces, what of them is read, and what cannot be asked."""
+"""Files of training rows in pieces: what of them is read, and what cannot be asked of them."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,7 +87,7 @@ def refusal(option: str, why: str, instead: str) -> InputError:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class TrainingFiles:
     """Files of training rows, and which of their columns are for what."""
 
     # With all columns that anything asks for: features, those of ``--only`` and ``--groups``, and
@@ -99,7 +99,7 @@ class Source:
     caveats: tuple[Caveat, ...] = ()  # That the first line of the first file seems to be no header
 
     @classmethod
-    def of(cls, request: Request) -> "Source":
+    def of(cls, request: Request) -> "TrainingFiles":
         """Find the files of a request and look at their columns."""
         assert request.in_pieces is not None  # noqa: S101
         looked_at = () if request.only is None else columns_of(request.only)
@@ -210,7 +210,7 @@ def _empty(schema: pa.Schema, label: str) -> pa.Table:
     return schema.empty_table().select(names)
 
 
-def expected_passes(request: Request, source: Source) -> list[str]:
+def expected_passes(request: Request, source: TrainingFiles) -> list[str]:
     """Return what passes will do, as far as that is known beforehand."""
     held_out = request.test is None
     found = ["count"] if held_out and source.n_rows is None else []

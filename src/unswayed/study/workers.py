@@ -1,4 +1,4 @@
-"""Who makes the passes of a study, on this machine or on a cluster, and how they are resumed."""
+"""Passes of a study: made on this machine or on a cluster, counted, and resumed from a folder."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -15,28 +15,40 @@ from unswayed.pieces.passes import LocalPasses, Passes, Task
 from unswayed.pieces.paths import Stamp
 from unswayed.pieces.pieces import Piece
 from unswayed.pieces.rows import CollectedRows, RowCounts
-from unswayed.pieces.store import Source, Store, StoredPasses, storable
+from unswayed.pieces.store import Store, StoredPasses, storable
 from unswayed.study.request import InPieces
-from unswayed.tables.columns import Distinct, Limit, Moments
-from unswayed.tables.columns import Tally as DistinctRows
+from unswayed.tables.columns import Distinct, DistinctRows, Moments, MostDistinct
 from unswayed.tables.many_files import FilePiece, fingerprint
-from unswayed.tables.survey import Labels, Survey, SurveyedColumn
+from unswayed.tables.survey import Survey, SurveyedColumn, SurveyedLabels
 
 for _kind in (
-    CollectedRows, Counted, Distinct, DistinctRows, Found, GramPart, LabelBatch, Labels, Limit,
-    Moments, OffsetSums, Print, Pulled, RowCounts, RowSums, Strongest, Sums, Survey, SurveyedColumn,
+    CollectedRows,
+    Counted,
+    Distinct,
+    DistinctRows,
+    Found,
+    GramPart,
+    LabelBatch,
+    SurveyedLabels,
+    Moments,
+    MostDistinct,
+    OffsetSums,
+    Print,
+    Pulled,
+    RowCounts,
+    RowSums,
+    Strongest,
+    Sums,
+    Survey,
+    SurveyedColumn,
     Tally,
-):  # fmt: skip
+):
     storable(_kind)
 
 
 def open_store(directory: str | os.PathLike[str], stamps: Iterable[Stamp]) -> Store:
     """Open the folder in which passes over files are kept."""
-    return Store(directory, [Source(*stamp) for stamp in stamps])
-
-
-# ----------------------------------------------------------------------------------------
-# Crew: who makes the passes of a study, on this machine or on a cluster.
+    return Store(directory, list(stamps))
 
 
 class PassProgress(Protocol):
@@ -47,7 +59,7 @@ class PassProgress(Protocol):
         ...
 
 
-class Crew:
+class PassRunner:
     """Makes passes over any pieces of the same files, and counts them."""
 
     def __init__(
@@ -76,16 +88,16 @@ class Crew:
 
     @property
     def restored(self) -> int:
-        """Those of them that were in the folder of a run that is resumed."""
+        """Passes restored from the resume folder."""
         return sum(each.restored for each in self._made if isinstance(each, StoredPasses))
 
     def passes(self, pieces: Sequence[Piece]) -> Passes:
         """Return who makes passes over some pieces; numbers go on from the passes before."""
         found: Passes
         if self._dask is not None:
-            found = DaskPasses(pieces, self._dask.client, progress=self._told)
+            found = DaskPasses(pieces, self._dask.client, progress=self._show)
         else:
-            found = LocalPasses(pieces, progress=self._told)
+            found = LocalPasses(pieces, progress=self._show)
         if self._store is not None:
             found = StoredPasses(found, self._store)
         found.made = self.made
@@ -96,7 +108,7 @@ class Crew:
         """Make one pass."""
         return self.passes(pieces).run(task)
 
-    def _told(self, title: str, done: int, total: int) -> None:
+    def _show(self, title: str, done: int, total: int) -> None:
         number, _, what = title.partition(": ")
         at_least = max(self.expected, self.made + 1)
         line = f"{number} of about {at_least}: {what}, {done:,} of {total:,} {self._noun}"

@@ -18,7 +18,7 @@ from unswayed.tables.cells import (
     plain,
     signs_in_words,
 )
-from unswayed.tables.suspicion import Tally, Told
+from unswayed.tables.suspicion import Told, ValueCounts
 from unswayed.words import as_text, counted, in_shell, option, shorten, values_in_words
 
 _LISTED = 12  # columns named in one sentence
@@ -81,7 +81,7 @@ def missing_mark(names: Sequence[str], mark: str) -> Caveat:
 def of_numbers(
     name: str,
     values: pa.ChunkedArray,
-    rows: Tally,
+    rows: ValueCounts,
     zero: tuple[int, str] | None,
     *,
     ordered: bool = False,
@@ -179,7 +179,7 @@ def near_leak(name: str, told: Told) -> Caveat:
     )
 
 
-def near_empty(name: str, rows: Tally, read: str) -> Iterator[Caveat]:
+def near_empty(name: str, rows: ValueCounts, read: str) -> Iterator[Caveat]:
     """Say that a column holds almost nothing: no value, or the same one, in nearly all rows."""
     if rows.n_rows < suspicion.FEWEST_ROWS:
         return
@@ -199,7 +199,7 @@ def near_empty(name: str, rows: Tally, read: str) -> Iterator[Caveat]:
         )
 
 
-def of_label(name: str, rows: Tally, *, number: bool) -> Caveat:
+def of_label(name: str, rows: ValueCounts, *, number: bool) -> Caveat:
     """Say that a label has three classes or more, or numbers so few that they may be classes."""
     texts = [as_text(value, sys.maxsize) for value in sorted(rows.distinct.to_pylist())]
     last = in_shell("--positive", texts[-1])

@@ -226,7 +226,7 @@ _HALF = np.uint64(32)
 _MINUS_ZERO = np.uint64(2**63)
 
 
-class Limit:
+class MostDistinct:
     """How many distinct rows are worth keeping. Whoever sees more tells all who share it.
 
     More in some of the rows are more in all of them: whether a table is given up depends on the
@@ -237,30 +237,30 @@ class Limit:
         self.most = most
         self.exceeded = False
 
-    def __reduce__(self) -> tuple[type["Limit"], tuple[int]]:
-        return Limit, (self.most,)  # where it arrives, nobody has seen anything yet
+    def __reduce__(self) -> tuple[type["MostDistinct"], tuple[int]]:
+        return MostDistinct, (self.most,)  # where it arrives, nobody has seen anything yet
 
     def rows(self, width: int) -> int:
         """Return how many rows of a number of columns are worth keeping."""
         return min(self.most, _MOST_CELLS // (width + 2))
 
 
-class Tally:
+class DistinctRows:
     """The distinct rows of some batches, grouped when many have come together or at the end."""
 
-    def __init__(self, parts: "tuple[Distinct, ...] | None", limit: Limit) -> None:
+    def __init__(self, parts: "tuple[Distinct, ...] | None", limit: MostDistinct) -> None:
         self._parts = parts
         self._limit = limit
         self._group_many()
 
     def __reduce__(self) -> tuple[Any, ...]:
         self.table()  # as small as it can be, to travel
-        return Tally, (self._parts, self._limit)
+        return DistinctRows, (self._parts, self._limit)
 
-    def __add__(self, other: "Tally") -> "Tally":
+    def __add__(self, other: "DistinctRows") -> "DistinctRows":
         if self._parts is None or other._parts is None or self._limit.exceeded:
-            return Tally(None, self._limit)
-        return Tally((*self._parts, *other._parts), self._limit)
+            return DistinctRows(None, self._limit)
+        return DistinctRows((*self._parts, *other._parts), self._limit)
 
     def table(self) -> "Distinct | None":
         """Return the distinct rows."""

@@ -180,10 +180,12 @@ def _facts(
     some = values.slice(0, _LOOKED_AT).drop_null()
     try:
         examples = pc.unique(some).slice(0, _EXAMPLES).to_pylist()
-        rows = suspicion.Tally.of(values)
+        rows = suspicion.ValueCounts.of(values)
     except pa.ArrowNotImplementedError:  # lists and the like
         examples = some.slice(0, _EXAMPLES).to_pylist()
-        rows = suspicion.Tally(some, np.ones(len(some), np.intp), len(values), values.null_count)
+        rows = suspicion.ValueCounts(
+            some, np.ones(len(some), np.intp), len(values), values.null_count
+        )
     hidden = "ignored" if role == "ignored" else None
     if role in ("feature", "weights"):
         hidden = not_shown(name, values, len(rows.distinct))
@@ -227,7 +229,7 @@ def _facts(
 def _suspected(
     facts: ColumnFacts,
     values: pa.ChunkedArray,
-    rows: suspicion.Tally,
+    rows: suspicion.ValueCounts,
     roles: Roles,
     label: Label | None,
     zero: tuple[int, str] | None,

@@ -18,9 +18,9 @@ from unswayed.tables.columns import (
     Categories,
     Cells,
     Distinct,
-    Limit,
+    DistinctRows,
     Moments,
-    Tally,
+    MostDistinct,
     as_column,
     as_numbers,
     as_table,
@@ -33,7 +33,7 @@ MOST_CATEGORIES = 10_000
 """A column with more of them is an identifier."""
 
 MOST_CLASSES = 20
-"""Labels with more different values are not counted one by one."""
+"""SurveyedLabels with more different values are not counted one by one."""
 
 _MOST_ARRAY = 64  # columns of an array in which equal rows are looked for
 
@@ -60,7 +60,7 @@ class SurveyedColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class SurveyedLabels:
     """What the labels are."""
 
     kind: str
@@ -70,7 +70,7 @@ class Labels:
     seen_in: str  # The first piece that has labels
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray, cells: Cells, seen_in: str) -> "Labels":
+    def of(cls, column: pa.ChunkedArray, cells: Cells, seen_in: str) -> "SurveyedLabels":
         """Look at labels."""
         kind = str(kind_of(column.type))
         if isinstance(cells, Categories):
@@ -89,7 +89,7 @@ class Labels:
         counts = dict(zip(values.tolist(), times.tolist(), strict=True))
         return cls(kind, counts, moments, seen_in)
 
-    def __add__(self, other: "Labels") -> "Labels":
+    def __add__(self, other: "SurveyedLabels") -> "SurveyedLabels":
         if self.kind != other.kind:
             raise InputError(
                 f"{other.seen_in}: the labels are {other.kind} but {self.kind} in {self.seen_in}; "
@@ -100,7 +100,7 @@ class Labels:
             total = Counter(self.counts)
             total.update(other.counts)
             counts = _few(dict(total))
-        return Labels(self.kind, counts, self.moments + other.moments, self.seen_in)
+        return SurveyedLabels(self.kind, counts, self.moments + other.moments, self.seen_in)
 
 
 def _few(counts: dict[Any, int]) -> dict[Any, int] | None:
@@ -118,8 +118,8 @@ class Survey:
     columns: tuple[SurveyedColumn, ...]  # Feature columns, in order; none before any row is seen
     moments: Moments  # Of the columns that are no categories, in order
     categories: tuple[frozenset[Any], ...]  # Values of the columns that are, in order
-    labels: Labels
-    tally: Tally  # The different rows, or that they are too many
+    labels: SurveyedLabels
+    tally: DistinctRows  # The different rows, or that they are too many
 
     @property
     def distinct(self) -> Distinct | None:
@@ -189,13 +189,20 @@ class SurveyTask(Task[Survey]):
 
     def __init__(self, categorical: Iterable[str] = (), most_distinct: int = 2**18) -> None:
         self.categorical = tuple(sorted(set(categorical)))  # equal tasks are pickled equally
-        self.limit = Limit(most_distinct)
+        self.limit = MostDistinct(most_distinct)
 
     def nothing(self) -> Survey:
         """Return what is found in no rows."""
         empty = Moments.of([])
         return Survey(
-            {}, {}, 0, (), empty, (), Labels("numbers", {}, empty, ""), Tally((), self.limit)
+            {},
+            {},
+            0,
+            (),
+            empty,
+            (),
+            SurveyedLabels("numbers", {}, empty, ""),
+            DistinctRows((), self.limit),
         )
 
     def batch(self, number: int, piece: Piece, batch: Batch) -> Survey:
@@ -213,18 +220,18 @@ class SurveyTask(Task[Survey]):
             columns,
             Moments.of([each for each in cells if not isinstance(each, Categories)]),
             categories,
-            Labels.of(column, label, piece.name),
+            SurveyedLabels.of(column, label, piece.name),
             self._tally(batch, columns, cells, label),
         )
 
     def _tally(
         self, batch: Batch, columns: Sequence[SurveyedColumn], cells: list[Cells], label: Cells
-    ) -> Tally:
+    ) -> DistinctRows:
         wide = isinstance(batch.rows, np.ndarray) and len(cells) > _MOST_ARRAY
         if self.limit.exceeded or wide:
-            return Tally(None, self.limit)
+            return DistinctRows(None, self.limit)
         found = Distinct.of([column.name for column in columns], cells, label)
-        return Tally((found,), self.limit)
+        return DistinctRows((found,), self.limit)
 
 
 def survey_table(
@@ -232,7 +239,7 @@ def survey_table(
 ) -> Survey:
     """Look at the feature columns of rows in memory, as one batch, with missing numbers filled in.
 
-    A missing category is one of its own. Labels are looked at elsewhere.
+    A missing category is one of its own. SurveyedLabels are looked at elsewhere.
     """
     columns: list[SurveyedColumn] = []
     categories: list[frozenset[Any]] = []
@@ -254,8 +261,8 @@ def survey_table(
         tuple(columns),
         Moments.of(numbers),
         tuple(categories),
-        Labels("numbers", {}, none, ""),
-        Tally(None, Limit(0)),
+        SurveyedLabels("numbers", {}, none, ""),
+        DistinctRows(None, MostDistinct(0)),
     )
 
 

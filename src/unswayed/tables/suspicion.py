@@ -78,7 +78,7 @@ def _says(name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class ValueCounts:
     """The different values of a column, and how many rows have each."""
 
     distinct: Any
@@ -87,7 +87,7 @@ class Tally:
     n_missing: int
 
     @classmethod
-    def of(cls, values: pa.ChunkedArray) -> "Tally":
+    def of(cls, values: pa.ChunkedArray) -> "ValueCounts":
         """Count the values of a column."""
         found = values.drop_null().combine_chunks().value_counts()
         counts = np.asarray(found.field("counts"))
@@ -119,13 +119,13 @@ def whole_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return values if whole else None
 
 
-def looks_like_codes(name: str, rows: Tally, *, ordered: bool = False) -> bool:
+def looks_like_codes(name: str, rows: ValueCounts, *, ordered: bool = False) -> bool:
     """Return whether whole numbers are codes rather than counts or measures.
 
     Examples
     --------
     >>> def rows(*values):
-    ...     return Tally.of(pa.chunked_array([list(values)]))
+    ...     return ValueCounts.of(pa.chunked_array([list(values)]))
     >>> looks_like_codes("OCCP", rows(10, 4020, 9130))
     True
     >>> looks_like_codes("deal", rows(0, 0, 0, 1, 2, 2, 2, 3)), looks_like_codes("deal", rows(0, 0, 1, 2))
