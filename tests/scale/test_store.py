@@ -207,7 +207,7 @@ def test_other_tasks_and_other_pieces_have_their_own_results(tmp_path: Path) -> 
         ([*SOURCES, Stamp("c.parquet")], "c.parquet is new since"),
         ([SOURCES[0]._replace(size=101), SOURCES[1]], "changed .from 100 to 101 bytes. since"),
         ([SOURCES[0]._replace(rows=11), SOURCES[1]], "changed .from 10 to 11 rows. since"),
-        ([SOURCES[0], SOURCES[1]._replace(time=3.5)], "b.parquet has been written again since"),
+        ([SOURCES[0], SOURCES[1]._replace(version=3.5)], "b.parquet has been written again since"),
         (SOURCES[::-1], "the order of the files has changed since"),
         ([], r"a.parquet is gone since .* \(and 1 more changes?\)"),
     ],
