@@ -44,7 +44,7 @@ from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
 from unswayed.study.facts import report_facts, row_facts
-from unswayed.study.folds import FoldedStudy
+from unswayed.study.folds import parts_of
 from unswayed.study.movement import need_radius
 from unswayed.study.recipe import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
@@ -111,9 +111,8 @@ def certify(train: str, options: CertifyOptions) -> int:
             page = _page(study, facts, points, chosen, asked, no_rows=no_rows)
         if out is not None:
             write_table(out, _answer_table(study), escape=options.escape_formulas)
-        parts = study.parts if isinstance(study, FoldedStudy) else [study]
         remarks = []
-        for path, part in zip(proofs, parts, strict=False):  # none, or one per model
+        for path, part in zip(proofs, parts_of(study), strict=False):  # none, or one per model
             remarks.append(checking_time(save_certificates(part, part.certificates, path)))
         if report is not None and page is not None:
             write_text(report, page)

@@ -335,9 +335,8 @@ def tradeoff(
     wanted = sorted(set(alphas or kind.alphas))
     study = open_study(replace(request, alpha=wanted[0], ranges=False, least=kind.linear))
     need_radius(study, "the trade-off")
-    fitted = study.model.fitted_
     # Features do not depend on the penalty, so that they are made once.
-    train, test = study.encoded, fitted.features(study.test.features)
+    train, test = study.train.features, study.test.features
     points = []
     for alpha in progress.track(wanted, f"over {kind.option}", len(wanted)):
         if alpha == wanted[0]:

@@ -26,7 +26,7 @@ from unswayed.report.facts import (
 from unswayed.report.page import Shown, contents, page_facts, provenance
 from unswayed.results.certificates import Verdict, Witness, probability_ranges
 from unswayed.study.effects import Asked, effects_of
-from unswayed.study.folds import FoldedStudy, refitted_scores
+from unswayed.study.folds import ModelPerFold, refitted_scores
 from unswayed.study.loading import Rows
 from unswayed.study.movement import movement_facts, shown_ends
 from unswayed.study.request import Budget, Request
@@ -63,7 +63,7 @@ def column_facts(study: Study) -> list[dict[str, Any]]:
     """Return how each column of the training file was read."""
     if study.inspection is None:
         return []
-    used = {column.name for column in study.columns}
+    used = {column.name for column in study.encoding.columns}
     return [
         each.to_dict()
         | ({"read_as": "constant"} if each.role == "feature" and each.name not in used else {})
@@ -74,8 +74,8 @@ def column_facts(study: Study) -> list[dict[str, Any]]:
 def data_facts(study: Study) -> dict[str, Any]:
     """Return how many rows, columns, features and missing cells there are."""
     n_rows = study.n_file_rows
-    numbers, categories = len(study.columns.numbers), len(study.columns.categories)
-    features = len(study.columns.feature_names())
+    numbers, categories = len(study.encoding.numbers), len(study.encoding.categories)
+    features = study.encoding.n_features
     return {
         "rows": n_rows,
         "numbers": numbers,
@@ -324,9 +324,9 @@ def _effects(study: Study, asked: Asked) -> dict[str, Any]:
     """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
     if study.request.in_pieces is not None:
         return effect_facts([])
-    if not isinstance(study, FoldedStudy):
+    if not isinstance(study.scheme, ModelPerFold):
         return effects_of(study, asked)[0]
-    whole = study.whole()
+    whole = study.scheme.whole()
     count = whole.count(whole.request.budget)
     assert whole.alpha is not None  # noqa: S101  (one model)
     scope = (

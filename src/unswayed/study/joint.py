@@ -16,7 +16,7 @@ from unswayed.margins.decisions import Radius
 from unswayed.results.collective import CollectiveWitness, MetricRange, TogetherCertificate
 from unswayed.results.groups import SMALL_GROUP
 from unswayed.study.facts import budget_facts, label_changes
-from unswayed.study.folds import FoldedStudy, refitted_scores
+from unswayed.study.folds import ModelPerFold, refitted_scores
 from unswayed.study.loading import need
 from unswayed.study.request import Budget
 from unswayed.study.study import Study
@@ -117,8 +117,9 @@ def together_facts(study: Study, counting: Counting, say: Say) -> dict[str, Any]
 
     def asked(budget: Budget) -> dict[str, Any]:
         ask: Any
-        if isinstance(study, FoldedStudy):
-            ask = study.certify_rows(np.arange(len(study.test)), budget).certify_together
+        if isinstance(study.scheme, ModelPerFold):
+            every = np.arange(len(study.test))
+            ask = study.scheme.certify(study, every, budget, None).certify_together
         else:
             ask = partial(study.model.certify_together, study.test.features)
         found: TogetherCertificate = ask(
@@ -422,10 +423,10 @@ class Fairness:
         truth = study.test.labels
         beside = f"{budget.text}, {shorten(column)}: " if column else f"{budget.text}: "
         ask: Any
-        if isinstance(study, FoldedStudy):
+        if isinstance(study.scheme, ModelPerFold):
             # A mean is not decided by anything: any radius will do.
             bare = None if study.target.classes else Radius(0.0)
-            ask = study.certify_rows(rows, budget, bare).certify_metric
+            ask = study.scheme.certify(study, rows, budget, bare).certify_metric
         else:
             known = None if truth is None or not metric.needs_truth else truth[rows]
             ask = partial(study.model.certify_metric, study.test.features[rows], y_true=known)
