@@ -1,4 +1,17 @@
-"""Data sets of the paper and of its story, one loader per file."""
+"""Data sets of the paper and of its story, one loader per file.
+
+`salary_story`  the paper's motivating story: salaries and hiring
+`generated`     a demographic data set and a synthetic one
+`compas`        ProPublica's two-year recidivism file
+`income`        income from census data of the states
+`excerpts`      excerpts of the American Community Survey 2018
+`wages`         weekly wages of men, 1988
+`mnist17`       handwritten ones and sevens
+`embedding`     their embedding by a small network
+`registry`      where each comes from, and the hash it must have
+`_network`      the network; imports torch
+`_frames`       pandas, imported where a loader makes a frame
+"""
 
 from unswayed.datasets.compas import load_compas
 from unswayed.datasets.excerpts import load_acs_excerpt

@@ -1,4 +1,26 @@
-"""The certified meta-estimators: scikit-learn's manners and one new verb, certify."""
+"""The certified meta-estimators: scikit-learn's manners and one new verb, certify.
+
+`base`              fitting and questions: what classification and regression share
+`classifier`        CertifiedClassifier
+`regressor`         CertifiedRegressor
+`fitted`            what a fit leaves behind, and the one place that refuses
+`solver_checks`     how far a wrapped estimator may be from the solution
+`fit_in_pieces`     fits on rows in pieces
+`question`          rows put to a fitted model, and the answer in the user's terms
+`label_code`        the user's classes and the numbers that stand for them
+`methods`           certifiers by name
+`coefficients`      coefficients and contrasts
+`collective`        one set of labels for many rows: what is put together of them
+`together`          how many rows one set of labels overturns
+`metric`            between which values a metric lies
+`in_folds`          the same against the models of all folds
+`three_numbers`     one at a time, together, at random
+`review`            which labels to check
+`cross`             cross_certify: every row, by a model that did not see it
+`certificate_file`  certificate files of single rows
+`collective_file`   certificate files of all rows together
+`report`            certificates as a page
+"""
 
 from unswayed.estimators.classifier import CertifiedClassifier
 from unswayed.estimators.methods import METHODS

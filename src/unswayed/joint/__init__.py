@@ -1,7 +1,8 @@
 """All rows at once: what one admissible set of wrong labels can do to many predictions together.
 
-`fragile`    rows that some labels can overturn, what each label change does to them, and goals
-`quick`      bounds that take little time: rows that exclude one another, multipliers
+`fragile`    rows that some labels can overturn, and which of them exclude one another
+`goal`       counts, rates and gaps to be made as large as possible; bounds by multipliers
+`quick`      bounds that take little time
 `programme`  linear and mixed-integer programmes with HiGHS, all tolerances outwards
 `attack`     label sets: from programmes, from sums of influence rows, by local search, at random
 `search`     from cheap bounds to dear ones, and attacks between them: a range

@@ -4,4 +4,6 @@
 `region`  a box of margins that no admissible labels leave, and bounds on scores inside it
 `engine`  all of it for some rows, from cheap to dear
 `least`   least budgets and small witnesses
+`case`    rows and their margins, put to the engine
+`stated`  what certificate files state, wide enough for another program's rounding
 """

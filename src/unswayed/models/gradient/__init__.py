@@ -3,9 +3,8 @@
 Their parameters solve Aᵀ W (mean(Aθ) - y) + Λθ = 0, so that labels enter linearly, although the
 parameters are not linear in them.
 
-`links`     means as functions of margins, and how steep they are
-`problem`   a training problem: rows, weights, labels, penalty; its residual with error bounds
-`solver`    Newton's method for many label vectors at once
-`specification`  what defines such a model, for certificate files
-`family`    LogisticRegression and PoissonRegressor, registered
+`links`    means as functions of margins, and how steep they are
+`problem`  a training problem: rows, weights, labels, penalty; its residual with error bounds
+`solver`   Newton's method for many label vectors at once
+`family`   LogisticRegression and PoissonRegressor, registered
 """
