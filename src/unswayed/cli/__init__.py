@@ -1,10 +1,20 @@
 """The command line: options, a question, a way to show the answer.
 
-`options` declares every option once and `commands` composes them: these two and `program`, which
-parses and turns what goes wrong into one line, are all that a ``--help`` imports. `requests` makes
-a request of options, and a module per question answers it and shows the answer on a `terminal`.
-This package itself is imported for every ``--help`` and ``--version``, so it imports nothing but
-the standard library.
+`options` and `commands` are, beside `program`, all that a ``--help`` imports; the package itself is
+imported for every ``--help`` and ``--version``, so it imports nothing but the standard library.
+
+`options`   every option, declared once
+`commands`  which options each command has, and which module answers it
+`program`   finds the command, runs it, and turns what goes wrong into one line
+`requests`  from options to a request and to its study
+`terminal`  tables, JSON, progress and output files
+`show`      what several commands print of facts
+`all_rows`  what commands about all test rows at once share
+`tour`      commands that need no file: the tour, the demo, the experiments
+
+One command each:
+`certify`, `witness`, `coefficients`, `together` and `fairness`  about rows and their labels
+`review`, `compare`, `tradeoff`, `inspect` and `verify`  about labels to check, models and files
 """
 
 import sys
