@@ -35,7 +35,7 @@ WRITTEN = (FunctionType, classmethod, staticmethod, property, cached_property)
 OPTIONAL = ("ES01", "SA01")
 # Sections that only users need, and where they make the help of a command.
 SECTION = re.compile(r"^ *(Parameters|Attributes|Returns|Yields|Raises)\n *-{3,}$", re.MULTILINE)
-HELP = "unswayed.cli."
+HELP = "unswayed.cli.commands."
 
 
 def modules(wanted: list[str]) -> Iterator[ModuleType]:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from unswayed.cli.all_rows import solver_output
+from unswayed.cli.together import solver_output
 
 
 @pytest.mark.skipif(os.name != "posix", reason="C's own output is found in another way there")

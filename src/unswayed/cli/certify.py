@@ -226,16 +226,7 @@ def _page(
 
 
 def _answer_table(study: Study) -> dict[str, Any]:
-    """Return the columns of ``--out``, with one entry per test row.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict of str to sequence
-    """
+    """Return the columns of ``--out``, with one entry per test row."""
     answers, numbers = study.answers, study.test.numbers
     columns: dict[str, Any] = {
         "row": numbers,

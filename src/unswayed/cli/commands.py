@@ -256,7 +256,7 @@ def fairness(train: Train, /, *, asked: FairnessOptions = FairnessOptions()) -> 
 
     Example: unswayed fairness people.csv --label hired --groups gender --budget 1% --limit 0.2
     """
-    from unswayed.cli.fairness import fairness
+    from unswayed.cli.together import fairness
 
     return fairness(train, asked)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.cli.all_rows import open_all_rows
 from unswayed.cli.commands import ReviewApplyOptions, ReviewPlanOptions
 from unswayed.cli.requests import make_request
 from unswayed.cli.show import show_wide
 from unswayed.cli.terminal import Terminal, check_output, write_table
+from unswayed.cli.together import open_all_rows
 from unswayed.exceptions import InputError
 from unswayed.study.movement import need_radius
 from unswayed.study.review import (
