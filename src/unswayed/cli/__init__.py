@@ -9,11 +9,11 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 `requests`  from options to a request and to its study
 `terminal`  tables, JSON, progress and output files
 `show`      what several commands print of facts
-`all_rows`  what commands about all test rows at once share
 `tour`      commands that need no file: the tour, the demo, the experiments
 
 One command each:
-`certify`, `witness`, `coefficients`, `together` and `fairness`  about rows and their labels
+`certify`, `witness` and `coefficients`  about single rows and coefficients
+`together`  all test rows at once, for the command of fairness too
 `review`, `compare`, `tradeoff`, `inspect` and `verify`  about labels to check, models and files
 """
 
