@@ -1,7 +1,7 @@
 """Nothing that is said of logistic and Poisson regression is false: small problems, all label sets.
 
 A failure prints the problem; ``python -m pytest tests/logistic -k "near-ties"`` runs one family.
-One problem in forty is drawn, with CI=1 one in four, with LOGISTIC_EVERY=1 all of them;
+One problem in eighty is drawn, with CI=1 one in four, with LOGISTIC_EVERY=1 all of them;
 SEEDS_FROM=20000 draws others, and LOGISTIC_EFFORTS=012 asks with every effort.
 """
 
@@ -15,7 +15,7 @@ from tests.logistic import counts, problems
 from tests.logistic.checks import lies
 
 CHUNK = 20
-SHARE = int(os.environ.get("LOGISTIC_EVERY", some(40, 4)))
+SHARE = int(os.environ.get("LOGISTIC_EVERY", some(80, 4)))
 FIRST_SEED = int(os.environ.get("SEEDS_FROM", "0"))
 EFFORTS = [int(effort) for effort in os.environ.get("LOGISTIC_EFFORTS", "")]
 SHOWN = 3  # problems of a failing chunk that are printed
