@@ -7,7 +7,6 @@ import pytest
 
 from tests.effort import some
 from tests.together.oracle import problems
-from unswayed.estimators.together import Collective
 from unswayed.joint.fragile import Conflicts, Events, cliques
 from unswayed.joint.goal import Goal, Multipliers, lagrangian, whole_numbers
 from unswayed.joint.programme import Programme
@@ -22,7 +21,7 @@ def one_thread(monkeypatch):
 def fragile_rows(problem):
     """Fragile rows, and for every label set whether it overturns each of them."""
     question = problem.fitted().certify(problem.tests).source
-    fragile = Collective.of(question, Count(problem.budget)).fragile
+    fragile = question.collective(Count(problem.budget)).fragile
     first = [int(np.flatnonzero(question.group == row)[0]) for row in fragile.row]
     return fragile, problem.overturned[:, first]
 

@@ -94,7 +94,7 @@ def test_ranges_of_metrics_are_proven_again(tmp_path, metric):
         found.save(path, data=data)
         assert set(statuses(verify(path, data=data)).values()) == {"proven"}, problem
         count += 1
-    assert count >= 5
+    assert count >= some(3, 5)
 
 
 # --- altered claims -------------------------------------------------------------------------

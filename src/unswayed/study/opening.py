@@ -1,5 +1,6 @@
 """From files to a study: rows are read, split and encoded, alpha is chosen, a model fitted."""
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +62,7 @@ class Opening:
         self.need_test = need_test
         self.loader = Loader(request)
         self.notes, self.caveats = self.loader.notes, self.loader.caveats
+        self._features: tuple[str, ...] = ()
 
     def study(self) -> Study:
         """Read the files, split the rows and fit the model."""
@@ -154,7 +156,9 @@ class Opening:
         for name in names:
             _check_feature(name, plain(train.column(name)), as_category=name in categorical)
         impute = self.request.missing == "impute"
-        return Encoding.of_table(train.select(names), categorical, impute=impute)
+        found = Encoding.of_table(train.select(names), categorical, impute=impute)
+        self._features = found.names
+        return found
 
     def _split(self, rows: Loaded) -> tuple[IntArray, IntArray]:
         n_rows, name, seed = rows[0].num_rows, self.request.fold_by, self.request.seed
@@ -285,7 +289,17 @@ class Opening:
                 if self.request.resolve is None:
                     self.notes.append(_UNPROVEN)
             elif issubclass(each.category, SolverPrecisionWarning):
-                self.notes.append(str(each.message))
+                self.notes.append(self._by_name(str(each.message)))
+
+    def _by_name(self, message: str) -> str:
+        """Return a warning that names features by their names: the model is shown a matrix."""
+        names = self._features
+
+        def name(match: re.Match[str]) -> str:
+            at = int(match[1])
+            return repr(names[at]) if at < len(names) else match[0]
+
+        return re.sub(r"'x(\d+)'", name, message)
 
 
 def _check_feature(name: str, values: pa.ChunkedArray, *, as_category: bool) -> None:
