@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import RidgeClassifier
 
 from tests.extending.candidates import candidate_margins
+from tests.extending.chosen import MeanEngine, MeanOfAll
 from tests.extending.highest import Highest
 from tests.extending.neighbours import Nearest
 from tests.extending.several_classes import class_margins, ridge_influence
@@ -106,6 +107,32 @@ def test_a_functional_that_is_not_linear_brings_its_engine(touching):
     changed = targets.copy()
     changed[found.changes(row).rows] += found.changes(row).added
     assert changed[near[row]].max() == targets[near[row]].max() + risen[row]
+
+
+def test_a_model_gets_the_engine_that_its_functional_registers():
+    y = np.arange(8.0)
+    model = CertifiedRegressor(MeanOfAll(), bias=LabelBias.shifts(4, budget=2), radius=0.9)
+    certs = model.fit(np.zeros((8, 1)), y).certify([[0.0], [1.0]])
+    assert type(model.fitted_.engine) is MeanEngine
+    assert (certs.low.tolist(), certs.high.tolist()) == ([2.5, 2.5], [4.5, 4.5])
+    assert certs.minimum_budget.tolist() == [2.0, 2.0]
+    assert len(certs.witness(0)) == 2
+    assert (certs.verdict == Verdict.NOT_ROBUST).all()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.certify([[0.0]], resolve="exact"),
+        lambda model: model.certify_together([[0.0]]),
+        lambda model: model.certify([[0.0]]).save("c.json"),
+        lambda model: model.certify([[0.0]], method="box"),
+    ],
+)
+def test_what_an_engine_does_not_offer_is_refused(ask):
+    model = CertifiedRegressor(MeanOfAll(), bias=LabelBias.shifts(4, budget=2), radius=0.9)
+    with pytest.raises(InputError, match="not possible for"):
+        ask(model.fit(np.zeros((8, 1)), np.arange(8.0)))
 
 
 def test_margins_that_name_rows_which_are_not_there_are_refused():

@@ -74,7 +74,7 @@ def need(engine: Engine, capability: str, what: str, model: str = "this model") 
     keys = ((engine.setting, capability, what), (engine.setting, capability))
     reason = next((_REFUSALS[key] for key in keys if key in _REFUSALS), None)
     if reason is None:
-        reason = "{what} is not possible for {model}: its engine offers only what it can prove"
+        reason = "{what} is not possible for {model}: the engine of this model does not offer it"
     raise InputError(reason.format(what=what, model=model))
 
 
