@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,12 @@ def _stata(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
 def _excel(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
     from openpyxl import load_workbook
 
-    book = load_workbook(path, read_only=True, data_only=True)
-    sheet = _sheet(path, book, dialect.sheet, notes)
-    rows = list(sheet.iter_rows(values_only=True))
+    with closing(load_workbook(path, read_only=True, data_only=True)) as book:
+        sheet = _sheet(path, book, dialect.sheet, notes)
+        rows, title = list(sheet.iter_rows(values_only=True)), sheet.title
     if any(None in row for row in rows):
-        formulas = load_workbook(path, read_only=True)[sheet.title].iter_rows(values_only=True)
+        with closing(load_workbook(path, read_only=True)) as book:
+            formulas = list(book[title].iter_rows(values_only=True))
         lost = [at for at, (row, made) in enumerate(zip(rows, formulas, strict=False), 1)
                 for cell, formula in zip(row, made, strict=False)
                 if cell is None and formula is not None]  # fmt: skip
