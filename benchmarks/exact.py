@@ -8,8 +8,7 @@ from benchmarks.paper_loop import PaperLoop
 from benchmarks.problems import Problem, gaussian, income
 from benchmarks.timing import Line, at_least, at_most, in_fresh_process, interleaved, note
 from unswayed import CertifiedClassifier
-from unswayed._core.kernels import kernel_names, using_kernel
-from unswayed._core.parallel import block_starts, run_blocks
+from unswayed._core.kernels import block_starts, kernel_names, run_blocks, using_kernel
 
 _PEAK = """
 from benchmarks.problems import income

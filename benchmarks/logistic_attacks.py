@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from reproduction.problems import Data
 from unswayed import CertifiedClassifier, LabelBias
-from unswayed._core.compression import distinct_rows
+from unswayed._core.influence import distinct_rows
 from unswayed.labels.budgets import count_budget
 from unswayed.results.certificates import Verdict
 

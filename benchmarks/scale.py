@@ -24,7 +24,7 @@ from benchmarks import history
 from benchmarks.problems import PROJECT
 from benchmarks.timing import Line, at_least, at_most, note
 from unswayed import CertifiedClassifier, LabelBias
-from unswayed._core.parallel import one_blas_thread, thread_count
+from unswayed._core.kernels import one_blas_thread, thread_count
 from unswayed.engines.passes.engine import StreamedEngine
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fit_in_pieces import Columns, FitInPieces

@@ -26,10 +26,10 @@ from unswayed import (
 )
 from unswayed._core import selection, selection_numpy
 from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.compression import merge_rows
+from unswayed._core.influence import merge_rows
 from unswayed._core.sandwich import AnchoredBounds, Anchors
 from unswayed.engines.anchors import ByBox, BySandwich
-from unswayed.engines.cascade import Cascade
+from unswayed.engines.choice import Cascade
 
 slow = settings(
     max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -22,7 +22,7 @@ from unswayed.labels.budgets import Count
 from unswayed.margins.decisions import Radius
 from unswayed.models.kernel import KernelSpecification
 from unswayed.models.learner import SmootherSpecification, exact_arithmetic, independent_rows
-from unswayed.models.ridge.exact import RidgeSpecification
+from unswayed.models.ridge.verified import RidgeSpecification
 
 QUESTIONS = [("threshold", 0.5), ("threshold", 0.0), ("radius", 0.75), ("radius", 0.0), ("sign",)]
 

@@ -31,7 +31,7 @@ import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from unswayed import ArithmeticModeError, CertifiedRegressor, LabelBias, prediction_range
-from unswayed._core.parallel import run_blocks
+from unswayed._core.kernels import run_blocks
 
 machine_code, default, settings = json.loads(sys.argv[1])
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)

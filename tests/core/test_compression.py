@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.effort import examples
-from unswayed._core import compression
-from unswayed._core.compression import distinct_rows, merge_rows
+from unswayed._core import influence as compression
+from unswayed._core.influence import distinct_rows, merge_rows
 
 
 def small_matrix(seed, rows, columns):

@@ -13,7 +13,7 @@ import pytest
 
 from tests.strategies import influence_rows
 from unswayed._core import kernels, selection_numpy
-from unswayed._core.compression import merge_rows
+from unswayed._core.influence import merge_rows
 from unswayed._core.tally import Lines, Tally, collect, tally
 
 SOURCE = Path(__file__).with_name("other_paths.cpp")

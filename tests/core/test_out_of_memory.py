@@ -11,7 +11,7 @@ import resource, sys
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from unswayed._core import selection
-from unswayed._core.compression import merge_rows
+from unswayed._core.influence import merge_rows
 size = 6_000_000  # 48 MB: memory of this size goes back to the system at once
 z = np.linspace(0.5, 1.5, size)[None]
 entries = merge_rows(np.zeros(size), np.linspace(1.0, 2.0, size))

@@ -4,7 +4,7 @@ import threading
 
 from threadpoolctl import threadpool_info
 
-from unswayed._core.parallel import few_blas_threads, one_blas_thread
+from unswayed._core.kernels import few_blas_threads, one_blas_thread
 
 
 def blas_threads():

@@ -16,7 +16,7 @@ from tests import naive
 from tests.effort import examples
 from tests.strategies import Selection, selections
 from unswayed._core import kernels, selection, selection_literal
-from unswayed._core.compression import merge_rows
+from unswayed._core.influence import merge_rows
 
 
 @pytest.fixture(params=kernels.kernel_names())

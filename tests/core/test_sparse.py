@@ -8,8 +8,7 @@ from scipy import sparse
 
 from tests.effort import examples
 from unswayed._core import kernels
-from unswayed._core.influence import InfluenceMap
-from unswayed._core.sparse import SparseDesign
+from unswayed._core.influence import InfluenceMap, SparseDesign
 
 COMPILED = [name for name in kernels.kernel_names() if name != "numpy"]
 

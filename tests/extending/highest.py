@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from unswayed.engines.combined import register_margins
+from unswayed.engines.choice import register_margins
 from unswayed.engines.protocol import LabelChanges
 from unswayed.labels.functionals import Functional
 from unswayed.results.certificates import MinimumBudgets, verdicts

@@ -14,7 +14,7 @@ from tests.extending.neighbours import Nearest
 from tests.extending.several_classes import class_margins, ridge_influence
 from tests.extending.sparse_neighbours import SparseNearest
 from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias, Verdict
-from unswayed.engines.combined import Combined
+from unswayed.engines.choice import Combined
 from unswayed.labels import Count
 from unswayed.margins import Margin
 

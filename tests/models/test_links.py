@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from unswayed.models.gradient.links import LIBRARY, Exponential, Logistic
+from unswayed.models.gradient.problem import LIBRARY, Exponential, Logistic
 
 RNG = np.random.default_rng(3)
 

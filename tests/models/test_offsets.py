@@ -7,8 +7,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, Verdict
 from unswayed.exceptions import SolverPrecisionWarning, UnprovenWarning
-from unswayed.models.gradient.links import Logistic
-from unswayed.models.gradient.problem import GradientProblem
+from unswayed.models.gradient.problem import GradientProblem, Logistic
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.normal(size=(120, 3)) * 64) / 64

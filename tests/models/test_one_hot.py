@@ -17,7 +17,7 @@ from tests.effort import examples
 from tests.soundness.checks import ill_conditioned
 from unswayed import CertifiedClassifier, LabelBias, Verdict
 from unswayed.cli import certify as _imported_before_memory_is_traced  # noqa: F401
-from unswayed.models.ridge.scaling import row_norms, with_ones
+from unswayed.models.ridge.verified import row_norms, with_ones
 
 
 def one_hot(rng, n_rows, sizes, n_numbers):

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from unswayed.models.gradient.links import Exponential, Logistic
-from unswayed.models.gradient.problem import GradientProblem, Labels
-from unswayed.models.gradient.solver import solve, solve_all
+from unswayed.models.gradient.family import solve, solve_all
+from unswayed.models.gradient.problem import Exponential, GradientProblem, Labels, Logistic
 
 N_ROWS = 30
 

@@ -16,8 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from unswayed.exceptions import InputError
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.pieces import HeldPiece, Place
-from unswayed.tables.encoding import Encoding
-from unswayed.tables.survey import SurveyTask
+from unswayed.tables.encoding import Encoding, SurveyTask
 
 
 def survey(rows, edges=(), **options):

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from unswayed.exceptions import InputError
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.pieces import BATCH
-from unswayed.tables.delimited import CsvReader
-from unswayed.tables.dialect import Dialect
+from unswayed.tables.delimited import CsvReader, Dialect
+from unswayed.tables.encoding import SurveyTask
 from unswayed.tables.many_files import fingerprint, open_files
-from unswayed.tables.survey import SurveyTask
 
 
 def frame(n=10, seed=0):

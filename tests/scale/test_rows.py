@@ -10,7 +10,7 @@ from scipy import sparse
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.pieces.store import StoredPasses, pack, unpack
-from unswayed.study.workers import open_store
+from unswayed.study.source import open_store
 from unswayed.tables.many_files import open_files
 
 

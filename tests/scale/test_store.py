@@ -22,8 +22,7 @@ from tests.scale.tasks import PATIENCE, WEIGHTS, Gated, Summing, Sums, held, sav
 from unswayed.exceptions import InputError
 from unswayed.pieces.cluster import DaskPasses
 from unswayed.pieces.passes import LocalPasses, OrderedSum, Passes
-from unswayed.pieces.paths import Stamp
-from unswayed.pieces.pieces import Batch, Piece
+from unswayed.pieces.pieces import Batch, Piece, Stamp
 from unswayed.pieces.store import Store, StoredPasses, digest, pack, storable, unpack
 
 SOURCES = [Stamp("a.parquet", 100, 1.5, 10), Stamp("b.parquet", 200, 2.5)]

@@ -15,7 +15,7 @@ from unswayed.exceptions import InputError
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.pieces import Batch, HeldPiece
 from unswayed.tables.columns import group
-from unswayed.tables.survey import MOST_CATEGORIES, SurveyTask
+from unswayed.tables.encoding import MOST_CATEGORIES, SurveyTask
 
 FORMS = ("pandas", "category", "pyarrow", "polars")
 

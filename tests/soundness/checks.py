@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from tests.soundness.truth import Fraction
 from unswayed import ParameterBox, Sandwich, prediction_range
-from unswayed.engines.cascade import Cascade
+from unswayed.engines.choice import Cascade
 from unswayed.engines.rational import RationalEngine
 from unswayed.exceptions import SolverPrecisionWarning
 from unswayed.labels.bias import ResolvedBias

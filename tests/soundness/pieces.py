@@ -14,13 +14,13 @@ from tests.soundness.checks import (
     false_witness,
     ill_conditioned,
 )
-from unswayed._core.compression import distinct_rows
+from unswayed._core.influence import distinct_rows
 from unswayed.engines.passes import AnchorsFirst, LabelBatch, MergedEngine, StreamedEngine
 from unswayed.engines.passes.engine import Located
 from unswayed.engines.passes.training import PassesScan, SumUp
 from unswayed.engines.protocol import Precision, Terms
 from unswayed.engines.rows import FeatureRows
-from unswayed.estimators.label_code import LabelCode
+from unswayed.estimators.fitted import LabelCode
 from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias

@@ -7,9 +7,16 @@ import pytest
 
 from tests.effort import some
 from tests.together.oracle import problems
-from unswayed.joint.fragile import Conflicts, Events, cliques
-from unswayed.joint.goal import Goal, Multipliers, lagrangian, whole_numbers
-from unswayed.joint.programme import Programme
+from unswayed.joint.fragile import (
+    Conflicts,
+    Events,
+    Goal,
+    Multipliers,
+    cliques,
+    lagrangian,
+    whole_numbers,
+)
+from unswayed.joint.search import Programme
 from unswayed.labels.budgets import Count
 
 

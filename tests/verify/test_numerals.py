@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unswayed.tables.cells import are_numbers, as_numbers, surely_numbers
+from unswayed.tables.columns import are_numbers, surely_numbers, texts_as_numbers
 from unswayed.verify.cells import value_of
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.writing import Writing
@@ -23,7 +23,7 @@ def test_thousands_and_decimals_come_back_as_the_number_that_was_written(value, 
     text = written(value, decimal)
     column = pa.chunked_array([[text, None]])
     assert are_numbers(column, decimal).tolist() == [True, False]
-    assert as_numbers(column, decimal).to_pylist() == [float(f"{value:.2f}"), None]
+    assert texts_as_numbers(column, decimal).to_pylist() == [float(f"{value:.2f}"), None]
     assert value_of(text, float, Writing(delimiter=";", decimal=decimal)) == float(f"{value:.2f}")
 
 
@@ -31,7 +31,7 @@ def test_thousands_and_decimals_come_back_as_the_number_that_was_written(value, 
 def test_the_checker_reads_the_numbers_that_the_engine_reads(text, decimal):
     column, writing = pa.chunked_array([[text]]), Writing(delimiter=";", decimal=decimal)
     if are_numbers(column, decimal)[0]:
-        assert value_of(text, float, writing) == as_numbers(column, decimal)[0].as_py()
+        assert value_of(text, float, writing) == texts_as_numbers(column, decimal)[0].as_py()
 
 
 @pytest.mark.parametrize("text", ["1,16", "1.169,00", "12,3456", "1,,000", ",123", "1,000,00"])
@@ -58,7 +58,7 @@ def test_the_checker_reads_numbers_as_in_accounts_as_certify_does(text, decimal)
         checked = value_of(text, float, Writing(decimal=decimal, delimiter=";"))
     except CertificateError:
         checked = None
-    read = as_numbers(texts, decimal)[0].as_py() if are_numbers(texts, decimal)[0] else None
+    read = texts_as_numbers(texts, decimal)[0].as_py() if are_numbers(texts, decimal)[0] else None
     assert checked == read
 
 

@@ -2,10 +2,9 @@
 
 A map, from what comes in to what goes out::
 
-    features, offsets ──► compression   equal training rows become entries with counts
+    features, offsets ──► influence     equal training rows become entries with counts,
+    weights w(x) ────────►    │           then z = A·w over them, in blocks, never T×n at once
                               │
-    weights w(x) ────────► influence    z = A·w over the entries, in blocks, never T×n at once
-                              │           sparse              the same without the zeros of A
                           selection     the k largest rises and falls: reach, minimum budget
                               │           kernel/, _selection.cpp  compiled, no GIL
                               │           selection_numpy          its twin: the fallback
@@ -14,11 +13,11 @@ A map, from what comes in to what goes out::
                           reach_up, reach_down, minimum budget per row
 
 `tally` counts and sums what lies between thresholds, for labels that come in pieces:
-kernel/tally.hpp, and `tally_numpy`, its twin. `parts` says what adds up over pieces.
-`kernels` says which kernel runs: compiled for the vectors of this machine, or the twin.
+kernel/tally.hpp, and `tally_numpy`, its twin.
+`kernels` says which kernel runs, compiled for the vectors of this machine or the twin, and runs
+blocks in parallel; it stops after the current ones when interrupted.
 `box` and `sandwich` bound a row's reach without selection, from rows whose reach is known.
 `rounding` bounds the floating-point errors of all these.
 `dyadic` represents doubles as integers times powers of two, for exact arithmetic.
-`parallel` runs blocks in parallel and stops after the current ones when interrupted.
 Nothing here imports scikit-learn: that would take longer than computing a certificate.
 """

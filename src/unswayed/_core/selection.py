@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unswayed._core import selection_numpy
-from unswayed._core.compression import Entries
+from unswayed._core.influence import Entries
 from unswayed._core.kernels import compiled
 from unswayed._typing import FloatArray, IntArray
 

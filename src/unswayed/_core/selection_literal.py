@@ -13,7 +13,7 @@ import numpy as np
 from unswayed._typing import FloatArray
 
 if TYPE_CHECKING:
-    from unswayed._core.compression import Entries
+    from unswayed._core.influence import Entries
 
 
 def ranked_labels(z: FloatArray, entries: "Entries", sign: float) -> FloatArray:

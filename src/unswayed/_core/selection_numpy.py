@@ -24,7 +24,7 @@ from unswayed._core import selection_literal
 from unswayed._typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from unswayed._core.compression import Entries
+    from unswayed._core.influence import Entries
 
 _SAMPLE = 512  # labels looked at to choose a floor
 _WORTH_SAMPLING = 2 * _SAMPLE

@@ -7,12 +7,26 @@ and can be collected in another pass.
 """
 
 from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
 from unswayed._core import tally_numpy
 from unswayed._core.kernels import compiled
 from unswayed._typing import FloatArray, IntArray
+
+
+class Part(Protocol):
+    """What is found in some of the rows, or labels."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+
+P = TypeVar("P", bound=Part)
+
+
+# --- Tallies: how many labels move a score by how much, for training labels that come in pieces
+
 
 SUM_ERROR = 2.0**-104
 """Error of a tally's sum, relative to that sum, per value of the bin: see `tally_numpy.joined`."""

@@ -9,12 +9,12 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 `requests`  from options to a request and to its study
 `terminal`  tables, JSON, progress and output files
 `show`      what several commands print of facts
-`tour`      commands that need no file: the tour, the demo, the experiments
+`tour`      commands that need no model: inspect, the tour, the demo, the experiments
 
 One command each:
-`certify`, `witness` and `coefficients`  about single rows and coefficients
+`certify` and `coefficients`  about single rows and coefficients
 `together`  all test rows at once, for the command of fairness too
-`review`, `compare`, `tradeoff`, `inspect` and `verify`  about labels to check, models and files
+`review`, `compare` and `verify`  about labels to check, models side by side, witnesses and files
 """
 
 import sys

@@ -43,12 +43,10 @@ from unswayed.report.page import without_rows
 from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
-from unswayed.study.facts import report_facts, row_facts
+from unswayed.study.facts import need_radius, report_facts, row_facts
 from unswayed.study.folds import parts_of
-from unswayed.study.movement import need_radius
-from unswayed.study.recipe import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
-from unswayed.study.study import Study
+from unswayed.study.study import Study, check_recipe, save_certificates
 from unswayed.words import counted, percent
 
 

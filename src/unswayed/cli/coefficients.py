@@ -10,11 +10,11 @@ from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_
 from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
-from unswayed.report.coefficients import NOT_IDENTIFIED
+from unswayed.report.render import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.facts import coefficient_facts
 from unswayed.study.opening import open_study
-from unswayed.study.recipe import check_recipe, save_certificates
+from unswayed.study.study import check_recipe, save_certificates
 from unswayed.words import labels, labels_between, number_end, range_text, shorten
 
 _LINES = 40

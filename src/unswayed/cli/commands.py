@@ -73,7 +73,7 @@ def inspect(file: Train, /, *, asked: InspectOptions = InspectOptions()) -> int:
 
     Example: unswayed inspect people.csv --label hired --test new.csv
     """
-    from unswayed.cli.inspect import inspect
+    from unswayed.cli.tour import inspect
 
     return inspect(file, asked)
 
@@ -150,7 +150,7 @@ def witness(train: Source, /, *, asked: WitnessOptions) -> int:
 
     Example: unswayed witness people.csv --label hired --row 17
     """
-    from unswayed.cli.witness import witness
+    from unswayed.cli.verify import witness
 
     return witness(train, asked)
 
@@ -463,7 +463,7 @@ def tradeoff(train: Train, /, *, asked: TradeoffOptions = TradeoffOptions()) -> 
 
     Example: unswayed tradeoff people.csv --label hired --budget 1% --chart tradeoff.svg
     """
-    from unswayed.cli.tradeoff import tradeoff
+    from unswayed.cli.compare import tradeoff
 
     return tradeoff(train, asked)
 

@@ -42,7 +42,7 @@ from unswayed.study.request import (
     parse_threshold,
 )
 from unswayed.study.study import Study
-from unswayed.tables.dialect import Dialect
+from unswayed.tables.delimited import Dialect
 from unswayed.tables.inspection import Roles
 from unswayed.words import shorten
 
@@ -197,7 +197,7 @@ def _check_fold_by(split: SplitOptions, data: DataOptions) -> None:
 
 def _no_label(source: str, data: DataOptions) -> InputError:
     """Return an error that lists the columns of a file, for its reader to choose the label."""
-    from unswayed.pieces.paths import find_files, is_url
+    from unswayed.pieces.pieces import find_files, is_url
 
     start = "--label is missing: name the column to predict"
     first = find_files(source)[0]
@@ -388,7 +388,7 @@ def check_beside(path: Path | None, option: str, request: Request) -> None:
             f"{option} {path} is in the folder of the training rows, and would be taken for one "
             "of its files the next time; choose another folder"
         )
-    from unswayed.pieces.paths import find_files
+    from unswayed.pieces.pieces import find_files
 
     if any(Path(file.path) == path.resolve() for file in find_files(source)):
         raise InputError(f"{option} {path} would overwrite the input; choose another name")

@@ -11,7 +11,7 @@ from unswayed.cli.show import show_wide
 from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.cli.together import open_all_rows
 from unswayed.exceptions import InputError
-from unswayed.study.movement import need_radius
+from unswayed.study.facts import need_radius
 from unswayed.study.review import (
     Effort,
     after_facts,

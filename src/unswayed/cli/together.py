@@ -29,7 +29,7 @@ from unswayed.cli.terminal import (
 )
 from unswayed.report.page import without_rows
 from unswayed.results.groups import LARGE_GROUPS
-from unswayed.study.facts import change_heads, paged, row_facts
+from unswayed.study.facts import change_heads, need_radius, paged, row_facts
 from unswayed.study.folds import open_folds
 from unswayed.study.joint import (
     HOLDS,
@@ -41,7 +41,6 @@ from unswayed.study.joint import (
     read_limits,
     together_facts,
 )
-from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
 from unswayed.study.study import Study

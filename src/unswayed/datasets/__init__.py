@@ -8,9 +8,8 @@
 `wages`         weekly wages of men, 1988
 `mnist17`       handwritten ones and sevens
 `embedding`     their embedding by a small network
-`registry`      where each comes from, and the hash it must have
+`registry`      where each comes from, the hash it must have, frames of it
 `_network`      the network; imports torch
-`_frames`       pandas, imported where a loader makes a frame
 """
 
 from unswayed.datasets.compas import load_compas

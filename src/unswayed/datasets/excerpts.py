@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from unswayed.datasets._frames import pandas
-from unswayed.datasets.registry import as_frame, read
+from unswayed.datasets.registry import as_frame, pandas, read
 from unswayed.exceptions import InputError
 
 _DESCR = """\

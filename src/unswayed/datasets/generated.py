@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from unswayed.datasets._frames import pandas
+from unswayed.datasets.registry import pandas
 from unswayed.exceptions import InputError
 
 _DESCR = """\

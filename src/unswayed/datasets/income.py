@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from unswayed.datasets._frames import pandas
-from unswayed.datasets.registry import SOURCES, DatasetError, as_frame, has_file, read
+from unswayed.datasets.registry import SOURCES, DatasetError, as_frame, has_file, pandas, read
 from unswayed.exceptions import InputError
 
 FEATURES = ("AGEP", "COW", "SCHL", "MAR", "OCCP", "POBP", "RELP", "WKHP", "SEX", "RAC1P")

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from unswayed.datasets._frames import pandas
 from unswayed.datasets.embedding import embedded as embedding_of
-from unswayed.datasets.registry import SOURCES, DatasetError, read
+from unswayed.datasets.registry import SOURCES, DatasetError, pandas, read
 
 _DESCR = """\
 MNIST 1/7

@@ -10,8 +10,22 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from unswayed.datasets._frames import pandas
 from unswayed.exceptions import UnswayedError
+
+
+def pandas() -> Any:
+    """Return the pandas module, or say which extra brings it."""
+    try:
+        import pandas  # noqa: PLC0415
+    except ImportError:
+        raise ImportError(
+            "data sets come as pandas frames: pip install 'unswayed[datasets]'"
+        ) from None
+    return pandas
+
+
+# --- Where each data set comes from, the hash it must have, and how it is found on this machine
+
 
 DATA_VARIABLE = "UNSWAYED_DATA"
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from unswayed._typing import FloatArray
-from unswayed.datasets._frames import pandas
+from unswayed.datasets.registry import pandas
 from unswayed.exceptions import InputError
 
 _DESCR = """\

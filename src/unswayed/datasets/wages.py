@@ -5,8 +5,7 @@ import os
 import numpy as np
 from sklearn.utils import Bunch
 
-from unswayed.datasets._frames import pandas
-from unswayed.datasets.registry import as_frame, read
+from unswayed.datasets.registry import as_frame, pandas, read
 
 _DESCR = """\
 Wages, 1988

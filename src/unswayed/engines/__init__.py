@@ -3,17 +3,13 @@
 Rows and the margins that a decision gives them are a case; an engine bounds it. It is chosen by the
 type of the model's functional, and what it cannot do is missing from its `can`.
 
-`protocol`         what an engine, a case and a certifier are, and how far results may be off
-`choice`           the engine of a model, by its functional; a functional of your own registers here
-`rows`             rows as an engine takes them: features or coefficients, as weights on demand
-`linear`           the case of scores that are linear in the labels
-`selection`        reach, minimum budgets and witnesses by selection over influence rows
-`sparse`           the same over CSR influence rows
-`combined`         rows with several margins: classes, candidates, functionals of your own
-`anchors`          the parameter box and the sandwich: bounds that need no selection
-`cascade`          anchors where selection is dear, selection for what they leave open
-`rational`         the same without rounding, for what doubles leave open (needs python-flint)
-`standard_errors`  by how much chance in the sample moves coefficients: no part of any proof
-`region`           models such as logistic regression, whose labels are in the gradient
-`passes`           training rows in pieces
+`protocol`   what an engine, a case and a certifier are, and how far results may be off
+`choice`     the engine of a model, by its functional; the method "auto"; rows with several margins
+`rows`       rows as an engine takes them: features or coefficients, as weights on demand
+`linear`     the case of scores that are linear in the labels
+`selection`  reach, minimum budgets and witnesses by selection over influence rows, dense or CSR
+`anchors`    the parameter box and the sandwich: bounds that need no selection
+`rational`   the same without rounding, for what doubles leave open (needs python-flint)
+`region`     models such as logistic regression, whose labels are in the gradient
+`passes`     training rows in pieces
 """

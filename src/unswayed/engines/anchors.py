@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.compression import distinct_rows
+from unswayed._core.influence import distinct_rows
 from unswayed._core.rounding import (
     SAFETY,
     SQUARES_UNDERFLOW,
@@ -25,8 +25,7 @@ from unswayed.engines.rows import CoefficientRows, DirectionRows, LinearRows
 from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Decision, Margins
-from unswayed.margins.verdicts import judge
+from unswayed.margins.decisions import Decision, Margins, judge
 from unswayed.models.learner import LinearLearner, Solution, linear_in_both
 
 

@@ -13,17 +13,15 @@ import numpy as np
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import MadeRows, WeightRows
-from unswayed._core.parallel import one_blas_thread
+from unswayed._core.kernels import one_blas_thread
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.protocol import Certifier, LabelChanges, Precision, Stated, Terms
 from unswayed.engines.rational import ExactRow, RationalEngine
-from unswayed.engines.rows import LinearRows
-from unswayed.engines.standard_errors import PIECES, linear_errors
+from unswayed.engines.rows import PIECES, LinearRows, linear_errors
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget, Count
-from unswayed.margins.decisions import Decision, Margins
-from unswayed.margins.verdicts import EXACT, RATIONAL, Answer, close_calls
+from unswayed.margins.decisions import EXACT, RATIONAL, Answer, Decision, Margins, close_calls
 from unswayed.models.learner import LinearInLabels, Scores
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
 from unswayed.results.groups import StandardErrors

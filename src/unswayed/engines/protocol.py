@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from unswayed._core.compression import Entries
-from unswayed._core.influence import WeightRows
+from unswayed._core.influence import Entries, WeightRows
 from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, SQUARES_UNDERFLOW, UNIT, exact_dots
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
@@ -20,8 +19,7 @@ from unswayed.engines.rational import ExactRow
 from unswayed.engines.rows import LinearRows, Rows
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Decision, Margins
-from unswayed.margins.verdicts import Answer
+from unswayed.margins.decisions import Answer, Decision, Margins
 from unswayed.models.learner import (
     ErrorScale,
     Learner,

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.compression import distinct_rows, merge_rows
 from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
+from unswayed._core.influence import distinct_rows, merge_rows
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import ResolvedBias

@@ -5,25 +5,35 @@ Exact means up to rounding, and every answer carries a bound on its rounding err
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from unswayed._core import selection
-from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
-from unswayed._core.parallel import block_starts, one_blas_thread, run_blocks
+from unswayed._core.influence import (
+    Entries,
+    InfluenceMap,
+    MadeRows,
+    WeightRows,
+    Weights,
+    merge_rows,
+)
+from unswayed._core.kernels import block_starts, one_blas_thread, run_blocks
 from unswayed._core.rounding import narrower, wider
 from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.engines.linear import LinearCase
 from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision, Terms
 from unswayed.engines.rows import CoefficientRows, FeatureRows, LinearRows
+from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget
+from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Margins
 from unswayed.models.learner import LinearInLabels, LinearLearner, Scores, Solution, linear_in_both
+from unswayed.models.smoother import exact_products, packed_rows
 from unswayed.results.certificates import MinimumBudgets
 
 _AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
@@ -351,3 +361,85 @@ class ExactEngine:
             rows = members[better]
             strength[rows], offset[rows] = gain[better], source[rows]
         return strength, offset
+
+
+# --- Selection over CSR influence rows: the cost is that of the labels that have any influence
+
+
+_BLOCK = 4096  # rows at a time
+
+
+class SparseEngine(ExactEngine):
+    """The exact engine of CSR influence rows; budgets other than counts see them dense."""
+
+    def _reaches(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[FloatArray, FloatArray, Rounded]:
+        if type(budget) is not Count:
+            return super()._reaches(_Dense(weights), budget)
+        up, down = np.zeros((2, len(weights)))
+        rounded = Rounded.blank(len(weights))
+        for here, rise, fall in self._packed(weights, rounded):
+            if rise.shape[1]:
+                entries = _units(rise.shape[1])
+                up[here], _ = selection.reach(rise, entries, budget.labels)
+                down[here], _ = selection.reach(fall, entries, budget.labels)
+        return up, down, rounded
+
+    def _crossings(
+        self, weights: WeightRows, margins: Margins
+    ) -> tuple[selection.Crossings, Rounded]:
+        if type(self.bias.budget) is not Count:
+            return super()._crossings(_Dense(weights), margins)
+        crossings, rounded = selection.Crossings.blank(len(weights)), Rounded.blank(len(weights))
+        for here, rise, fall in self._packed(weights, rounded):
+            never = np.full(len(rise), np.inf)
+            entries = _units(max(1, rise.shape[1]))
+            for side, effects, margin in ((0, rise, margins.up), (1, fall, margins.down)):
+                some = effects if effects.shape[1] else np.zeros((len(effects), 1))
+                found = selection.minimum_budget(some, entries, margin[here], never)
+                crossings.count[here, side] = found.count[:, 0]
+                crossings.before[here, side] = found.before[:, 0]
+                crossings.after[here, side] = found.after[:, 0]
+        return crossings, rounded
+
+    def _packed(
+        self, weights: WeightRows, rounded: Rounded
+    ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield blocks of rows: where they are, and what each label can add or take away."""
+        lower, upper, every = self.bias.lower, self.bias.upper, np.arange(self.width)[None]
+        for start in range(0, len(weights), _BLOCK):
+            here = slice(start, min(start + _BLOCK, len(weights)))
+            values, rounded.error[here], rounded.size[here] = weights.block(here.start, here.stop)
+            z, label = packed_rows(values) if sparse.issparse(values) else (values, every)
+            low, high = lower[label], upper[label]
+            rounded.exact[here] = exact_products(z, low) & exact_products(z, high)
+            with np.errstate(invalid="ignore"):
+                fallen, risen = z * low, z * high
+            yield here, np.maximum(fallen, risen), np.maximum(-fallen, -risen)
+
+    def _one(self, weights: WeightRows, row: int) -> Weights:
+        return _Dense(weights).block(row, row + 1)
+
+    def _full(self, weights: WeightRows) -> WeightRows:
+        return _Dense(weights)
+
+
+class _Dense:
+    """Weights of CSR rows, dense: for questions about a few of them."""
+
+    def __init__(self, weights: WeightRows) -> None:
+        self._weights = weights
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def block(self, start: int, stop: int) -> Weights:
+        """Return the weights of rows start to stop, dense."""
+        values, error, size = self._weights.block(start, stop)
+        return Weights(np.ascontiguousarray(dense(values)), error, size)
+
+
+def _units(width: int) -> Entries:
+    """Return entries whose effects are given: each may rise by one unit, once."""
+    return merge_rows(np.zeros(width), np.ones(width))

@@ -4,26 +4,20 @@
 `classifier`        CertifiedClassifier
 `regressor`         CertifiedRegressor
 `fitted`            what a fit leaves behind, and the one place that refuses
-`solver_checks`     how far a wrapped estimator may be from the solution
 `fit_in_pieces`     fits on rows in pieces
-`question`          rows put to a fitted model, and the answer in the user's terms
-`label_code`        the user's classes and the numbers that stand for them
-`methods`           certifiers by name
+`question`          rows put to a fitted model, by a method; one label set for many rows; the answer
 `coefficients`      coefficients and contrasts
-`collective`        one set of labels for many rows: what is put together of them
-`together`          how many rows one set of labels overturns
-`metric`            between which values a metric lies
+`together`          how many rows one set of labels overturns; between which values a metric lies
 `in_folds`          the same against the models of all folds
 `three_numbers`     one at a time, together, at random
 `review`            which labels to check
 `cross`             cross_certify: every row, by a model that did not see it
-`certificate_file`  certificate files of single rows
-`collective_file`   certificate files of all rows together
+`certificate_file`  certificate files of single rows, and of all rows together
 `report`            certificates as a page
 """
 
 from unswayed.estimators.classifier import CertifiedClassifier
-from unswayed.estimators.methods import METHODS
+from unswayed.estimators.question import METHODS
 from unswayed.estimators.regressor import CertifiedRegressor
 
 __all__ = ["METHODS", "CertifiedClassifier", "CertifiedRegressor"]

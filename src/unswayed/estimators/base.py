@@ -9,19 +9,23 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from unswayed._core.compression import distinct_rows
+from unswayed._core.influence import distinct_rows
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.engines.anchors import MAX_ANCHORS, ParameterBox, Sandwich
 from unswayed.engines.choice import trained
 from unswayed.engines.protocol import Terms
 from unswayed.estimators.coefficients import as_contrasts, coefficients_of
-from unswayed.estimators.fitted import CHECKED, Fitted, count_rows, validated
-from unswayed.estimators.label_code import Reading
-from unswayed.estimators.methods import Method, certifier_of, check_method, parameter_box, sandwich
-from unswayed.estimators.question import Question
+from unswayed.estimators.fitted import CHECKED, CHECKS, Fitted, Reading, count_rows, validated
+from unswayed.estimators.question import (
+    Method,
+    Question,
+    certifier_of,
+    check_method,
+    parameter_box,
+    sandwich,
+)
 from unswayed.estimators.review import Reviewable
-from unswayed.estimators.solver_checks import CHECKS
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.inputs import rows_of_kind
 from unswayed.labels.bias import LabelBias
@@ -29,10 +33,13 @@ from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import AboveMean, Decision
 from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
+from unswayed.models.family import check_weights
 from unswayed.models.learner import LinearInLabels
-from unswayed.models.refusals import check_weights
 from unswayed.models.steps import (
+    Schema,
+    as_labels,
     as_matrix,
+    as_sample_weight,
     as_trust,
     check_features,
     check_routing,
@@ -42,7 +49,6 @@ from unswayed.models.steps import (
 )
 from unswayed.pieces.pieces import is_lazy
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, warn_of_one_class
-from unswayed.validation import Schema, as_labels, as_sample_weight
 
 
 class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):

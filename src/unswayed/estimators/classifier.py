@@ -10,8 +10,7 @@ from sklearn.base import ClassifierMixin, is_classifier
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.estimators.base import Certified
-from unswayed.estimators.fitted import Fitted
-from unswayed.estimators.label_code import LabelCode, Reading
+from unswayed.estimators.fitted import Fitted, LabelCode, Reading
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias
 from unswayed.margins.decisions import AboveMean, Threshold

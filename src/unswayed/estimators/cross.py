@@ -14,30 +14,27 @@ from sklearn.utils import get_tags
 
 from unswayed._typing import IntArray
 from unswayed.estimators.base import Certified
-from unswayed.estimators.collective import ways_of
 from unswayed.estimators.fitted import count_rows
 from unswayed.estimators.in_folds import (
     FoldRows,
     InFolds,
     refuse_truth,
 )
-from unswayed.estimators.metric import MetricQuestion
-from unswayed.estimators.question import Question
+from unswayed.estimators.question import Question, ways_of
 from unswayed.estimators.three_numbers import Asked, summary_of
-from unswayed.estimators.together import together
+from unswayed.estimators.together import MetricQuestion, together
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.inputs import frame_like, take_rows
 from unswayed.joint.search import Progress
+from unswayed.labels.bias import bias_of_rows
 from unswayed.labels.budgets import Budget, Count
-from unswayed.labels.corrections import bias_of_rows
 from unswayed.margins.decisions import Decision
-from unswayed.models.steps import as_trust, other_labels
+from unswayed.models.steps import as_labels, as_sample_weight, as_trust, other_labels
 from unswayed.pieces.pieces import is_lazy
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness, warn_of_one_class
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
-from unswayed.validation import as_labels, as_sample_weight
 
 Track = Callable[[Iterable[Any], str, int], Iterator[Any]]
 _ROWWISE = (

@@ -12,15 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import IntArray, Matrix
-from unswayed.engines.cascade import Cascade
-from unswayed.engines.choice import Trained
+from unswayed.engines.choice import Cascade, Trained
 from unswayed.engines.passes import AnchorsFirst, MergedEngine, StreamedEngine
 from unswayed.engines.passes.engine import Located
 from unswayed.engines.passes.training import PassesScan, Reader, SumUp, as_array
 from unswayed.engines.protocol import Precision
-from unswayed.estimators.fitted import Fitted
-from unswayed.estimators.label_code import Reading
-from unswayed.estimators.solver_checks import CHECKS
+from unswayed.estimators.fitted import CHECKS, Fitted, Reading
 from unswayed.exceptions import BiasError, InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias
 from unswayed.labels.budgets import Budget, Count, count_budget
@@ -31,8 +28,7 @@ from unswayed.models.ridge.summed import Design, RowSums, SummedRidge
 from unswayed.models.steps import final_estimator
 from unswayed.pieces.cluster import DaskPasses, pieces_of
 from unswayed.pieces.passes import Passes
-from unswayed.tables.encoding import Encoding
-from unswayed.tables.survey import Survey, SurveyTask
+from unswayed.tables.encoding import Encoding, Survey, SurveyTask
 
 MOST_DISTINCT = 2**18
 """Different training rows that are held in memory, at most; of more, none is held."""

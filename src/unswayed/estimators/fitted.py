@@ -16,15 +16,143 @@ from sklearn.utils.validation import validate_data
 from unswayed._typing import FloatArray
 from unswayed.engines.choice import Trained
 from unswayed.engines.protocol import Engine
-from unswayed.estimators.label_code import Reading
-from unswayed.estimators.solver_checks import SolverCheck
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning, warn_asker
 from unswayed.inputs import refuse_masked
-from unswayed.margins.decisions import Decision
+from unswayed.margins.decisions import Decision, Threshold
 from unswayed.models.family import family_of, feature_names
+from unswayed.models.gradient.problem import stiff_columns
 from unswayed.models.learner import Learner, Parametric, with_coefficients
-from unswayed.models.steps import as_matrix, final_estimator, transform_rows
-from unswayed.validation import Schema, check_numeric_frame, for_pipeline
+from unswayed.models.steps import (
+    Schema,
+    as_matrix,
+    check_numeric_frame,
+    final_estimator,
+    for_pipeline,
+    transform_rows,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCode:
+    """How labels are coded as numbers, and how to turn such numbers into labels again."""
+
+    classes: NDArray[Any] | None = None  # (negative, positive), as the user writes them
+    positive: float = 1.0  # the number that stands for the positive class
+    shifted: bool = False  # labels are numbers, however many of them happen to land on a class
+
+    def decode(self, targets: FloatArray) -> NDArray[Any]:
+        """Return labels as the user writes them; numbers of no class stay as they are."""
+        if self.classes is None or self.shifted:
+            return targets
+        return np.asarray(self.classes[(targets == self.positive).astype(np.intp)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """Training labels as a model reads them."""
+
+    targets: FloatArray  # Labels as numbers, which scores are linear in
+    to_fit: NDArray[Any]  # What the wrapped estimator is trained on
+    code: LabelCode
+    flip_between: tuple[float, float] | None = None  # The numbers that stand for two classes
+    decision: Threshold | None = None  # Which class a score stands for, where labels are classes
+
+
+# --- Checks of solvers: the wrapped estimator may stop before it reaches the solution ---------
+
+
+_STIFF = 2.0**-12  # of its size: a column that varies by less troubles solvers
+_NAMED_COLUMNS = 4  # columns that a warning names
+
+
+@dataclass(frozen=True, slots=True)
+class SolverCheck:
+    """How far scores of an estimator may be from those of the solution, and what is said then."""
+
+    gap: Callable[[FloatArray, FloatArray, float], float]  # of scores, own scores, largest label
+    tolerance: float
+    early: str  # what is said of a larger gap
+    unproven: str  # and where nothing can be proven
+    direct_solver: str  # of these estimators, one that never stops early
+    always: bool = False  # predictions are compared even where no gap was seen
+    advice: Callable[[Any], str] | None = None
+
+
+def _relative_gap(score: FloatArray, own: FloatArray, largest: float) -> float:
+    # Against the labels too: a score that is 0 in theory has no size of its own.
+    scale = max(float(np.abs(own).max()), largest) or 1.0
+    return float(np.abs(score - own).max()) / scale
+
+
+def _log_gap(score: FloatArray, own: FloatArray, largest: float) -> float:
+    with np.errstate(invalid="ignore"):
+        off = np.abs(score - own) / np.maximum(np.abs(score), 1.0)
+    return float(off.max(initial=0.0))
+
+
+_EARLY = (
+    "{kind}'s own scores differ by {gap:.1e} (relative) from those of the solution its definition "
+    "asks for, and certificates are about that solution. An iterative solver wants a smaller tol, "
+    "a singular problem alpha > 0"
+)
+
+
+def _singular(way_out: str) -> str:
+    return (
+        "this {kind} problem is too close to singular for proofs in double precision (or its "
+        f"sample weights are too far apart): every verdict is UNDECIDED{way_out}; alpha > 0 would "
+        "make it regular"
+    )
+
+
+def _stiff_columns(fitted: Any) -> str:
+    """Return what to do about columns whose numbers are large and nearly equal, if any."""
+    matrix = fitted.learner.specification.matrix
+    stiff = set() if matrix is None else set(stiff_columns(matrix, _STIFF).tolist())
+    same = set() if matrix is None else set(stiff_columns(matrix, 0.0).tolist())
+
+    def named(columns: set[int]) -> str:
+        return ", ".join(repr(fitted.names[column]) for column in sorted(columns)[:_NAMED_COLUMNS])
+
+    found = ""
+    if names := named(stiff - same):
+        found += (
+            f"; the numbers of {names} are large beside how far they vary, which takes all "
+            "digits from solvers: standardise such columns (StandardScaler)"
+        )
+    if names := named(same):
+        found += f"; {names} never varies, as little as an intercept does: leave it out"
+    return found
+
+
+CHECKS = {
+    "memory": SolverCheck(
+        _relative_gap,
+        1e-9,
+        _EARLY,
+        _singular(" unless it is resolved in rational arithmetic (resolve='exact')"),
+        "cholesky",
+    ),
+    "pieces": SolverCheck(_relative_gap, 1e-9, _EARLY, _singular(""), "cholesky"),
+    "gradient": SolverCheck(
+        _log_gap,
+        0.02,  # log-odds, relative to scores beyond 1
+        "the solver of {kind} stopped early: its scores differ by up to {gap:.2g} (of scores "
+        "beyond 1, relatively) from those of the minimiser, which certificates are about; a "
+        "smaller tol (tol=1e-8) and a larger max_iter close the gap",
+        "no minimiser of this {kind} problem could be enclosed: every verdict is UNDECIDED. "
+        "Without a penalty, classes that a plane separates have none, and columns that depend on "
+        "one another have many; labels that are all alike, apart from those of weight 0, have "
+        "none either. A penalty that is neither tiny nor huge makes most problems regular",
+        "newton-cholesky",
+        always=True,
+        advice=_stiff_columns,
+    ),
+}
+
+
+# --- What a fit leaves behind: one object that never changes -------------------------------
+
 
 _NAMED = 20  # rows that a warning names
 

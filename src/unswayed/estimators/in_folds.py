@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from unswayed._core.compression import Entries, merge_rows
+from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.estimators.collective import Collective, check_size
-from unswayed.estimators.label_code import LabelCode
-from unswayed.estimators.question import Question
+from unswayed.estimators.fitted import LabelCode
+from unswayed.estimators.question import Collective, Question, check_size
 from unswayed.exceptions import InputError
 from unswayed.joint.fragile import Fragile
-from unswayed.joint.means import Sums
 from unswayed.joint.metrics import Named
+from unswayed.joint.ranges import Sums
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
 

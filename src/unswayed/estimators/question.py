@@ -5,33 +5,243 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.engines.anchors import (
+    MAX_ANCHORS,
+    ByBox,
+    BySandwich,
+    ParameterBox,
+    Sandwich,
+    check_budget,
+)
+from unswayed.engines.choice import Trained
 from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import Case, Engine
+from unswayed.engines.protocol import Case, Certifier, Engine
 from unswayed.engines.selection import ExactEngine
-from unswayed.estimators.collective import Collective, check_size
-from unswayed.estimators.fitted import need
-from unswayed.estimators.label_code import LabelCode
-from unswayed.inputs import frame_like
-from unswayed.joint.fragile import Fragile
-from unswayed.joint.means import Sums
+from unswayed.estimators.fitted import Fitted, LabelCode, need
+from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles, frame_like
+from unswayed.joint.fragile import Changes, Fragile
+from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
-from unswayed.margins.decisions import Decision, Margins
-from unswayed.margins.verdicts import Answer
-from unswayed.models.learner import Scores
+from unswayed.margins.decisions import Answer, Decision, Margins
+from unswayed.models.learner import Scores, linear_in_both
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
-from unswayed.results.collective import CollectiveSource
+from unswayed.results.collective import CollectiveSource, CollectiveWitness
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
 
 if TYPE_CHECKING:
     from unswayed.estimators.three_numbers import Asked
+
+_MOST_NUMBERS = 2**28  # of the influence rows that are held at once: 2 GB
+
+
+class JointRows(Protocol):
+    """Rows put to one model, or each to the model of its fold, for one set of labels."""
+
+    @property
+    def group(self) -> IntArray:
+        """The distinct row of each row."""
+        ...
+
+    @property
+    def targets(self) -> FloatArray:
+        """All training labels, as numbers."""
+        ...
+
+    @property
+    def offsets(self) -> tuple[FloatArray, FloatArray]:
+        """How far each of them may fall and rise."""
+        ...
+
+    @property
+    def code(self) -> LabelCode:
+        """How labels are coded as numbers."""
+        ...
+
+    @property
+    def decision(self) -> Decision:
+        """What must stay the same."""
+        ...
+
+    @property
+    def positive(self) -> BoolArray:
+        """Which rows are predicted to be of the second class."""
+        ...
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """What the caller vouched for."""
+        ...
+
+    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> "Collective":
+        """Find the rows that can be overturned, and what labels do to them."""
+        ...
+
+    def sums(self, budget: Budget, factors: FloatArray) -> Sums:
+        """Return weighted sums of the scores, given how much each row counts in each."""
+        ...
+
+    def exact_scores(self) -> list[Fraction]:
+        """Return the scores of the distinct rows in rational arithmetic."""
+        ...
+
+    def claimed(
+        self,
+        budget: Budget,
+        section: Callable[[], dict[str, Any]],
+        closer: Callable[[], list[float]] | None = None,
+    ) -> CollectiveSource:
+        """Return what a certificate file about all rows would be written from."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Collective:
+    """Rows put to a model together."""
+
+    question: JointRows
+    budget: Budget
+    fragile: Fragile  # Of the distinct rows
+
+    def witness(self, changes: Changes, among: BoolArray | None = None) -> CollectiveWitness:
+        """Return label changes in the user's terms."""
+        overturned, _ = self.fragile.outcome(changes)
+        hit = np.isin(self.question.group, self.fragile.row[overturned])
+        hit &= True if among is None else among
+        return self.labels(changes, np.flatnonzero(hit))
+
+    def labels(self, changes: Changes, overturned: IntArray | None = None) -> CollectiveWitness:
+        """Return label changes in the user's terms."""
+        question = self.question
+        lower, upper = question.offsets
+        offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
+        labels = question.targets[changes.rows] + offset * changes.share
+        hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
+        return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
+
+
+def check_size(n_fragile: int, n_entries: int) -> None:
+    """Raise if the influence rows of all rows that can be overturned would fill the memory."""
+    if n_fragile * n_entries > _MOST_NUMBERS:
+        raise InputError(
+            f"{n_fragile} of these rows can be overturned by themselves, and what {n_entries} "
+            f"different training rows do to each would take over {8 * _MOST_NUMBERS >> 30} GB; ask "
+            "about fewer rows, or a smaller budget"
+        )
+
+
+def ways_of(direction: str | None) -> tuple[float, ...]:
+    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
+    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
+    if direction not in ways:
+        raise InputError(
+            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
+            "score rises too far, which is towards the second class"
+        )
+    return ways[direction]
+
+
+def as_seconds(time_limit: Any) -> float:
+    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
+    given = as_doubles(time_limit, "time_limit")
+    if given.ndim or not given >= 0:
+        raise InputError(
+            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
+            "mixed-integer programmes and returns the bounds that take little time"
+        )
+    return min(float(given), 1e9)
+
+
+# --- A question: rows put to a fitted model, equal ones once, and its answer in the user's terms
+
+
+METHODS = ("auto", "exact", "sandwich", "box")
+Method: TypeAlias = str | ParameterBox | Sandwich | Certifier
+
+
+def check_method(method: Method) -> None:
+    """Raise unless `method` is the name of a method, or has the fingerprint that bounds carry."""
+    known = isinstance(method, str) and method in METHODS
+    if not known and (isinstance(method, type | str) or not hasattr(method, "fingerprint")):
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+
+
+def certifier_of(
+    fitted: Fitted, asked: Trained, decision: Decision, budget: Budget, method: Method
+) -> Certifier | None:
+    """Return the certifier that a method means; None for the engine itself."""
+    boxed = (
+        method in ("box", "sandwich")
+        if isinstance(method, str)
+        else isinstance(method, ParameterBox | Sandwich)
+    )
+    if boxed and asked is not fitted.model:
+        raise InputError(
+            "bounds on coefficients do not bound scores that are measured from the mean of the "
+            "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
+        )
+    build: dict[str, Callable[[], Method | None]] = {
+        "exact": lambda: None,
+        "auto": lambda: asked.auto,
+        "box": lambda: parameter_box(fitted, budget),
+        "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
+    }
+    made = build[method]() if isinstance(method, str) else method
+    if made is None:
+        return None
+    assert not isinstance(made, str)  # noqa: S101  (tells mypy)
+    _check_origin(asked, made, budget)
+    if isinstance(made, ParameterBox):
+        return ByBox(made, linear_in_both(fitted.learner))
+    return BySandwich(made) if isinstance(made, Sandwich) else made
+
+
+def _check_origin(
+    asked: Trained, bounds: ParameterBox | Sandwich | Certifier, budget: Budget
+) -> None:
+    if bounds.fingerprint != asked.engine.fingerprint:
+        raise InputError(
+            f"this {type(bounds).__name__} was built from another model or bias than this one; "
+            "bounds prove nothing beyond what they were built from: build one from this model"
+        )
+    if isinstance(bounds, ParameterBox | Sandwich):
+        check_budget(bounds, budget)
+
+
+def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
+    """Build the box of all parameters a budget can lead to."""
+    learner, names = linear_in_both(fitted.learner, type(fitted.final).__name__), fitted.names
+    names += ("mean prediction",) * (learner.n_parameters - len(names))
+    return ParameterBox.build(_anchored(fitted), budget, fitted.model.solution, names)
+
+
+def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: int) -> Sandwich:
+    """Build anchors and boxes that bound the range of every row from both sides."""
+    if "anchors" not in fitted.parametric.capabilities:
+        raise InputError(
+            "there are fewer training rows than features, so that exact certificates are "
+            "cheaper than any bound: use method='exact'"
+        )
+    made = Sandwich(_anchored(fitted), budget, max_anchors)
+    return made.choose_anchors(fitted.model.solution, decision)
+
+
+def _anchored(fitted: Fitted) -> Any:
+    """Return the engine, which evaluates anchors if it offers bounds at all."""
+    fitted.need("bounds", "a bound on coefficients")
+    return fitted.engine
+
+
+# --- A question: rows put to a fitted model, equal ones once, and its answer in the user's terms
+
 
 _QUICK = 2**24  # training rows, times rows in question, times parameters
 
@@ -219,7 +429,7 @@ class Question:
         closer: Callable[[], list[float]] | None = None,
     ) -> CollectiveSource:
         """Return what a certificate file about all rows would be written from."""
-        from unswayed.estimators.collective_file import CollectiveClaim  # noqa: PLC0415  (a circle)
+        from unswayed.estimators.certificate_file import CollectiveClaim  # noqa: PLC0415  (a circle)
 
         return CollectiveClaim(self, budget, section(), closer)
 

@@ -11,8 +11,7 @@ from sklearn.base import RegressorMixin, is_classifier
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
 from unswayed.estimators.base import Certified
-from unswayed.estimators.fitted import Fitted
-from unswayed.estimators.label_code import LabelCode, Reading
+from unswayed.estimators.fitted import Fitted, LabelCode, Reading
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
 from unswayed.labels.bias import LabelBias

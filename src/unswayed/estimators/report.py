@@ -14,7 +14,6 @@ from unswayed.estimators.three_numbers import summaries
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, eager_frame, refuse_masked
 from unswayed.margins.decisions import AboveMean, Decision, MeanRadius, Radius, Threshold
-from unswayed.report.coefficients import effect_facts, model_effects
 from unswayed.report.facts import (
     MOST_GROUPS,
     BudgetRate,
@@ -25,7 +24,7 @@ from unswayed.report.facts import (
     small_groups,
 )
 from unswayed.report.page import Shown, page_facts, provenance
-from unswayed.report.render import render
+from unswayed.report.render import effect_facts, model_effects, render
 from unswayed.results.certificates import CertificateSet, Witness, probability_ranges
 from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
 

@@ -11,20 +11,19 @@ from sklearn.base import clone
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
-from unswayed.estimators.label_code import Reading
+from unswayed.estimators.fitted import Reading
 from unswayed.estimators.question import Question
 from unswayed.estimators.together import AllRows
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
 from unswayed.joint.review import Review
 from unswayed.joint.search import Progress
-from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.bias import LabelBias, ResolvedBias, bias_without, corrected
 from unswayed.labels.budgets import Budget, Count
-from unswayed.labels.corrections import bias_without, corrected
 from unswayed.margins.decisions import Decision
+from unswayed.models.steps import as_labels
 from unswayed.results.certificates import Verdict
 from unswayed.results.reviews import Reviewed, ReviewPlan, read_answers
-from unswayed.validation import as_labels
 
 
 @dataclass(frozen=True, eq=False)

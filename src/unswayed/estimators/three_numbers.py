@@ -12,7 +12,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.joint.attack import Drawn, at_random
-from unswayed.joint.goal import count_goal
+from unswayed.joint.fragile import count_goal
 from unswayed.joint.quick import Attacks, Exclusive, Placed, Quick
 from unswayed.joint.search import Deadline, Search
 from unswayed.labels.budgets import Budget, Count

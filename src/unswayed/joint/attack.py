@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.joint.fragile import Changes, Fragile
-from unswayed.joint.goal import Goal
+from unswayed.joint.fragile import Changes, Fragile, Goal
 from unswayed.labels.bias import ResolvedBias
 from unswayed.results.curves import RandomDraws
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
-from unswayed.joint.goal import multiples, whole_numbers
+from unswayed.joint.fragile import multiples, whole_numbers
 
 _MIXES = 24  # of predictions, on which a callable is asked whether rows stand for themselves
 

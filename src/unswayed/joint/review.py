@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.compression import Entries
+from unswayed._core.influence import Entries
 from unswayed._core.rounding import wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.joint.attack import Prefixes

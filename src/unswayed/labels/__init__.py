@@ -1,8 +1,7 @@
 """Labels: which of them may be wrong, by how much, and how many at once.
 
-`bias`         LabelBias, and the offsets it comes to
+`bias`         LabelBias, the offsets it comes to, and labels that were checked
 `budgets`      how much may be wrong at once: parts, and how many labels of each
-`corrections`  labels that were checked, and a bias for the others or for some of the rows
 `functionals`  numbers that depend on the labels; their type chooses the engine
 """
 

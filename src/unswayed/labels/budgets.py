@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from unswayed._core import selection
-from unswayed._core.compression import Entries
+from unswayed._core.influence import Entries
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
 

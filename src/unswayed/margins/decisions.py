@@ -11,7 +11,7 @@ prediction, a description in words, and what certificate files write.
 import math
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from reprlib import repr as shown
@@ -21,10 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import nearest
-from unswayed._core.rounding import subtraction_error, wider
+from unswayed._core.rounding import narrower, subtraction_error, wider
+from unswayed._core.sandwich import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
+from unswayed.labels.functionals import Functional
 from unswayed.models.learner import Scores
+from unswayed.results.certificates import verdicts
 from unswayed.words import written
 
 
@@ -330,3 +333,121 @@ class Sign(Decision):
 
     def __str__(self) -> str:
         return "same sign"
+
+
+# --- Verdicts: what follows from bounds and margins, in one place --------------------------
+
+
+EXACT, CUTTING_PLANE, ANCHOR, BOX = "exact", "cutting-plane", "anchor", "box"
+AUTO, RATIONAL = "auto", "rational"
+
+
+def judge(bounds: Bounds, margins: Margins) -> tuple[BoolArray, BoolArray]:
+    """Return which rows are proven robust, and which are proven not to be."""
+    known = np.isfinite(margins.slack)
+
+    def within(outer: FloatArray, margin: FloatArray) -> BoolArray:
+        return np.asarray(np.isposinf(margin) | (wider(outer, margins.slack) <= margin))
+
+    def beyond(inner: FloatArray, margin: FloatArray) -> BoolArray:
+        return np.asarray(narrower(inner, margins.slack) > margin)
+
+    robust = within(bounds.outer_up, margins.up) & within(bounds.outer_down, margins.down)
+    broken = beyond(bounds.inner_up, margins.up) | beyond(bounds.inner_down, margins.down)
+    return (known & robust) | bounds.within, (known & broken) | bounds.beyond
+
+
+def close_calls(bounds: Bounds, margins: Margins) -> BoolArray:
+    """Return which verdicts other rounding of the same rows could change.
+
+    The last bits of a product depend on the rows it is computed beside. Elsewhere bounds and
+    margins would be within their errors of the true ones too, and so within twice these of the
+    ones here: a verdict that holds by four times the errors holds there as well.
+    """
+    with np.errstate(invalid="ignore"):
+        room = 4 * (bounds.error + margins.slack)
+        hidden = ~np.isfinite(margins.slack)  # on which side of its threshold a score is
+        # What sharper bounds than these decided, they have looked at themselves.
+        here = ~(bounds.within | bounds.beyond)
+        close = bounds.close | hidden
+        for margin, outer, inner in (
+            (margins.up, bounds.outer_up, bounds.inner_up),
+            (margins.down, bounds.outer_down, bounds.inner_down),
+        ):
+            near = (np.abs(margin - outer) <= room) | (np.abs(margin - inner) <= room)
+            near |= (margins.slack > 0) & (margin <= 4 * margins.slack)
+            close |= near & here & np.isfinite(margin) & (room > 0)
+    return np.asarray(close & np.isfinite(bounds.error))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Bounds, verdicts and methods of a set of rows."""
+
+    bounds: Bounds
+    verdict: NDArray[np.object_]
+    method: NDArray[np.str_]
+
+    @classmethod
+    def of(cls, bounds: Bounds, margins: Margins) -> "Answer":
+        """Return the verdicts that follow from bounds; UNDECIDED where they leave it open."""
+        robust, broken = judge(bounds, margins)
+        without_anchors = replace(bounds, outer_up=bounds.base_up, outer_down=bounds.base_down)
+        boxed, _ = judge(without_anchors, margins)
+        method = np.where(broken, CUTTING_PLANE, np.where(robust & ~boxed, ANCHOR, BOX))
+        method = np.where(bounds.tight, EXACT, method)
+        method = np.where(bounds.within | bounds.beyond, AUTO, method)
+        return cls(bounds, verdicts(broken, ~robust & ~broken), method.astype("<U13"))
+
+    def put(self, rows: IntArray, other: "Answer") -> None:
+        """Overwrite some rows with a better answer."""
+        self.bounds.put(rows, other.bounds)
+        self.verdict[rows] = other.verdict
+        self.method[rows] = other.method
+
+
+# --- Margin: numbers that must not rise too far; a row has one or more, and is robust if all hold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """How far numbers may rise; several of them may belong to one row."""
+
+    functional: Functional  # m numbers that depend on the labels
+    distance: FloatArray | None = None  # how far each may rise; None: until it is 0
+    touching: bool = False  # rising by just that much counts as crossing
+    rows: IntArray | None = None  # the row that each belongs to; None: number i is row i's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rise(Decision):
+    """What a `Margin` says, as a decision about scores: they may rise so far, and fall at will."""
+
+    distance: FloatArray | None
+    touching: bool
+
+    def margins(self, scores: Scores) -> Margins:
+        """Return how far each number may rise, rounding accounted for."""
+        never = np.full(len(scores.value), np.inf)
+        if self.distance is None:
+            up, slack = -scores.value, hidden_slack(scores.value, scores.error)
+        else:
+            up, slack = np.array(self.distance, dtype=np.float64), np.zeros(len(never))
+        return Margins(touched(up) if self.touching else up, never, slack)
+
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Return how far a number may rise until it is 0, exactly."""
+        if self.distance is not None:
+            raise InputError("distances of several margins are compared in doubles only")
+        return ExactLimits(-score, None, touching=self.touching)
+
+    def predict(self, score: FloatArray) -> NDArray[Any]:
+        """Return the numbers themselves."""
+        return score.copy()
+
+    def predict_exactly(self, score: Fraction) -> float:
+        """Return the nearest double."""
+        return float(score)
+
+    def __str__(self) -> str:
+        return "same outcome"

@@ -24,7 +24,7 @@ from unswayed.models.learner import (
     Solution,
     Specification,
 )
-from unswayed.models.ridge.scaling import row_norms
+from unswayed.models.ridge.verified import row_norms
 
 
 class Balanced(LinearInLabels):

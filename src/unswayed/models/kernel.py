@@ -35,8 +35,8 @@ from unswayed.models.learner import (
     scale_rows,
     take,
 )
-from unswayed.models.ridge.scaling import ScaledWeights, padded, rescaled, row_norms
-from unswayed.models.ridge.verified import VerifiedInverse
+from unswayed.models.ridge.tall import ScaledWeights
+from unswayed.models.ridge.verified import VerifiedInverse, padded, rescaled, row_norms
 
 _BLOCK = 16  # rows solved for at once
 _ROUNDING = 1e-6  # of the largest kernel number: more is no rounding, not even to single precision

@@ -2,7 +2,6 @@
 
 `pieces`   parts of the training rows, in files or of a dask collection, read in batches
 `rows`     some rows of pieces: those that are held out, and all others
-`paths`    files here or wherever fsspec finds them, and whether they changed
 `passes`   a task for every batch, whose results add up; on this machine
 `cluster`  the same on dask
 `store`    a folder that keeps results, for a run that is resumed

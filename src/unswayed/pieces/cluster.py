@@ -15,8 +15,8 @@ from uuid import uuid4
 import numpy as np
 
 from unswayed import __version__
-from unswayed._core.parallel import thread_count
-from unswayed._core.parts import P
+from unswayed._core.kernels import thread_count
+from unswayed._core.tally import P
 from unswayed.exceptions import InputError, UnswayedError
 from unswayed.pieces.passes import OrderedSum, Passes, Progress, Task, Watch
 from unswayed.pieces.pieces import HeldPiece, Partition, Piece, import_dask, is_lazy, pieces_of

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ClassVar, Generic, TypeAlias
 
-from unswayed._core.parallel import one_blas_thread, thread_count
-from unswayed._core.parts import P
+from unswayed._core.kernels import one_blas_thread, thread_count
 from unswayed._core.rounding import check_arithmetic
+from unswayed._core.tally import P
 from unswayed.pieces.pieces import Batch, Piece
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from scipy import sparse
 
 from unswayed import __version__
-from unswayed._core.parts import P
+from unswayed._core.tally import P
 from unswayed.atomic import atomic_write, private_folder
 from unswayed.exceptions import InputError
 from unswayed.pieces.passes import OrderedSum, Passes, Task, Watch
-from unswayed.pieces.paths import Stamp
+from unswayed.pieces.pieces import Stamp
 
 C = TypeVar("C", bound=type)
 

@@ -16,8 +16,8 @@ import numpy as np
 from unswayed import __version__
 from unswayed._core.kernels import kernel_name
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.report.coefficients import drawn_effects
 from unswayed.report.facts import Certified
+from unswayed.report.render import drawn_effects
 from unswayed.results.certificates import Witness
 from unswayed.results.curves import robustness_curve
 from unswayed.results.groups import SMALL_GROUP

@@ -10,12 +10,13 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from unswayed._core.parallel import few_blas_threads
+from unswayed._core.kernels import few_blas_threads
 from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.margins.decisions import Sign
-from unswayed.report.coefficients import (
+from unswayed.report.facts import Caveat, caveat_dicts
+from unswayed.report.render import (
     certified,
     effect_facts,
     judged,
@@ -25,11 +26,9 @@ from unswayed.report.coefficients import (
     ranged,
     sampling_in_words,
 )
-from unswayed.report.facts import Caveat, caveat_dicts
 from unswayed.results.certificates import CertificateSet, Verdict
-from unswayed.study.recipe import features_of
 from unswayed.study.request import Budget
-from unswayed.study.study import Study
+from unswayed.study.study import Study, features_of
 from unswayed.words import as_text, listed, option, shorten, suggest
 
 _ROWS = 4096  # factorised at a time

@@ -13,8 +13,7 @@ from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Decision
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.study.loading import Loaded, Rows, draw_folds, owners, take
-from unswayed.study.one_model import InMemory, OneModel
-from unswayed.study.opening import Opening
+from unswayed.study.opening import InMemory, OneModel, Opening
 from unswayed.study.penalty import FOLDS, AlphaChoice, Progress, Silent
 from unswayed.study.request import Budget, Request
 from unswayed.study.study import EXACT, Answers, Study

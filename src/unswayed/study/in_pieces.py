@@ -21,24 +21,29 @@ from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.report.facts import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.study.loading import Gaps, Loaded, Rows
-from unswayed.study.one_model import (
+from unswayed.study.opening import (
     NUMBERING,
+    Opening,
     certify_as_asked,
     certify_exactly,
     columns_of_answers,
 )
-from unswayed.study.opening import Opening
 from unswayed.study.penalty import Progress, split_rows
 from unswayed.study.request import Budget, InPieces, Request
-from unswayed.study.source import Only, TrainingFiles, check_options, expected_passes
+from unswayed.study.source import (
+    Only,
+    PassProgress,
+    PassRunner,
+    TrainingFiles,
+    check_options,
+    expected_passes,
+)
 from unswayed.study.study import Answers, Study, by_budgets
 from unswayed.study.target import Target, check_bias
-from unswayed.study.workers import PassProgress, PassRunner
-from unswayed.tables import column_caveats
-from unswayed.tables.cells import plain
-from unswayed.tables.encoding import Encoding
+from unswayed.tables.columns import plain
+from unswayed.tables.encoding import MOST_CLASSES, Encoding, Survey
+from unswayed.tables.inspection import constant
 from unswayed.tables.many_files import FilePiece
-from unswayed.tables.survey import MOST_CLASSES, Survey
 from unswayed.tables.suspicion import is_too_many
 from unswayed.words import as_text, counted, option, shorten
 
@@ -453,7 +458,7 @@ class _OpeningInPieces(Opening):
         for column in survey.columns:
             value = next(iter(next(texts))) if column.is_category else next(low)
             if column.name not in kept and column.name not in self.source.beside:
-                self.caveats.append(column_caveats.constant(column.name, value, "training row"))
+                self.caveats.append(constant(column.name, value, "training row"))
 
     def _refuse_identifiers(self, encoding: Encoding, n_rows: int) -> None:
         for column in encoding.categories:

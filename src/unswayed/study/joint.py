@@ -20,7 +20,7 @@ from unswayed.study.folds import ModelPerFold, refitted_scores
 from unswayed.study.loading import need
 from unswayed.study.request import Budget
 from unswayed.study.study import Study
-from unswayed.tables.cells import is_number, plain
+from unswayed.tables.columns import is_number, plain
 from unswayed.tables.expression import select
 from unswayed.words import (
     counted,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from unswayed._core.parallel import thread_count
+from unswayed._core.kernels import thread_count
 from unswayed._core.tally import Lines
-from unswayed.engines.passes.work import Count, LabelBatch
+from unswayed.engines.passes.training import Count, LabelBatch
 from unswayed.estimators.fit_in_pieces import MOST_DISTINCT
 from unswayed.exceptions import InputError
 from unswayed.models.ridge.summed import Design, RowSums
@@ -21,10 +21,9 @@ from unswayed.study.opening import Opening
 from unswayed.study.penalty import Silent
 from unswayed.study.request import Request
 from unswayed.study.source import PASSES, TrainingFiles, check_options, expected_passes
-from unswayed.tables.encoding import Encoding
+from unswayed.tables.encoding import Encoding, Survey
 from unswayed.tables.files import read_table
 from unswayed.tables.many_files import FilePiece, fingerprint
-from unswayed.tables.survey import Survey
 
 _LOOK = 4  # batches that are read to see how long that takes
 _FEW = 2**13  # training rows, and test rows, whose effects are counted for that

@@ -16,7 +16,7 @@ from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias, cut
 from unswayed.labels.budgets import as_written, count_budget, least_share
 from unswayed.margins.decisions import AboveMean, Threshold
-from unswayed.tables.dialect import Dialect
+from unswayed.tables.delimited import Dialect
 from unswayed.tables.inspection import Roles
 from unswayed.words import without_secrets, written
 

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
-from unswayed.labels.corrections import class_named
+from unswayed.labels.bias import class_named
 from unswayed.results.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
 from unswayed.study.facts import beside, budget_facts
 from unswayed.study.joint import Say, numbers_of
 from unswayed.study.opening import Opening
 from unswayed.study.request import parse_share
 from unswayed.study.study import Study
-from unswayed.tables.cells import are_numbers, as_numbers
+from unswayed.tables.columns import are_numbers, texts_as_numbers
 from unswayed.tables.delimited import open_bytes
 from unswayed.tables.files import file_at, is_csv, is_parquet, read_table
 from unswayed.words import shorten
@@ -228,7 +228,7 @@ def _label(study: Study, row: int, text: str, path: Path) -> float:
             f"a {'point' if decimal == '.' else 'comma'} before its decimals; correct it, or leave "
             "it empty if the label was not checked"
         )
-    number = as_numbers(cell, decimal)
+    number = texts_as_numbers(cell, decimal)
     value = float(number[0].as_py())
     low, high = request.clip or (-np.inf, np.inf)
     if not low <= value <= high:

@@ -1,23 +1,43 @@
 """Files of training rows in pieces: what of them is read, and what cannot be asked of them."""
 
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from unswayed._core.tally import P, Tally
 from unswayed._typing import BoolArray
+from unswayed.engines.passes.training import (
+    Counted,
+    Found,
+    GramPart,
+    LabelBatch,
+    Print,
+    Pulled,
+    Strongest,
+    Sums,
+)
+from unswayed.engines.protocol import OffsetSums
 from unswayed.estimators import fit_in_pieces as fitting
 from unswayed.exceptions import InputError
-from unswayed.pieces.paths import find_files, is_url
+from unswayed.models.ridge.summed import RowSums
+from unswayed.pieces.cluster import DaskPasses
+from unswayed.pieces.passes import LocalPasses, Passes, Task
+from unswayed.pieces.pieces import Piece, Stamp, find_files, is_url
+from unswayed.pieces.rows import CollectedRows, RowCounts
+from unswayed.pieces.store import Store, StoredPasses, storable
 from unswayed.report.facts import Caveat
 from unswayed.study.loading import need
-from unswayed.study.request import Request
-from unswayed.tables.cells import in_words, is_text
-from unswayed.tables.column_caveats import of_header
+from unswayed.study.request import InPieces, Request
+from unswayed.tables.columns import Distinct, DistinctRows, Moments, MostDistinct, in_words, is_text
 from unswayed.tables.delimited import CsvReader
+from unswayed.tables.encoding import Survey, SurveyedColumn, SurveyedLabels
 from unswayed.tables.expression import columns_of, select
+from unswayed.tables.inspection import of_header
 from unswayed.tables.many_files import FilePiece, fingerprint, open_files
 from unswayed.words import shorten
 
@@ -217,3 +237,105 @@ def expected_passes(request: Request, source: TrainingFiles) -> list[str]:
     found += ["collect"] if held_out else []
     searches = len(request.budgets) if request.method != "exact" else 1
     return [*found, "survey", "sum", *["effects"] * (_TO_THE_END * searches)]
+
+
+# --- Passes of a study: made on this machine or on a cluster, counted, and resumed from a folder
+
+
+for _kind in (
+    CollectedRows,
+    Counted,
+    Distinct,
+    DistinctRows,
+    Found,
+    GramPart,
+    LabelBatch,
+    SurveyedLabels,
+    Moments,
+    MostDistinct,
+    OffsetSums,
+    Print,
+    Pulled,
+    RowCounts,
+    RowSums,
+    Strongest,
+    Sums,
+    Survey,
+    SurveyedColumn,
+    Tally,
+):
+    storable(_kind)
+
+
+def open_store(directory: str | os.PathLike[str], stamps: Iterable[Stamp]) -> Store:
+    """Open the folder in which passes over files are kept."""
+    return Store(directory, list(stamps))
+
+
+class PassProgress(Protocol):
+    """Shows how far passes have come."""
+
+    def passing(self, line: str, *, finished: bool) -> None:
+        """Say how far a pass is."""
+        ...
+
+
+class PassRunner:
+    """Makes passes over any pieces of the same files, and counts them."""
+
+    def __init__(
+        self, asked: InPieces, files: Sequence[FilePiece], progress: PassProgress, expected: int
+    ) -> None:
+        self._progress = progress
+        whole = len(fingerprint(files)) == len(files)
+        self._noun = "files" if whole else "parts of files"
+        self.expected = expected
+        self._dask: DaskPasses | None = None
+        self._made: list[Passes] = []
+        if asked.scheduler is not None:
+            self._dask = DaskPasses((), asked.scheduler)
+        self._store = None
+        if asked.resume is not None:
+            try:
+                self._store = open_store(asked.resume, fingerprint(files))
+            except BaseException:
+                self.close()
+                raise
+
+    @property
+    def made(self) -> int:
+        """Passes made so far."""
+        return self._made[-1].made if self._made else 0
+
+    @property
+    def restored(self) -> int:
+        """Passes restored from the resume folder."""
+        return sum(each.restored for each in self._made if isinstance(each, StoredPasses))
+
+    def passes(self, pieces: Sequence[Piece]) -> Passes:
+        """Return who makes passes over some pieces; numbers go on from the passes before."""
+        found: Passes
+        if self._dask is not None:
+            found = DaskPasses(pieces, self._dask.client, progress=self._show)
+        else:
+            found = LocalPasses(pieces, progress=self._show)
+        if self._store is not None:
+            found = StoredPasses(found, self._store)
+        found.made = self.made
+        self._made.append(found)
+        return found
+
+    def run(self, pieces: Sequence[Piece], task: Task[P]) -> P:
+        """Make one pass."""
+        return self.passes(pieces).run(task)
+
+    def _show(self, title: str, done: int, total: int) -> None:
+        number, _, what = title.partition(": ")
+        at_least = max(self.expected, self.made + 1)
+        line = f"{number} of about {at_least}: {what}, {done:,} of {total:,} {self._noun}"
+        self._progress.passing(line, finished=done == total)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        if self._dask is not None:
+            self._dask.close()

@@ -15,7 +15,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.report.facts import Caveat
 from unswayed.study.request import Request
-from unswayed.tables.cells import codes, is_number, is_text, plain
+from unswayed.tables.columns import codes, is_number, is_text, plain
 from unswayed.words import (
     as_text,
     counted,

@@ -15,14 +15,15 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from unswayed.exceptions import InputError
-from unswayed.pieces.paths import File
-from unswayed.tables.delimited import CsvReader, open_bytes
-from unswayed.tables.dialect import (
+from unswayed.pieces.pieces import File
+from unswayed.tables.delimited import (
     EXCEL,
     FEATHER,
     START,
     STATA,
+    CsvReader,
     Dialect,
+    open_bytes,
     refuse_foreign,
     renamed,
     unique_names,

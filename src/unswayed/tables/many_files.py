@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from unswayed._typing import BoolArray
 from unswayed.exceptions import InputError
-from unswayed.pieces.paths import File, Stamp, find_files
-from unswayed.pieces.pieces import BATCH, Batch, Piece, Place
+from unswayed.pieces.pieces import BATCH, Batch, File, Piece, Place, Stamp, find_files
 from unswayed.pieces.store import digest
 from unswayed.tables.columns import TEXT, kind_of
 from unswayed.tables.delimited import CsvReader

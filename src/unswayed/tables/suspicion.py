@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unswayed._typing import FloatArray, IntArray
-from unswayed.tables.cells import Decimal, are_numbers, is_number, is_text, marks_of
+from unswayed.tables.columns import Decimal, are_numbers, is_number, is_text, marks_of
 
 FEW = 20
 """Different whole numbers, at most, that may be codes."""

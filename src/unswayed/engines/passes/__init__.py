@@ -6,15 +6,12 @@ row in question, tells between which two of them the k-th largest effect is; the
 grid between these two, and the last one brings the few effects that are left there. Every answer
 is made of the counts and sums of one pass alone: another pass may round otherwise.
 
-`work`      what is done with the labels of a batch
 `search`    what is looked for among the effects of a row, and passes that narrow down where it is
-`engine`    ranges, minimum budgets and witnesses
-`merged`    the same where few training rows are different: these are held, and counted
-`training`  from batches of rows to batches of labels
+`engine`    ranges, minimum budgets and witnesses; few different training rows are held and counted
+`training`  from batches of rows to batches of labels, and what is done with them
 """
 
-from unswayed.engines.passes.engine import AnchorsFirst, StreamedEngine
-from unswayed.engines.passes.merged import MergedEngine
-from unswayed.engines.passes.work import LabelBatch, Scan, Work
+from unswayed.engines.passes.engine import AnchorsFirst, MergedEngine, StreamedEngine
+from unswayed.engines.passes.training import LabelBatch, Scan, Work
 
 __all__ = ["AnchorsFirst", "LabelBatch", "MergedEngine", "Scan", "StreamedEngine", "Work"]

@@ -3,7 +3,5 @@
 `attack`  what single labels add to the gradient, label changes that move scores, and proofs
 `region`  a box of margins that no admissible labels leave, and bounds on scores inside it
 `engine`  all of it for some rows, from cheap to dear
-`least`   least budgets and small witnesses
-`case`    rows and their margins, put to the engine
-`stated`  what certificate files state, wide enough for another program's rounding
+`case`    rows put to the engine: least budgets, small witnesses, what certificate files state
 """

@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unswayed._core import selection
-from unswayed._core.compression import Entries, merge_rows
+from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, UNIT, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.labels.bias import ResolvedBias
+from unswayed.models.gradient.family import changed, slopes, solve_all
 from unswayed.models.gradient.problem import Centre, GradientProblem, Labels
-from unswayed.models.gradient.solver import changed, slopes, solve_all
-from unswayed.models.ridge.scaling import row_norms
-from unswayed.models.ridge.verified import VerifiedInverse
+from unswayed.models.ridge.verified import VerifiedInverse, row_norms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,11 +27,10 @@ from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margins
-from unswayed.models.gradient.family import GradientLearner
+from unswayed.models.gradient.family import GradientLearner, slopes
 from unswayed.models.gradient.problem import Centre, Labels
-from unswayed.models.gradient.solver import slopes
 from unswayed.models.learner import Scores, Solution
-from unswayed.models.ridge.scaling import row_norms
+from unswayed.models.ridge.verified import row_norms
 
 if TYPE_CHECKING:
     from unswayed.engines.region.case import RegionCase
@@ -160,7 +159,7 @@ class SecantEngine:
 
     def proof(self, budget: Budget) -> dict[str, Any]:
         """Return the region that no admissible labels lead out of."""
-        from unswayed.engines.region.stated import stated_region  # noqa: PLC0415  (a circle)
+        from unswayed.engines.region.case import stated_region  # noqa: PLC0415  (a circle)
 
         labels = int(min(budget.most_labels, self.moves.n_movable))
         return {"region": stated_region(self, labels)}

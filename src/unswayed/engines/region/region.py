@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unswayed._core.parallel import block_starts, run_blocks
+from unswayed._core.kernels import block_starts, run_blocks
 from unswayed._core.rounding import SAFETY, UNIT, gamma
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.region.attack import Moves, SplitMoves
 from unswayed.inputs import dense
 from unswayed.models.gradient.problem import Centre, GradientProblem, Labels
-from unswayed.models.ridge.scaling import row_norms
-from unswayed.models.ridge.verified import VerifiedInverse
+from unswayed.models.ridge.verified import VerifiedInverse, row_norms
 from unswayed.words import number_end
 
 _LEAST = 2.0**-400  # added to every row's error: underflow disappears in it

@@ -3,8 +3,6 @@
 Their parameters solve Aᵀ W (mean(Aθ) - y) + Λθ = 0, so that labels enter linearly, although the
 parameters are not linear in them.
 
-`links`    means as functions of margins, and how steep they are
-`problem`  a training problem: rows, weights, labels, penalty; its residual with error bounds
-`solver`   Newton's method for many label vectors at once
-`family`   LogisticRegression and PoissonRegressor, registered
+`problem`  links, and a training problem with error bounds
+`family`   Newton's method; LogisticRegression and PoissonRegressor, registered
 """

@@ -20,9 +20,15 @@ from unswayed._core.rounding import (
 from unswayed._typing import FloatArray, Matrix
 from unswayed.inputs import dense
 from unswayed.models.learner import ErrorScale, Solution
-from unswayed.models.ridge.scaling import column_scale, row_norms, with_data, with_ones
-from unswayed.models.ridge.tall import DIRECTION, LeastSquares
-from unswayed.models.ridge.verified import moment, roundings, weighted_gram
+from unswayed.models.ridge.tall import DIRECTION, LeastSquares, column_scale
+from unswayed.models.ridge.verified import (
+    moment,
+    roundings,
+    row_norms,
+    weighted_gram,
+    with_data,
+    with_ones,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,8 @@ Columns are scaled by powers of two, which changes nothing but the units of the 
 """
 
 import math
+from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -17,29 +19,176 @@ from unswayed._core.rounding import (
     SIZE_UNDERFLOW,
     SQUARES_UNDERFLOW,
     UNIT,
+    binade,
     gamma,
     norm,
 )
 from unswayed._typing import FloatArray, Matrix
 from unswayed.inputs import dense
-from unswayed.models.learner import ErrorScale, Scores, Solution
-from unswayed.models.ridge.scaling import (
-    CentredRidge,
-    column_peaks,
-    column_scale,
-    padded,
-    rescaled,
-    row_norms,
-    times_columns,
-    with_ones,
-)
+from unswayed.models.learner import ErrorScale, LinearLearner, Scores, Solution
 from unswayed.models.ridge.verified import (
+    _LARGEST_EXPONENT,
+    _SMALLEST,
+    RidgeSpecification,
     VerifiedInverse,
     moment,
     null_vectors,
+    padded,
+    rescaled,
+    row_norms,
     summation,
+    times_columns,
     weighted_gram,
+    with_ones,
 )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledWeights:
+    """Sample weights of at most 1, and the power of two they were divided by.
+
+    A positive weight stays positive: it is never rounded to 0, which would leave its row out.
+    """
+
+    values: FloatArray  # The scaled weights
+    factor: float  # The power of two
+    # Whether `values` times `factor` are the weights. They are not if the weights are too far apart
+    # or too large, and nothing can be proven then
+    exact: bool
+
+    @classmethod
+    def of(cls, sample_weight: FloatArray | None, n_rows: int) -> "ScaledWeights":
+        """Scale the weights of training rows."""
+        if sample_weight is None:
+            return cls(np.ones(n_rows), 1.0, exact=True)
+        exponent = min(math.frexp(float(sample_weight.max()))[1], _LARGEST_EXPONENT)
+        with np.errstate(under="ignore"):
+            scaled = np.ldexp(sample_weight, -exponent)
+            scaled = np.where(sample_weight > 0, np.maximum(scaled, _SMALLEST), 0.0)
+            back = np.ldexp(scaled, exponent)
+        exact = bool(scaled.max() <= 1.0) and np.array_equal(back, sample_weight)
+        return cls(scaled, math.ldexp(1.0, exponent), exact)
+
+
+def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
+    """Return the weighted mean of each column; of a constant dense column, exactly its value.
+
+    It need not be exact otherwise: the intercept makes up for any shift of the features.
+    """
+    if hasattr(features, "indptr"):
+        found: FloatArray = np.asarray(features.T @ share).ravel()
+        return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: FloatArray = np.asarray(share @ features)
+    low, high = features.min(axis=0), features.max(axis=0)
+    return np.asarray(np.where(low == high, low, np.clip(mean, low, high)))
+
+
+def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
+    """Return powers of two that scale each column to a largest entry of about 1.
+
+    Columns smaller than the root of the penalty are scaled by that root instead.
+    """
+    return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
+
+
+def column_peaks(features: Matrix) -> FloatArray:
+    """Return the largest absolute entry of each column."""
+    if hasattr(features, "indptr"):
+        return np.asarray(abs(features).max(axis=0).toarray(), dtype=np.float64).ravel()
+    return np.asarray(np.maximum(-features.min(axis=0), features.max(axis=0)))
+
+
+# ----------------------------------------------------------------------------------------
+# The part of ridge that does not depend on whether features or rows are fewer.
+
+
+class CentredRidge(LinearLearner):
+    """Ridge on rows that are centred, then scaled by powers of two.
+
+    Sparse rows are not centred, which would fill them with numbers: there the scaled mean
+    (`_shift`) is subtracted from products instead.
+    """
+
+    parameter_scale: FloatArray
+    _scale: FloatArray  # of the features, one power of two each
+
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float,
+        fit_intercept: bool,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        self.n_rows, self.n_features = (int(size) for size in features.shape)
+        self.specification = RidgeSpecification(
+            features,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+        )
+        self._sparse = hasattr(features, "indptr")
+        self._fit_intercept = fit_intercept
+        scaled = ScaledWeights.of(sample_weight, self.n_rows)
+        self._weight = scaled.values
+        self._total = float(self._weight.sum())
+        self._share = np.zeros(self.n_rows)  # of each label in the mean prediction
+        self._mean = np.zeros(self.n_features)
+        if fit_intercept:
+            self._share = self._weight / self._total
+            self._mean = weighted_mean(features, self._share)
+        # The penalty in the weights' units, unless it under- or overflows.
+        penalty = alpha / scaled.factor
+        exact = scaled.exact and penalty * scaled.factor == alpha
+        self._prepare(features, penalty, exact=exact)
+
+    @abstractmethod
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
+        """Do all of the solving that does not need the labels, and set `error_scale`."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients, plus one for the mean prediction where there is an intercept."""
+        return self.n_features + int(self._fit_intercept)
+
+    def _centred(self, rows: Matrix) -> Matrix:
+        """Return rows minus the mean; sparse rows unchanged."""
+        if self._sparse:
+            return sparse.csr_array(rows)
+        return dense(rows) - self._mean if self._fit_intercept else dense(rows)
+
+    def _set_scale(self, scale: FloatArray) -> None:
+        """Set the scale of the features, and the mean of sparse ones in that scale."""
+        self._scale = scale
+        self.parameter_scale = np.append(scale, 1.0) if self._fit_intercept else scale
+        self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
+        self._shift_size = norm(self._shift)
+
+    def represent(self, rows: Matrix) -> Matrix:
+        """Return the feature rows themselves."""
+        return rows
+
+    def directions(self, rows: Matrix) -> FloatArray:
+        """Return rows centred and scaled, with a constant 1 after them if there is an intercept."""
+        found = dense(rows)
+        if not self._fit_intercept:
+            return dense(rescaled(found, self._scale))
+        # Centred first: large means would cancel at a loss later.
+        centred = rescaled(found - self._mean, self._scale)
+        return np.hstack((centred, np.ones((len(found), 1))))
+
+    def _linear_scores(self, scaled: Matrix, solution: Solution) -> FloatArray:
+        """Return the scores of rows that are scaled, and centred unless they are sparse."""
+        slope = solution.values[: self.n_features]
+        found = np.asarray(scaled @ slope)
+        if self._fit_intercept:
+            found = found + (solution.values[-1] - self._shift @ slope)
+        return found
+
+
+# --- Least squares and ridge: z(x) = S D M⁻¹ φ(x) with M = DᵀSD + αP, S the sample weights -
+
 
 DIRECTION = 8 * UNIT
 """Relative error of directions: they are centred and scaled, a few roundings."""

@@ -5,9 +5,11 @@ nothing is centred and the last term is missing. Everything is scaled by one pow
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import (
@@ -22,15 +24,16 @@ from unswayed._core.rounding import (
 )
 from unswayed._typing import FloatArray, Matrix
 from unswayed.inputs import dense
-from unswayed.models.learner import ErrorScale, Scores, Solution
-from unswayed.models.ridge.scaling import (
-    CentredRidge,
-    column_peaks,
+from unswayed.models.family import Family, decision_scores, one_alpha, register
+from unswayed.models.learner import ErrorScale, LinearLearner, Scores, Solution
+from unswayed.models.ridge.tall import CentredRidge, LeastSquares, column_peaks
+from unswayed.models.ridge.verified import (
+    VerifiedInverse,
+    null_vectors,
     padded,
     rescaled,
     row_norms,
 )
-from unswayed.models.ridge.verified import VerifiedInverse, null_vectors
 
 
 class WideLeastSquares(CentredRidge):
@@ -238,3 +241,38 @@ class WideLeastSquares(CentredRidge):
         """Return upper bounds on the norms of the rows' dual solutions."""
         found = self._solver.solution_norms(inner * self._root, self._spread * sizes)
         return found + self._solver.bound * self._right_error() * sizes
+
+
+# --- LinearRegression, Ridge and RidgeClassifier -------------------------------------------
+
+
+def _solver(
+    final: Any, features: Matrix, sample_weight: FloatArray | None, alpha: float
+) -> LinearLearner:
+    n_rows, n_features = features.shape
+    # Whichever space is smaller, that of the features or that of the rows.
+    learner = WideLeastSquares if n_rows < n_features else LeastSquares
+    return learner(
+        features, alpha=alpha, fit_intercept=final.fit_intercept, sample_weight=sample_weight
+    )
+
+
+def _least_squares(final: Any, features: Matrix, sample_weight: FloatArray | None) -> LinearLearner:
+    return _solver(final, features, sample_weight, 0.0)
+
+
+def _ridge(final: Any, features: Matrix, sample_weight: FloatArray | None) -> LinearLearner:
+    return _solver(final, features, sample_weight, one_alpha(final))
+
+
+register(Family((LinearRegression,), learner=_least_squares))
+register(Family((Ridge,), learner=_ridge, check=one_alpha))
+register(
+    Family(
+        (RidgeClassifier,),
+        learner=_ridge,
+        check=one_alpha,
+        codes=(-1.0, 1.0),
+        scores=decision_scores,
+    )
+)
