@@ -16,7 +16,7 @@ OLDEST := $(addprefix tests/,certified certifiers core models paper plots report
 
 DOCS := build/docs/html
 
-.PHONY: help install demo docs test test-fresh minimal oldest wheel bench bench-scale lint format clean
+.PHONY: help install demo docs proofs test test-fresh minimal oldest wheel bench bench-scale lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -66,6 +66,9 @@ docs: install  ## build the site into build/docs/html, run its code, check its l
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs $(DOCS)
 	UNSWAYED_SITE=$(DOCS) $(BIN)/python -m pytest --quiet tests/site
 	@echo "open $(DOCS)/index.html"
+
+proofs:  ## check the machine-checked proofs with Coq, if it is installed
+	@sh proofs/compile.sh build/proofs
 
 bench: install  ## measure speed and memory against their bars
 	$(BIN)/python -m benchmarks.run
