@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.influence import distinct_rows
 from unswayed._core.rounding import (
     SAFETY,
     SQUARES_UNDERFLOW,
+    Bounds,
     above,
     below,
     gamma,
     ordinary_arithmetic,
 )
-from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
+from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.protocol import AnchorEngine
 from unswayed.engines.rows import CoefficientRows, DirectionRows, LinearRows

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
+from unswayed._core.rounding import Bounds
+from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
 from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, Terms
@@ -19,9 +19,8 @@ from unswayed.engines.region.engine import SecantEngine
 from unswayed.engines.rows import LinearRows
 from unswayed.engines.selection import ExactEngine, SparseEngine
 from unswayed.exceptions import InputError
-from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.labels.functionals import Functional, InGradient, Linear
 from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge
 from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.learner import Learner, LinearInLabels, Solution, linear_in_both

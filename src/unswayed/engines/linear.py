@@ -14,7 +14,7 @@ import numpy as np
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import MadeRows, WeightRows
 from unswayed._core.kernels import one_blas_thread
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.protocol import Certifier, LabelChanges, Precision, Stated, Terms
 from unswayed.engines.rational import ExactRow, RationalEngine

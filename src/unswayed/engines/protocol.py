@@ -12,8 +12,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from unswayed._core.influence import Entries, WeightRows
-from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, SQUARES_UNDERFLOW, UNIT, exact_dots
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import (
+    PRODUCT_UNDERFLOW,
+    SAFETY,
+    SQUARES_UNDERFLOW,
+    UNIT,
+    Bounds,
+    exact_dots,
+)
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.rational import ExactRow
 from unswayed.engines.rows import LinearRows, Rows

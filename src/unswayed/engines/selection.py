@@ -22,8 +22,7 @@ from unswayed._core.influence import (
     merge_rows,
 )
 from unswayed._core.kernels import block_starts, one_blas_thread, run_blocks
-from unswayed._core.rounding import narrower, wider
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import Bounds, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.engines.linear import LinearCase
 from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision, Terms

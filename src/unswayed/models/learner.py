@@ -17,7 +17,7 @@ from unswayed._core.rounding import SAFETY
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
-from unswayed.labels.functionals import Functional, Linear
+from unswayed.labels.bias import Functional, Linear
 
 _PRIMES = (2**61 - 1, 2**62 - 57, 2**63 - 25, 2**64 - 59)
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
-from unswayed._core.rounding import SAFETY, narrower
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import SAFETY, Bounds, narrower
 from unswayed._core.tally import Lines
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import Sandwich

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unswayed._core.rounding import SAFETY, binade, gamma
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import SAFETY, Bounds, binade, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.protocol import Terms
 from unswayed.engines.region.attack import Attacker, Found, Moves

@@ -12,9 +12,8 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError, InputError, LabelPeekError, NotLinearError
 from unswayed.inputs import dense
-from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.bias import InGradient, LabelBias, ResolvedBias
 from unswayed.labels.budgets import Count
-from unswayed.labels.functionals import InGradient
 from unswayed.models.family import Family, decision_scores, one_alpha, register
 from unswayed.models.gradient.problem import (
     Centre,
