@@ -18,6 +18,7 @@ kernel/tally.hpp, and `tally_numpy`, its twin.
 blocks in parallel; it stops after the current ones when interrupted.
 `sandwich` bounds a row's reach without selection, by boxes and by rows whose reach is known.
 `rounding` bounds the floating-point errors of all these; a reach and its error are its `Bounds`.
-`dyadic` represents doubles as integers times powers of two, for exact arithmetic.
+`dyadic` represents doubles as integers times powers of two, for exact arithmetic, and solves
+equations of such integers.
 Nothing here imports scikit-learn: that would take longer than computing a certificate.
 """

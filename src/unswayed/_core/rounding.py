@@ -181,11 +181,22 @@ def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 
     >>> exact_dots(np.array([[0.5, -3.0], [0.1, 1.0]]), np.array([2.0, 4.0])).tolist()
     [True, False]
     """
-    fine = 2.0**20  # multiples of 2^-20: halves, quarters and whole numbers
     with np.errstate(over="ignore", invalid="ignore"):
-        whole = (rows * fine == np.rint(rows * fine)).all(axis=1)
-        whole &= bool((other * fine == np.rint(other * fine)).all())
-        return np.asarray(whole & (np.abs(rows) @ np.abs(other * times) < 2.0**12))
+        small = np.abs(rows) @ np.abs(other * times) < 2.0**12
+    return np.asarray(_fine(rows) & _fine(other) & small)
+
+
+def exact_products(rows: FloatArray, others: FloatArray) -> BoolArray:
+    """Return the same as `exact_dots` for pairs of rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        small = (np.abs(rows) * np.abs(others)).sum(axis=1) < 2.0**12
+    return np.asarray(_fine(rows) & _fine(others) & small)
+
+
+def _fine(values: FloatArray) -> BoolArray:
+    """Return for which rows all values are multiples of 2^-20: halves, quarters, whole numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray((values * 2.0**20 == np.rint(values * 2.0**20)).all(axis=-1))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -183,9 +183,6 @@ def changed(
     return Labels(weight, total)
 
 
-# --- Logistic and Poisson regression: families of learners with labels in their gradient ---
-
-
 class GradientLearner(Parametric):
     """A fitted logistic or Poisson regression: scores are linear in features, not in labels."""
 
@@ -218,10 +215,6 @@ class GradientLearner(Parametric):
     def solution(centre: Centre) -> Solution:
         """Return the parameters of a centre as a solution."""
         return Solution(centre.parameters, math.inf, math.inf)
-
-    def represent(self, rows: Matrix) -> Matrix:
-        """Return the rows themselves."""
-        return rows
 
     def directions(self, rows: Matrix) -> FloatArray:
         """Return feature rows as directions in parameter space."""
