@@ -43,8 +43,8 @@ def without_rigour() -> Iterator[None]:
         mock.patch.object(VerifiedInverse, "solve", solve),
         mock.patch.object(VerifiedInverse, "solution_norms", nothing),
         mock.patch.object(Precision, "errors", errors),
-        mock.patch("unswayed.models.ridge.tall.row_norms", no_norms),
-        mock.patch("unswayed.models.ridge.tall.padded", lambda sizes: sizes),
+        mock.patch("unswayed.models.ridge.learners.row_norms", no_norms),
+        mock.patch("unswayed.models.ridge.learners.padded", lambda sizes: sizes),
         mock.patch("unswayed.models.kernel.row_norms", no_norms),
         mock.patch("unswayed.models.kernel.padded", lambda sizes: sizes),
     ):

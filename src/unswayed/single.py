@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.protocol import FeatureRows
 from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles

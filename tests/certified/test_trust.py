@@ -25,7 +25,7 @@ from unswayed import (
     Verdict,
     robustness_curve,
 )
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.protocol import FeatureRows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

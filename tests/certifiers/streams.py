@@ -10,8 +10,8 @@ from unswayed.engines.passes.training import PassesScan, Reader, SumUp
 from unswayed.engines.protocol import Precision
 from unswayed.engines.selection import ExactEngine
 from unswayed.labels.bias import LabelBias
+from unswayed.models.ridge.learners import LeastSquares
 from unswayed.models.ridge.summed import Design, SummedRidge
-from unswayed.models.ridge.tall import LeastSquares
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.pieces import HeldPiece
 

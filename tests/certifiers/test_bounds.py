@@ -25,9 +25,8 @@ from unswayed import (
     Verdict,
 )
 from unswayed._core import selection, selection_numpy
-from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.influence import merge_rows
-from unswayed._core.sandwich import AnchoredBounds, Anchors
+from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed.engines.anchors import ByBox, BySandwich
 from unswayed.engines.choice import Cascade
 

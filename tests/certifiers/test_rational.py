@@ -14,15 +14,14 @@ from tests.naive import corners
 from tests.soundness import truth
 from tests.soundness.checks import decision
 from tests.strategies import problems
-from unswayed._core.dyadic import Dyadic, enclose
+from unswayed._core.dyadic import Dyadic, enclose, exact_arithmetic, independent_rows
 from unswayed.engines.rational import RationalEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Count
 from unswayed.margins.decisions import Radius
 from unswayed.models.kernel import KernelSpecification
-from unswayed.models.learner import SmootherSpecification, exact_arithmetic, independent_rows
-from unswayed.models.ridge.verified import RidgeSpecification
+from unswayed.models.learner import RidgeSpecification, SmootherSpecification
 
 QUESTIONS = [("threshold", 0.5), ("threshold", 0.0), ("radius", 0.75), ("radius", 0.0), ("sign",)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.extending.several_classes import ridge_influence
-from unswayed.labels.functionals import Linear
+from unswayed.labels.bias import Linear
 from unswayed.margins import Margin
 
 

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from unswayed.engines.choice import Trained, register_engine
 from unswayed.engines.selection import ExactEngine
-from unswayed.labels.functionals import Functional
+from unswayed.labels.bias import Functional
 from unswayed.models.family import Family, register
 from unswayed.models.smoother import GivenInfluence
 

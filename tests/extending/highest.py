@@ -8,7 +8,7 @@ import numpy as np
 
 from unswayed.engines.choice import register_margins
 from unswayed.engines.protocol import LabelChanges
-from unswayed.labels.functionals import Functional
+from unswayed.labels.bias import Functional
 from unswayed.results.certificates import MinimumBudgets, verdicts
 
 

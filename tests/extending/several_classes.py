@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unswayed.labels.functionals import Linear
+from unswayed.labels.bias import Linear
 from unswayed.margins import Margin
 
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tests.effort import examples
 from unswayed import CertifiedRegressor, LabelBias
-from unswayed.engines.rows import RepresentedRows
+from unswayed.engines.protocol import RepresentedRows
 from unswayed.exceptions import InputError
 from unswayed.models.ridge.verified import VerifiedInverse, null_vectors
 
@@ -127,7 +127,7 @@ def test_a_total_of_many_values_and_two_is_proven_in_doubles():
 
 
 def test_an_input_row_is_the_same_whichever_rows_are_asked_for_beside_it(monkeypatch):
-    monkeypatch.setattr("unswayed.engines.rows._BLOCK", 300)
+    monkeypatch.setattr("unswayed.engines.protocol._BLOCK", 300)
     rng = np.random.default_rng(0)
     X, tests = rng.normal(size=(50, 7)), rng.normal(size=(41, 7))
     bias = LabelBias.shifts(1, budget=2)

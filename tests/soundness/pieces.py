@@ -18,8 +18,7 @@ from unswayed._core.influence import distinct_rows
 from unswayed.engines.passes import AnchorsFirst, LabelBatch, MergedEngine, StreamedEngine
 from unswayed.engines.passes.engine import Located
 from unswayed.engines.passes.training import PassesScan, SumUp
-from unswayed.engines.protocol import Precision, Terms
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.protocol import FeatureRows, Precision, Terms
 from unswayed.estimators.fitted import LabelCode
 from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError

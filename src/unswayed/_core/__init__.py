@@ -16,8 +16,9 @@ A map, from what comes in to what goes out::
 kernel/tally.hpp, and `tally_numpy`, its twin.
 `kernels` says which kernel runs, compiled for the vectors of this machine or the twin, and runs
 blocks in parallel; it stops after the current ones when interrupted.
-`box` and `sandwich` bound a row's reach without selection, from rows whose reach is known.
-`rounding` bounds the floating-point errors of all these.
-`dyadic` represents doubles as integers times powers of two, for exact arithmetic.
+`sandwich` bounds a row's reach without selection, by boxes and by rows whose reach is known.
+`rounding` bounds the floating-point errors of all these; a reach and its error are its `Bounds`.
+`dyadic` represents doubles as integers times powers of two, for exact arithmetic, and solves
+equations of such integers.
 Nothing here imports scikit-learn: that would take longer than computing a certificate.
 """

@@ -280,9 +280,6 @@ class SparseDesign:
         return True
 
 
-# --- Influence rows over the entries: z = A·w, block by block, without the zeros of A if many
-
-
 _TILE_ROWS, _TILE_COLUMNS = 64, 4096  # of products that are used while they are in the cache
 _GRAM_BLOCK = 4096  # rows at a time: short sums round less
 

@@ -9,10 +9,11 @@ import contextlib
 import math
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from unswayed._typing import BoolArray, FloatArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import ArithmeticModeError
 
 UNIT = 2.0**-53
@@ -180,8 +181,76 @@ def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 
     >>> exact_dots(np.array([[0.5, -3.0], [0.1, 1.0]]), np.array([2.0, 4.0])).tolist()
     [True, False]
     """
-    fine = 2.0**20  # multiples of 2^-20: halves, quarters and whole numbers
     with np.errstate(over="ignore", invalid="ignore"):
-        whole = (rows * fine == np.rint(rows * fine)).all(axis=1)
-        whole &= bool((other * fine == np.rint(other * fine)).all())
-        return np.asarray(whole & (np.abs(rows) @ np.abs(other * times) < 2.0**12))
+        small = np.abs(rows) @ np.abs(other * times) < 2.0**12
+    return np.asarray(_fine(rows) & _fine(other) & small)
+
+
+def exact_products(rows: FloatArray, others: FloatArray) -> BoolArray:
+    """Return the same as `exact_dots` for pairs of rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        small = (np.abs(rows) * np.abs(others)).sum(axis=1) < 2.0**12
+    return np.asarray(_fine(rows) & _fine(others) & small)
+
+
+def _fine(values: FloatArray) -> BoolArray:
+    """Return for which rows all values are multiples of 2^-20: halves, quarters, whole numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray((values * 2.0**20 == np.rint(values * 2.0**20)).all(axis=-1))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Bounds:
+    """Bounds on the reach of each row, upwards and downwards: inner <= exact <= outer."""
+
+    outer_up: FloatArray
+    outer_down: FloatArray
+    inner_up: FloatArray
+    inner_down: FloatArray
+    base_up: FloatArray  # the outer bounds without any anchor
+    base_down: FloatArray
+    error: FloatArray  # how much of that is there because of rounding
+    tight: BoolArray  # whether the reach itself is known, up to that error
+    within: BoolArray  # proven to stay within its margins, by more than these bounds
+    beyond: BoolArray  # proven to go beyond them
+    close: BoolArray  # decided, or left open, by so little that rounding in another batch could
+    # decide otherwise
+
+    @classmethod
+    def outside(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
+        """Return outer bounds alone; the inner ones are 0."""
+        # Arrays of their own: better answers are written into them later.
+        inner_up, inner_down = np.zeros((2, len(up)))
+        tight, within, beyond, close = np.zeros((4, len(up)), dtype=bool)
+        return cls(
+            outer_up=up,
+            outer_down=down,
+            inner_up=inner_up,
+            inner_down=inner_down,
+            base_up=up.copy(),
+            base_down=down.copy(),
+            error=error,
+            tight=tight,
+            within=within,
+            beyond=beyond,
+            close=close,
+        )
+
+    @classmethod
+    def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
+        """Return the bounds of rows whose reaches are known up to an error."""
+        return replace(
+            cls.outside(wider(up, error), wider(down, error), error),
+            inner_up=np.maximum(narrower(up, error), 0.0),
+            inner_down=np.maximum(narrower(down, error), 0.0),
+            tight=np.ones(len(up), dtype=bool),
+        )
+
+    def decided_as(self, within: BoolArray, beyond: BoolArray, close: BoolArray) -> "Bounds":
+        """Return the same bounds with decisions that were made by sharper ones."""
+        return replace(self, within=within, beyond=beyond, close=close)
+
+    def put(self, rows: IntArray, other: "Bounds") -> None:
+        """Overwrite some rows with better bounds, those of these rows alone."""
+        for each in fields(Bounds):
+            getattr(self, each.name)[rows] = getattr(other, each.name)

@@ -1,6 +1,12 @@
-"""Bounds from anchors: directions of known reach bound the reach of all others.
+"""Bounds on the reach of every direction, from boxes, an ellipsoid and anchors.
 
-For an anchor c with exact h(c), reached by the parameter shift g:
+For a fixed budget let h(r) be the furthest the score of direction r can rise, over all label
+vectors the bias allows. It is convex, subadditive and positively homogeneous; the score can fall
+by h(-r). Boxes and the ellipsoid hold for every r, and for every direction whose entries differ
+from r's by one rounding.
+
+Anchors are directions of known reach. For an anchor c with exact h(c), reached by the parameter
+shift g:
 
 - below: h(r) >= g·r for every reachable shift g (a cutting plane);
 - above: h(r) <= a·h(c) + h(r - a·c) for every a >= 0, and the rest r - a·c is bounded by a box
@@ -10,82 +16,104 @@ Both are exact at r = c, so every exact evaluation sharpens them. The cost does 
 the number of training rows.
 """
 
+import math
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.rounding import PRODUCT_UNDERFLOW, UNIT, narrower, wider
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._core.rounding import PRODUCT_UNDERFLOW, SAFETY, UNIT, Bounds, gamma, narrower, norm
+from unswayed._typing import FloatArray, IntArray
 
 _CHUNK = 1024  # rows at a time: a chunk's products with all anchors stay in cache
 _NEAREST = 3  # anchors tried as they are; more were never better by half a point
+_NORM_UNDERFLOW = 2.0**-530  # more than a norm loses where a square underflows
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Bounds:
-    """Bounds on the reach of each row, upwards and downwards: inner <= exact <= outer."""
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Bound on h from a basis b_j (paper, section 5).
 
-    outer_up: FloatArray
-    outer_down: FloatArray
-    inner_up: FloatArray
-    inner_down: FloatArray
-    base_up: FloatArray  # the outer bounds without any anchor
-    base_down: FloatArray
-    error: FloatArray  # how much of that is there because of rounding
-    tight: BoolArray  # whether the reach itself is known, up to that error
-    within: BoolArray  # proven to stay within its margins, by more than these bounds
-    beyond: BoolArray  # proven to go beyond them
-    close: BoolArray  # decided, or left open, by so little that rounding in another batch could
-    # decide otherwise
+    For r = Σ_j u_j·b_j it is h(r) <= Σ_j u_j⁺·h(b_j) + u_j⁻·h(-b_j).
+    """
+
+    rise: FloatArray  # at least h(b_j)
+    fall: FloatArray  # at least h(-b_j)
+    basis: FloatArray | None = None  # columns b_j, orthonormal up to rounding; None for units
+    missed: float = 0.0  # at least h of what the basis misses of r, per unit of ‖r‖
 
     @classmethod
-    def around(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
-        """Return the bounds of rows whose reaches are known up to an error."""
-        outer_up, outer_down = wider(up, error), wider(down, error)
-        within, beyond, close = np.zeros((3, len(up)), dtype=bool)
-        return cls(
-            outer_up=outer_up,
-            outer_down=outer_down,
-            inner_up=np.maximum(narrower(up, error), 0.0),
-            inner_down=np.maximum(narrower(down, error), 0.0),
-            base_up=outer_up,
-            base_down=outer_down,
-            error=error,
-            tight=np.ones(len(up), dtype=bool),
-            within=within,
-            beyond=beyond,
-            close=close,
-        )
+    def of_basis(
+        cls, rise: FloatArray, fall: FloatArray, basis: FloatArray, longest: float
+    ) -> "Box":
+        """Return the box of the columns of `basis`, which must be orthonormal up to rounding.
+
+        `longest` is an upper bound on h of any unit vector.
+        """
+        size = len(basis)
+        off = float(np.linalg.norm(np.eye(size) - basis @ basis.T))
+        off += gamma(4 * size) * (1.0 + float(np.linalg.norm(basis))) ** 2
+        return cls(rise, fall, basis, SAFETY * off * longest)
+
+    @cached_property
+    def longest(self) -> float:
+        """Upper bound on h of any vector of norm 1, for the box of unit vectors."""
+        return norm(np.maximum(self.rise, self.fall))
+
+    def reach(self, directions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return upper bounds on h(r) and h(-r) for every row r of `directions`.
+
+        `sizes` are upper bounds on the norms of the rows.
+        """
+        u = directions if self.basis is None else directions @ self.basis
+        positive = np.maximum(u, 0.0)
+        negative = positive - u
+        growth = 1.0 + gamma(2 * len(self.rise) + 16)
+        # Of the products, and of the directions themselves.
+        lost = PRODUCT_UNDERFLOW * len(self.rise) * (1.0 + self.longest)
+        underflow = lost if self.longest > 0 else 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            extra = self.missed * sizes + np.where(sizes == 0, 0.0, underflow)
+            up = growth * (positive @ self.rise + negative @ self.fall + extra)
+            down = growth * (positive @ self.fall + negative @ self.rise + extra)
+        return np.where(np.isnan(up), np.inf, up), np.where(np.isnan(down), np.inf, down)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ellipsoid:
+    """Bound on h by Cauchy-Schwarz: h(r) <= √budget·‖factorᵀr‖ + missed·‖r‖.
+
+    The first norm is that of the vector of effects that single labels have on direction r; the k
+    largest of these effects add up to at most √k times it.
+    """
+
+    factor: FloatArray
+    size: float
+    missed: float  # for rounding in the factor and in images
+
+    def image(self, directions: FloatArray) -> FloatArray:
+        """Return directions in the coordinates where the norm is Euclidean."""
+        return directions @ self.factor
+
+    def reach(self, image: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return upper bounds on h(r), and thus on h(-r), from images of r and their sizes."""
+        norms = np.sqrt(np.einsum("ij,ij->i", image, image))
+        norms += np.where(sizes == 0, 0.0, _NORM_UNDERFLOW * len(self.factor))
+        return np.asarray(SAFETY * (self.size * norms + self.missed * sizes))
 
     @classmethod
-    def outside(cls, up: FloatArray, down: FloatArray, error: FloatArray) -> "Bounds":
-        """Return outer bounds alone; the inner ones are 0."""
-        # Arrays of their own: better answers are written into them later.
-        inner_up, inner_down = np.zeros((2, len(up)))
-        tight, within, beyond, close = np.zeros((4, len(up)), dtype=bool)
-        return cls(
-            outer_up=up,
-            outer_down=down,
-            inner_up=inner_up,
-            inner_down=inner_down,
-            base_up=up.copy(),
-            base_down=down.copy(),
-            error=error,
-            tight=tight,
-            within=within,
-            beyond=beyond,
-            close=close,
-        )
+    def of(cls, gram: FloatArray, error: float, off: float, budget: int) -> "Ellipsoid":
+        """Return the ellipsoid of a Gram matrix of effects: rᵀ·gram·r is the squared norm.
 
-    def decided_as(self, within: BoolArray, beyond: BoolArray, close: BoolArray) -> "Bounds":
-        """Return the same bounds with decisions that were made by sharper ones."""
-        return replace(self, within=within, beyond=beyond, close=close)
-
-    def put(self, rows: IntArray, other: "Bounds") -> None:
-        """Overwrite some rows with better bounds, those of these rows alone."""
-        for each in fields(Bounds):
-            getattr(self, each.name)[rows] = getattr(other, each.name)
+        `error` bounds the error of the matrix and `off` that of the effects it is made of. What is
+        lost in the factor is bounded by comparing its square with the matrix again.
+        """
+        values, vectors = np.linalg.eigh(gram)
+        factor = vectors * np.sqrt(np.maximum(values, 0.0))
+        size, longest = len(gram), norm(factor)
+        error += norm(gram - factor @ factor.T) + gamma(2 * size) * longest**2
+        missed = math.sqrt(error) + off + (gamma(size + 8) + 8 * UNIT) * longest
+        return cls(factor, math.sqrt(budget), SAFETY * math.sqrt(budget) * missed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

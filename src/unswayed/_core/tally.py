@@ -25,9 +25,6 @@ class Part(Protocol):
 P = TypeVar("P", bound=Part)
 
 
-# --- Tallies: how many labels move a score by how much, for training labels that come in pieces
-
-
 SUM_ERROR = 2.0**-104
 """Error of a tally's sum, relative to that sum, per value of the bin: see `tally_numpy.joined`."""
 

@@ -3,9 +3,8 @@
 Rows and the margins that a decision gives them are a case; an engine bounds it. It is chosen by the
 type of the model's functional, and what it cannot do is missing from its `can`.
 
-`protocol`   what an engine, a case and a certifier are, and how far results may be off
+`protocol`   what rows, cases, engines and certifiers are, and how far results may be off
 `choice`     the engine of a model, by its functional; the method "auto"; rows with several margins
-`rows`       rows as an engine takes them: features or coefficients, as weights on demand
 `linear`     the case of scores that are linear in the labels
 `selection`  reach, minimum budgets and witnesses by selection over influence rows, dense or CSR
 `anchors`    the parameter box and the sandwich: bounds that need no selection

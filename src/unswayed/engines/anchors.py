@@ -1,32 +1,31 @@
 """Bounds that need no selection: the box of all parameters (paper, section 5), and the sandwich."""
 
 import math
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed._core.box import Box, Ellipsoid
 from unswayed._core.influence import distinct_rows
 from unswayed._core.rounding import (
     SAFETY,
     SQUARES_UNDERFLOW,
+    Bounds,
     above,
     below,
     gamma,
     ordinary_arithmetic,
 )
-from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
+from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import FloatArray, IntArray
-from unswayed.engines.protocol import AnchorEngine
-from unswayed.engines.rows import CoefficientRows, DirectionRows, LinearRows
+from unswayed.engines.linear import LinearEngine
+from unswayed.engines.protocol import CoefficientRows, DirectionRows, LinearRows, Locked, units
 from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Margins, judge
-from unswayed.models.learner import LinearLearner, Solution, linear_in_both
+from unswayed.models.learner import Parametric, Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -109,8 +108,8 @@ class ParameterBox:
         -------
         ParameterBox
         """
-        learner = linear_in_both(engine.learner)
-        every = CoefficientRows(learner, np.arange(learner.n_parameters))
+        learner = engine.learner.with_coefficients()
+        every = CoefficientRows(learner, units(learner.n_parameters))
         found, values = engine.reach(every, budget), every.scores(solution)
         scale = learner.parameter_scale
         return cls(
@@ -162,7 +161,7 @@ def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:
 class ByBox:
     """The certifier "box": interval arithmetic with a parameter box."""
 
-    def __init__(self, box: ParameterBox, learner: LinearLearner) -> None:
+    def __init__(self, box: ParameterBox, learner: Parametric) -> None:
         self._box = box
         self._learner = learner
         self.fingerprint = box.fingerprint
@@ -182,12 +181,12 @@ _TRAINING_SAMPLE = 200_000  # training rows that anchors are chosen among
 _CANDIDATES = 8192  # training rows looked at when anchors are chosen
 
 
-class Sandwich:
+class Sandwich(Locked):
     """Inner and outer bounds of every row's reach, from anchors and boxes.
 
     Parameters
     ----------
-    engine : AnchorEngine
+    engine : LinearEngine
         Of a fitted model; `CertifiedClassifier.sandwich` passes its own.
     budget : Budget
         What may be wrong at once; it answers for no other budget.
@@ -228,15 +227,15 @@ class Sandwich:
     """
 
     def __init__(
-        self, engine: AnchorEngine, budget: Budget, max_anchors: int = MAX_ANCHORS
+        self, engine: LinearEngine, budget: Budget, max_anchors: int = MAX_ANCHORS
     ) -> None:
+        super().__init__()
         self.budget = budget
         self.max_anchors = max_anchors
         self.fingerprint = engine.fingerprint
         self.evaluations = 0  # exact ones spent so far, boxes included
         self._engine = engine
-        self._lock = threading.Lock()
-        learner = linear_in_both(engine.learner)
+        learner = engine.learner.with_coefficients()
         self._learner = learner
         # Labels that can be wrong at once.
         self.labels_at_once = int(min(budget.most_labels, engine.precision.n_movable))
@@ -423,13 +422,6 @@ class Sandwich:
         """
         alone = self._bounds.with_anchors(Anchors.none(self._learner.n_parameters))
         return alone.base(directions, self.sizes(directions))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<Sandwich: {self.n_anchors} anchors, {self.budget}>"

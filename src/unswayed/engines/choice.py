@@ -10,21 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unswayed._core.box import Box, Ellipsoid
-from unswayed._core.sandwich import AnchoredBounds, Anchors, Bounds
+from unswayed._core.rounding import Bounds
+from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
-from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, Terms
+from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, LinearRows, Terms
 from unswayed.engines.region.engine import SecantEngine
-from unswayed.engines.rows import LinearRows
 from unswayed.engines.selection import ExactEngine, SparseEngine
 from unswayed.exceptions import InputError
-from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.labels.functionals import Functional, InGradient, Linear
 from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge
 from unswayed.models.gradient.family import GradientLearner
-from unswayed.models.learner import Learner, LinearInLabels, Solution, linear_in_both
+from unswayed.models.learner import Learner, LinearInLabels, Solution
 from unswayed.models.smoother import GivenInfluence
 from unswayed.results.certificates import MinimumBudgets, Verdict, verdicts
 
@@ -106,7 +104,7 @@ class Cascade:
     def _worth_using(self, n_rows: int) -> bool:
         learner, exact = self._exact.learner, self._row_seconds
         per_row = (
-            _bound_seconds(linear_in_both(learner).n_parameters)
+            _bound_seconds(learner.with_coefficients().n_parameters)
             + _ANCHOR_COST * _EXPECTED_OPEN * exact
         )
         return bool(_ANCHOR_COST * _TIMED_ROWS * exact + n_rows * per_row < n_rows * exact)
@@ -215,9 +213,6 @@ class _Decisions:
         return Bounds.outside(up, down, boxed.error).decided_as(
             self._robust, self._broken, self._close
         )
-
-
-# --- The engine of a model, chosen by the functional that its scores are of the labels -----
 
 
 @dataclass(frozen=True, eq=False)

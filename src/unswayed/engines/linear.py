@@ -4,25 +4,36 @@ Selection (`selection`) and passes over rows in pieces (`passes`) bound them; wh
 open is settled in rational arithmetic where the engine can.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.influence import MadeRows, WeightRows
 from unswayed._core.kernels import one_blas_thread
-from unswayed._core.sandwich import Bounds
-from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.engines.protocol import Certifier, LabelChanges, Precision, Stated, Terms
+from unswayed._core.rounding import Bounds
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.engines.protocol import (
+    PIECES,
+    Certifier,
+    CoefficientRows,
+    FeatureRows,
+    LabelChanges,
+    LinearRows,
+    Precision,
+    Stated,
+    Terms,
+    linear_errors,
+)
 from unswayed.engines.rational import ExactRow, RationalEngine
-from unswayed.engines.rows import PIECES, LinearRows, linear_errors
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import EXACT, RATIONAL, Answer, Decision, Margins, close_calls
-from unswayed.models.learner import LinearInLabels, Scores
+from unswayed.models.learner import LinearInLabels, Scores, Solution
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
 from unswayed.results.groups import StandardErrors
 
@@ -33,59 +44,100 @@ _HELD = 2**25  # numbers of weights that are made once: 256 MB
 _LARGE = 2**20  # numbers of weights: single precision is enough for a simulation then
 
 
-class LinearEngine(Protocol):
+class LinearEngine(ABC):
     """An engine of scores that are linear in the labels: it takes rows as weights."""
 
     can: frozenset[str]
+    setting: str
     again: bool  # whether a row can be asked about once more by itself, without another pass
+    rounds: int  # anchors of a sandwich come in so many lots, each where others left rows open
+    learner: LinearInLabels
+    bias: Any  # with its `budget`
     precision: Precision
 
     @property
-    def learner(self) -> LinearInLabels:
-        """The model."""
-        ...
-
-    @property
-    def bias(self) -> Any:
-        """The bias, with its `budget`."""
-        ...
-
-    @property
+    @abstractmethod
     def width(self) -> int:
         """Number of weights of a row."""
-        ...
 
     @property
+    @abstractmethod
     def fingerprint(self) -> str:
-        """Hash of model and bias."""
-        ...
+        """Hash of learner and bias: bounds that were built from others are refused."""
 
-    def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return how far a budget can raise and lower the score of each row."""
-        ...
+    @property
+    def proven(self) -> bool:
+        """Whether rounding errors are bounded at all."""
+        return self.precision.proven
+
+    # --- what is asked --------------------------------------------------------------------
+
+    def rows(self, features: Matrix) -> FeatureRows:
+        """Return feature rows as weights that are made on demand."""
+        return FeatureRows.of(self.learner, features)
+
+    def coefficients(self, sums: Matrix | None = None) -> CoefficientRows:
+        """Return coefficients, or sums of them, as weights that are made on demand."""
+        return CoefficientRows.of(self.learner.with_coefficients(), sums)
+
+    def scores(self, rows: LinearRows, solution: Solution) -> Scores:
+        """Return the scores of rows, with bounds on their errors."""
+        return rows.scores(solution)
+
+    def case(self, rows: LinearRows, terms: Terms) -> "LinearCase[Self]":
+        """Put rows to the engine."""
+        return LinearCase(self, rows, rows.scores(terms.solution), terms)
+
+    def proof(self, budget: Budget) -> dict[str, Any]:
+        """Return nothing: the weights of a row follow from the question."""
+        return {}
+
+    # --- what is answered -----------------------------------------------------------------
 
     def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the reach of each row, whatever the margins, as a certifier."""
-        ...
+        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
+        return self.reach(rows, budget)
 
+    @abstractmethod
+    def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return how far a budget can raise and lower the score of each row."""
+
+    def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
+        """Return the same as `reach`, or bounds on it that are cheaper."""
+        return self.reach(weights, budget)
+
+    @abstractmethod
+    def extremes(
+        self, weights: WeightRows, budget: Budget
+    ) -> tuple[Bounds, FloatArray, FloatArray]:
+        """Return bounds of each row, and what label changes within the budget do to any score."""
+
+    @abstractmethod
+    def offset_gram(self) -> tuple[FloatArray, int]:
+        """Return the Gram matrix of the design, each label's row times the square of its offset."""
+
+    @abstractmethod
     def minimum_budget(
         self, weights: WeightRows, margins: Margins, asked: Budget | None = None
     ) -> MinimumBudgets:
         """Return the least budget that overturns each row, or on which side of `asked` it is."""
-        ...
 
+    @abstractmethod
     def witness(
         self,
         weights: WeightRows,
         row: int,
         margins: Margins,
         budget: Budget,
-        least: Callable[[], float] | None,
+        least: Callable[[], float] | None = None,
         *,
-        smallest: bool,
+        smallest: bool = False,
     ) -> LabelChanges | None:
-        """Return the fewest label changes that are proven to overturn a row; None if none are."""
-        ...
+        """Return the fewest label changes within a budget that are proven to overturn a row.
+
+        None if none are. Of equally strong labels those with the lowest row numbers are taken. The
+        score is how far they move it.
+        """
 
 
 E = TypeVar("E", bound=LinearEngine)
@@ -226,12 +278,15 @@ class LinearCase(Generic[E]):
 
     # --- witnesses ------------------------------------------------------------------------
 
-    @cached_property
-    def _weights(self) -> WeightRows:
-        """The weights, made all at once where they are few: one by one takes far longer."""
-        if len(self.rows) * self.engine.width > _FEW:
+    def _made(self, most: int) -> WeightRows:
+        """Return the weights, made all at once where there are no more numbers than that."""
+        if len(self.rows) * self.engine.width > most:
             return self.rows
         return MadeRows(self.rows.block(0, len(self.rows)))
+
+    @cached_property
+    def _weights(self) -> WeightRows:
+        return self._made(_FEW)  # one by one takes far longer
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return the smallest set of label changes that overturns a row.
@@ -297,9 +352,7 @@ class LinearCase(Generic[E]):
     @cached_property
     def held(self) -> WeightRows:
         """The weights of the rows, made once where they fit into memory."""
-        if len(self.rows) * self.engine.width > _HELD:
-            return self.rows
-        return MadeRows(self.rows.block(0, len(self.rows)))
+        return self._made(_HELD)
 
     def overturned_at_least(self, labels: int, count: IntArray) -> None:
         """Return that no label set was tried: `joint` looks for them, all labels being at hand."""

@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,18 +22,16 @@ from unswayed._core.influence import (
     merge_rows,
 )
 from unswayed._core.kernels import block_starts, one_blas_thread, run_blocks
-from unswayed._core.rounding import narrower, wider
-from unswayed._core.sandwich import Bounds
-from unswayed._typing import BoolArray, FloatArray, Matrix
-from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision, Terms
-from unswayed.engines.rows import CoefficientRows, FeatureRows, LinearRows
+from unswayed._core.rounding import Bounds, exact_products, narrower, wider
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.engines.linear import LinearEngine
+from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision
 from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Margins
-from unswayed.models.learner import LinearInLabels, LinearLearner, Scores, Solution, linear_in_both
-from unswayed.models.smoother import exact_products, packed_rows
+from unswayed.models.learner import LinearInLabels
+from unswayed.models.smoother import packed_rows
 from unswayed.results.certificates import MinimumBudgets
 
 _AT_ONCE = 2**22  # weights that are made for all rows at once: larger ones block by block
@@ -59,11 +57,11 @@ class Effects(NamedTuple):
     # However labels move within the budget: of the sum of their effects on a row's score, if it is
     # rounded once
     error: FloatArray
-    up: FloatArray  # How far scores can rise and fall, rounded up
-    down: FloatArray  # How far scores can rise and fall, rounded up
+    up: FloatArray  # How far scores can rise, rounded up
+    down: FloatArray  # and fall
 
 
-class ExactEngine:
+class ExactEngine(LinearEngine):
     """Ranges, minimum budgets and witnesses of one learner under one bias.
 
     Everything about the training rows is prepared once; questions come as weight rows.
@@ -73,7 +71,6 @@ class ExactEngine:
     setting = "memory"
     again = True
     rounds = 8
-    """Anchors of a sandwich come in so many lots, each where the ones before left rows open."""
 
     def __init__(self, learner: LinearInLabels, bias: ResolvedBias) -> None:
         self.bias = bias
@@ -90,36 +87,9 @@ class ExactEngine:
         self.precision = Precision.of(learner, bias)
 
     @property
-    def proven(self) -> bool:
-        """Whether rounding errors are bounded at all."""
-        return self.precision.proven
-
-    @property
     def width(self) -> int:
         """Number of weights of a row."""
         return self.influence.width
-
-    # --- what is asked --------------------------------------------------------------------
-
-    def rows(self, features: Matrix) -> FeatureRows:
-        """Return feature rows as weights that are made on demand."""
-        return FeatureRows.of(self.learner, features)
-
-    def coefficients(self, sums: Matrix | None = None) -> CoefficientRows:
-        """Return coefficients, or sums of them, as weights that are made on demand."""
-        return CoefficientRows.of(linear_in_both(self.learner), sums)
-
-    def scores(self, rows: LinearRows, solution: Solution) -> Scores:
-        """Return the scores of rows, with bounds on their errors."""
-        return rows.scores(solution)
-
-    def case(self, rows: LinearRows, terms: Terms) -> LinearCase["ExactEngine"]:
-        """Put rows to the engine."""
-        return LinearCase(self, rows, rows.scores(terms.solution), terms)
-
-    def proof(self, budget: Budget) -> dict[str, Any]:
-        """Return nothing: the weights of a row follow from the question."""
-        return {}
 
     # --- reach ----------------------------------------------------------------------------
 
@@ -159,10 +129,6 @@ class ExactEngine:
             found = self.precision.errors(error, size, labels) + relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
-    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
-        return self.reach(rows, budget)
-
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
         """Return how far a budget can raise and lower the score of each row."""
         up, down, rounded = self._reaches(weights, budget)
@@ -178,10 +144,6 @@ class ExactEngine:
             up[here], down[here] = budget.reach(z, self.influence.entries)
 
         return up, down, self._run(weights, work)
-
-    def _one(self, weights: WeightRows, row: int) -> Weights:
-        """Return the weights of one row, dense."""
-        return weights.block(row, row + 1)
 
     def _full(self, weights: WeightRows) -> WeightRows:
         """Return the weights of rows, dense."""
@@ -220,10 +182,6 @@ class ExactEngine:
         errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
         return Bounds.around(up, down, errors), moved_up, moved_down
 
-    def roughly(self, weights: WeightRows, budget: Budget) -> Bounds:
-        """Return the same as `reach`: where all rows are at hand, nothing is gained by less."""
-        return self.reach(weights, budget)
-
     def offset_gram(self) -> tuple[FloatArray, int]:
         """Return the Gram matrix of the design, each label's row times the square of its offset."""
         entries = self.influence.entries
@@ -240,12 +198,13 @@ class ExactEngine:
         parts = [self.bias.lower, self.bias.upper]
         if self.learner.row_scale is not None:
             parts.append(self.learner.row_scale)
-        if isinstance(self.learner, LinearLearner):
-            q = self.learner.n_parameters
+        if "coefficients" in self.learner.capabilities:
+            learner = self.learner.with_coefficients()
+            q = learner.n_parameters
             # An uneven one of all parameters too: those after the first may have changed places.
             every = np.random.default_rng(1).random((1, q))
             units = np.vstack((np.eye(min(64, q), q), every))
-            parts.append(self.learner.direction_weights(units).values)
+            parts.append(learner.direction_weights(units).values)
         if self.learner.design is not None:
             parts.append(np.asarray(probe @ self.learner.design))
         for part in parts:
@@ -264,7 +223,7 @@ class ExactEngine:
         found = MinimumBudgets(low, low.copy())
         for row in np.flatnonzero(~sure).tolist():
             found.low[row], found.high[row] = self._between(
-                self._one(weights, row), margins[row : row + 1]
+                self._full(weights).block(row, row + 1), margins[row : row + 1]
             )
         return found
 
@@ -324,14 +283,10 @@ class ExactEngine:
         budget: Budget,
         least: Callable[[], float] | None = None,
         *,
-        smallest: bool,
+        smallest: bool = False,
     ) -> LabelChanges | None:
-        """Return the smallest set of label changes within a budget proven to overturn a row.
-
-        Of equally strong labels those with the lowest row numbers are taken. The score is how far
-        they move it.
-        """
-        one, margins = self._one(weights, row), margins[row : row + 1]
+        """Return the smallest set of label changes within a budget proven to overturn a row."""
+        one, margins = self._full(weights).block(row, row + 1), margins[row : row + 1]
         found = self.minimum_budget(MadeRows(one), margins)
         needed = found.high[0]
         if not needed <= budget.amount or (smallest and not found.proven[0]):
@@ -417,9 +372,6 @@ class SparseEngine(ExactEngine):
             with np.errstate(invalid="ignore"):
                 fallen, risen = z * low, z * high
             yield here, np.maximum(fallen, risen), np.maximum(-fallen, -risen)
-
-    def _one(self, weights: WeightRows, row: int) -> Weights:
-        return _Dense(weights).block(row, row + 1)
 
     def _full(self, weights: WeightRows) -> WeightRows:
         return _Dense(weights)

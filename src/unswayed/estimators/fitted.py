@@ -21,7 +21,7 @@ from unswayed.inputs import refuse_masked
 from unswayed.margins.decisions import Decision, Threshold
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.gradient.problem import stiff_columns
-from unswayed.models.learner import Learner, Parametric, with_coefficients
+from unswayed.models.learner import Learner, Parametric
 from unswayed.models.steps import (
     Schema,
     as_matrix,
@@ -286,7 +286,7 @@ class Fitted:
     @property
     def parametric(self) -> Parametric:
         """The learner; raises if it has no coefficients."""
-        return with_coefficients(self.learner, type(self.final).__name__)
+        return self.learner.with_coefficients(type(self.final).__name__)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Answer, Decision, Margins
-from unswayed.models.learner import Scores, linear_in_both
+from unswayed.models.learner import Scores
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
 from unswayed.results.collective import CollectiveSource, CollectiveWitness
 from unswayed.results.curves import Summary
@@ -200,7 +200,7 @@ def certifier_of(
     assert not isinstance(made, str)  # noqa: S101  (tells mypy)
     _check_origin(asked, made, budget)
     if isinstance(made, ParameterBox):
-        return ByBox(made, linear_in_both(fitted.learner))
+        return ByBox(made, fitted.learner.with_coefficients())
     return BySandwich(made) if isinstance(made, Sandwich) else made
 
 
@@ -218,7 +218,7 @@ def _check_origin(
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
     """Build the box of all parameters a budget can lead to."""
-    learner, names = linear_in_both(fitted.learner, type(fitted.final).__name__), fitted.names
+    learner, names = fitted.parametric, fitted.names
     names += ("mean prediction",) * (learner.n_parameters - len(names))
     return ParameterBox.build(_anchored(fitted), budget, fitted.model.solution, names)
 

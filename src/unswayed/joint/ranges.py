@@ -11,7 +11,7 @@ import numpy as np
 from unswayed._core.influence import WeightRows
 from unswayed._core.rounding import SAFETY, gamma, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.engines.rows import FeatureRows
+from unswayed.engines.protocol import FeatureRows
 from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.joint.attack import strongest

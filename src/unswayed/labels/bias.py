@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.rounding import above, below
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError, InputError
 from unswayed.inputs import as_doubles, refuse_masked, take_rows
 from unswayed.labels.budgets import Budget, Count, as_written, count_budget
@@ -509,3 +509,27 @@ def _entries(values: Any, rows: IntArray, n_rows: int, name: str) -> Any:
             "one entry per row"
         )
     return take_rows(values, rows)
+
+
+# --- Functionals: numbers that depend on the labels, one per row; their type chooses the engine
+
+
+class Functional:
+    """Numbers that depend on the labels. Subclass it for a kind of your own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear(Functional):
+    """Numbers that are linear in the labels: influence · labels."""
+
+    influence: Matrix  # (m, n), dense or CSR: one row per number, one column per label
+    targets: FloatArray  # the n labels, as numbers
+    lower: FloatArray  # how far each label may fall, <= 0
+    upper: FloatArray  # and rise, >= 0
+
+
+class InGradient(Functional):
+    """Products of directions with parameters that make a gradient 0 which is linear in the labels.
+
+    Logistic and Poisson regression are of this kind.
+    """

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import nearest
-from unswayed._core.rounding import narrower, subtraction_error, wider
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import Bounds, narrower, subtraction_error, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
-from unswayed.labels.functionals import Functional
+from unswayed.labels.bias import Functional
 from unswayed.models.learner import Scores
 from unswayed.results.certificates import verdicts
 from unswayed.words import written

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SIZE_UNDERFLOW, UNIT, gamma, subtraction_error, wider
@@ -24,7 +23,7 @@ from unswayed.models.learner import (
     Solution,
     Specification,
 )
-from unswayed.models.ridge.verified import row_norms
+from unswayed.models.ridge.verified import row_norms, with_ones
 
 
 class Balanced(LinearInLabels):
@@ -43,12 +42,7 @@ class Balanced(LinearInLabels):
             self._share = self._weight / self._total
         self.row_scale = inner.row_scale
         if inner.design is not None:
-            ones = np.ones((self.n_rows, 1))
-            self.design = (
-                sparse.csr_array(sparse.hstack((inner.design, ones), format="csr"))
-                if hasattr(inner.design, "indptr")
-                else np.hstack((inner.design, ones))
-            )
+            self.design = with_ones(inner.design)
         self.error_scale = self._error_scale()
 
     def _error_scale(self) -> ErrorScale:

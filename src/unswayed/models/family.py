@@ -200,9 +200,6 @@ def check_step(name: str, step: Any) -> None:
         )
 
 
-# --- Families of models that are linear in their labels, by registration -------------------
-
-
 def predicted_scores(final: Any, features: Any) -> FloatArray:
     """Return what an estimator predicts."""
     return np.asarray(final.predict(features), dtype=np.float64).ravel()

@@ -12,7 +12,17 @@ import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from unswayed._core.dyadic import Dyadic, power_of_two
+from unswayed._core.dyadic import (
+    Dyadic,
+    column_of,
+    diagonal,
+    exact_arithmetic,
+    independent_rows,
+    is_surely_regular,
+    power_of_two,
+    scale_rows,
+    take,
+)
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SIZE_UNDERFLOW, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
@@ -27,16 +37,14 @@ from unswayed.models.learner import (
     Scores,
     Solution,
     Specification,
-    column_of,
-    diagonal,
-    exact_arithmetic,
-    independent_rows,
-    is_surely_regular,
-    scale_rows,
-    take,
 )
-from unswayed.models.ridge.tall import ScaledWeights
-from unswayed.models.ridge.verified import VerifiedInverse, padded, rescaled, row_norms
+from unswayed.models.ridge.verified import (
+    ScaledWeights,
+    VerifiedInverse,
+    padded,
+    rescaled,
+    row_norms,
+)
 
 _BLOCK = 16  # rows solved for at once
 _ROUNDING = 1e-6  # of the largest kernel number: more is no rounding, not even to single precision

@@ -1,117 +1,40 @@
 """Learner: what engines need of a model that is linear in its labels, with error bounds."""
 
-import importlib
 import math
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
-from unswayed._core.dyadic import Dyadic, power_of_two
-from unswayed._core.influence import Weights
+from unswayed._core.dyadic import (
+    Dyadic,
+    column_of,
+    diagonal,
+    exact_arithmetic,
+    independent_rows,
+    is_surely_regular,
+    power_of_two,
+    scale_rows,
+    take,
+    whole_sums,
+)
+from unswayed._core.influence import Weights, distinct_rows
 from unswayed._core.rounding import SAFETY
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
-from unswayed.labels.functionals import Functional, Linear
-
-_PRIMES = (2**61 - 1, 2**62 - 57, 2**63 - 25, 2**64 - 59)
-
-
-def exact_arithmetic() -> Any:
-    """Return the module `flint`."""
-    try:
-        return importlib.import_module("flint")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "exact rational arithmetic needs python-flint, which is not installed; "
-            "pip install 'unswayed[exact]'",
-            name="flint",
-        ) from error
-
-
-def column_of(matrix: Any, column: int) -> list[int]:
-    """Return one column of a matrix as Python integers."""
-    return [int(matrix[row, column]) for row in range(matrix.nrows())]
-
-
-def diagonal(values: Sequence[int]) -> Any:
-    """Return a square matrix with these values on its diagonal."""
-    matrix = exact_arithmetic().fmpz_mat(len(values), len(values))
-    for at, value in enumerate(values):
-        matrix[at, at] = value
-    return matrix
-
-
-def scale_rows(matrix: Any, factors: Sequence[int]) -> Any:
-    """Return a matrix with each row multiplied by its factor."""
-    if all(factor == 1 for factor in factors):
-        return matrix
-    width = matrix.ncols()
-    entries = matrix.entries()
-    scaled = [entry * factors[at // width] for at, entry in enumerate(entries)] if width else []
-    return type(matrix)(matrix.nrows(), width, scaled)
-
-
-def take(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
-    """Return some rows and columns of a matrix."""
-    chosen = [matrix[row, column] for row in rows for column in columns]
-    return type(matrix)(len(rows), len(columns), chosen)
-
-
-def _pivots(matrix: Any, prime: int) -> list[int]:
-    """Return columns that are independent modulo a prime, and therefore over the rationals."""
-    reduced, rank = exact_arithmetic().nmod_mat(matrix, prime).rref()
-    found: list[int] = []
-    for row in range(rank):
-        column = found[-1] + 1 if found else 0
-        while reduced[row, column] == 0:
-            column += 1
-        found.append(column)
-    return found
-
-
-def is_surely_regular(matrix: Any) -> bool:
-    """Return whether a square matrix is regular modulo a large prime, and therefore regular.
-
-    A regular matrix fails this test if the prime divides its determinant, which is rare.
-    """
-    return bool(exact_arithmetic().nmod_mat(matrix, _PRIMES[0]).det() != 0)
-
-
-def _is_spanned(matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> bool:
-    """Return whether some rows span all rows; their part in `columns` must be regular."""
-    other_columns = sorted(set(range(matrix.ncols())) - set(columns))
-    other_rows = sorted(set(range(matrix.nrows())) - set(rows))
-    if len(other_rows) < len(other_columns):  # the same question of the transpose is cheaper
-        return _is_spanned(matrix.transpose(), columns, rows)
-    if not other_columns:
-        return True
-    everything = range(matrix.nrows())
-    square = take(matrix, rows, columns)
-    answer = square.solve(take(matrix, rows, other_columns))
-    numerator, denominator = answer.numer_denom()
-    made = take(matrix, everything, columns) * numerator
-    return bool(made == take(matrix, everything, other_columns) * denominator)
-
-
-def independent_rows(matrix: Any) -> list[int]:
-    """Return the numbers of rows that are a basis of a matrix's row space, over the rationals."""
-    for prime in _PRIMES:
-        rows = _pivots(matrix.transpose(), prime)
-        chosen = take(matrix, rows, range(matrix.ncols()))
-        # A prime may hide independent rows but never invent them: what it found is checked.
-        if _is_spanned(matrix, rows, _pivots(chosen, prime)):
-            return rows
-    raise ArithmeticError("the rank of the training features differs modulo four large primes")
-
+from unswayed.labels.bias import Functional, Linear
 
 # ----------------------------------------------------------------------------------------
 # Specification: the numbers that define a model, for exact arithmetic and certificate files.
+
+
+_BLOCK = 16  # rows solved for at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,6 +134,172 @@ class SmootherSpecification(Specification):
         return GivenInfluenceRows(n_rows)
 
 
+class RidgeSpecification(Specification):
+    """Minimise Σ s_i (y_i - b - x_i·c)² + alpha ‖c‖² over c (and b with an intercept).
+
+    With alpha 0, take the minimiser of least ‖c‖.
+    """
+
+    kind = "ridge"
+
+    def __init__(
+        self,
+        features: Matrix,
+        *,
+        alpha: float = 0.0,
+        fit_intercept: bool = False,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        super().__init__(features, sample_weight=sample_weight)
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    def exact(self, n_rows: int) -> "RidgeInfluence":
+        """Return the model in rational arithmetic."""
+        return RidgeInfluence(self, n_rows)
+
+    def document(self) -> dict[str, Any]:
+        """Return what a certificate file says of the model."""
+        return {
+            "kind": self.kind,
+            "alpha": float(self.alpha),
+            "intercept": bool(self.fit_intercept),
+        }
+
+
+class RidgeInfluence(ExactInfluence):
+    """Exact influence of least squares and ridge: z(x) = S·(D·v + 1/Σs), v = M⁻¹ t(x).
+
+    The slope is sought as P·v. Where the normal equations are regular, P is the identity;
+    otherwise (or with fewer rows than features) its columns are independent training rows, in
+    whose span lies the slope of least norm. D are the training rows times P, t(x) the centred
+    row x times P, and M = DᵀSD (centred) + alpha·PᵀP is regular.
+    """
+
+    def __init__(self, specification: RidgeSpecification, n_rows: int) -> None:
+        flint = self._flint = exact_arithmetic()
+        weight = specification.weights(n_rows)
+        kept = np.flatnonzero(weight > 0)
+        self._fit_intercept = specification.fit_intercept
+        features: Matrix = specification.matrix
+        if len(kept) < n_rows:
+            features = features[kept]
+        first, group = distinct_rows(features)
+        self.group = np.zeros(n_rows, dtype=np.intp)
+        self.group[kept] = group
+        self.n_groups = len(first)
+        dyadic = Dyadic.of(dense(features[first]))
+        self.n_features = int(dyadic.odd.shape[1])
+        self._exponent = dyadic.least_by_column()
+        self._features = flint.fmpz_mat(self.n_groups, self.n_features, dyadic.over(self._exponent))
+        weights = Dyadic.of(weight[kept])
+        self._weight_exponent = weights.least()
+        self._weight = whole_sums(weights.over(self._weight_exponent), group, self.n_groups)
+        self._alpha = Fraction(specification.alpha)
+        regular = False
+        if self.n_features <= self.n_groups:
+            self._use_features()
+            regular = is_surely_regular(self._matrix)
+        if not regular:
+            self._use_rows()
+
+    def _use_features(self) -> None:
+        """Set up one unknown per column: regular unless alpha is 0 and columns are dependent."""
+        top = int(self._exponent.max())
+        squares = [1 << 2 * (top - int(e)) for e in self._exponent]
+        self._basis: Any = None
+        penalty = diagonal(squares)
+        self._assemble(self._features, penalty, self._alpha * power_of_two(-2 * top))
+
+    def _use_rows(self) -> None:
+        """Set up one unknown per independent row: always regular."""
+        flint, rows = self._flint, self._features
+        if self._fit_intercept:  # centred rows and differences to one row have the same span
+            ones = flint.fmpz_mat(rows.nrows(), 1, [1] * rows.nrows())
+            rows = rows - ones * take(rows, [0], range(rows.ncols()))
+        chosen = take(rows, independent_rows(rows), range(rows.ncols()))
+        low = int(self._exponent.min())
+        # Rows of unscaled features, seen in scaled columns, carry each column's scale squared.
+        squares = [1 << 2 * (int(e) - low) for e in self._exponent]
+        self._basis = scale_rows(chosen.transpose(), squares)
+        self._assemble(
+            self._features * self._basis,
+            chosen * self._basis,
+            self._alpha * power_of_two(-2 * low),
+        )
+
+    def _assemble(self, design: Any, penalty: Any, alpha: Fraction) -> None:
+        """Set up M, times Σs with an intercept, as whole numbers times a power of two."""
+        flint = self._flint
+        weighted = scale_rows(design, self._weight).transpose()
+        normal = weighted * design
+        self._total, self._moment = 1, flint.fmpz_mat(design.ncols(), 1)
+        if self._fit_intercept:
+            self._total = sum(self._weight)
+            self._moment = weighted * flint.fmpz_mat(self.n_groups, 1, [1] * self.n_groups)
+            normal = normal * self._total - self._moment * self._moment.transpose()
+        # alpha = numerator · 2**-shift: a denominator of a double is a power of two.
+        shift = alpha.denominator.bit_length() - 1
+        low = min(self._weight_exponent, -shift) if alpha else self._weight_exponent
+        self._matrix = normal * (1 << (self._weight_exponent - low))
+        if alpha:
+            self._matrix += penalty * (self._total * alpha.numerator << (-shift - low))
+        self._matrix_exponent = low
+        self._design = design
+
+    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
+        """Yield the influence on the scores of feature rows."""
+        for start in range(0, represented.shape[0], _BLOCK):
+            block = Dyadic.of(dense(represented[start : start + _BLOCK]))
+            yield from self._solve(block.scaled(-self._exponent), centred=self._fit_intercept)
+
+    def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
+        """Yield the influence on coefficients."""
+        units = sparse.eye_array(self.n_features, format="csr")
+        return self.combinations(units if which is None else units[which])
+
+    def combinations(self, weights: Matrix) -> Iterator[InfluenceRow]:
+        """Yield the influence on linear combinations of coefficients."""
+        for start in range(0, weights.shape[0], _BLOCK):
+            block = Dyadic.of(dense(weights[start : start + _BLOCK]))
+            yield from self._solve(block.scaled(-self._exponent), centred=False)
+
+    def _solve(self, directions: Dyadic, *, centred: bool) -> Iterator[InfluenceRow]:
+        """Yield one influence row per direction; `centred` ones are rows and include the mean."""
+        flint, n_rows = self._flint, len(directions.odd)
+        lows = [min(0, directions[row].least()) for row in range(n_rows)]
+        whole = directions.over(np.array(lows, dtype=np.int64)[:, None])
+        right = flint.fmpz_mat(n_rows, self.n_features, whole).transpose()
+        if self._basis is not None:
+            right = self._basis.transpose() * right
+        right *= self._total
+        if centred:
+            right -= self._moment * flint.fmpz_mat(1, n_rows, [1 << -low for low in lows])
+        solution, denominator = self._matrix.solve(right).numer_denom()
+        for row, low in enumerate(lows):
+            # One at a time: the influence of a row takes kilobytes per training row.
+            slope = take(solution, range(solution.nrows()), [row])
+            raw = column_of(self._design * slope, 0)
+            mean = int((self._moment.transpose() * slope)[0, 0])
+            yield self._row(raw, mean, int(denominator), low, constant=centred)
+
+    def _row(
+        self, raw: list[int], mean: int, denominator: int, low: int, *, constant: bool
+    ) -> InfluenceRow:
+        """Subtract the mean and, for a row's score, add the share of the mean prediction."""
+        scale = power_of_two(low - self._matrix_exponent) / (denominator * self._total)
+        if not self._fit_intercept:
+            return InfluenceRow(raw, scale)
+        centred = [self._total * each - mean for each in raw]
+        if not constant:
+            return InfluenceRow(centred, scale)
+        # 1/Σs over the same scale, which becomes finer where that is no whole number.
+        shift = self._matrix_exponent - low - self._weight_exponent
+        pad = max(0, -shift)
+        share = denominator << (shift + pad)
+        return InfluenceRow([(each << pad) + share for each in centred], scale / (1 << pad))
+
+
 # ----------------------------------------------------------------------------------------
 # Learner: what certifiers need of a model that is linear in its labels, with error bounds.
 
@@ -219,13 +308,12 @@ class SmootherSpecification(Specification):
 class ErrorScale:
     """How the error of influence rows is spread over the labels; see `Weights`."""
 
-    weight: FloatArray  # For each label, the two factors that occur in the error bound of `Weights`
-    entry: FloatArray  # For each label, the two factors that occur in the error bound of `Weights`
-    # For any row or direction of parameters, `error` and `size` of its `Weights` are at most this
+    # For each label, the two factors that occur in the error bound of `Weights`
+    weight: FloatArray
+    entry: FloatArray
+    # For any row or direction of parameters, `error` and `size` of its `Weights` are at most these
     # times its own size. Infinite where nothing is proven
     most_error: float
-    # For any row or direction of parameters, `error` and `size` of its `Weights` are at most this
-    # times its own size. Infinite where nothing is proven
     most_size: float
 
     @property
@@ -306,6 +394,16 @@ class Learner(ABC):
         """Return what scores are measured from, as the estimator itself measures them."""
         return 0.0
 
+    def with_coefficients(self, name: str = "this model") -> "Parametric":
+        """Return the learner as one with parameters; raise if it has no coefficients."""
+        raise _without_coefficients(name)
+
+
+def _without_coefficients(name: str) -> InputError:
+    return InputError(
+        f"{name} has no coefficients; certify its predictions with method='auto' or 'exact' instead"
+    )
+
 
 class LinearInLabels(Learner):
     """A model whose scores are linear in its labels.
@@ -326,6 +424,10 @@ class LinearInLabels(Learner):
     def weights(self, represented: Matrix) -> Weights:
         """Return the weight vectors of rows."""
 
+    def with_coefficients(self, name: str = "this model") -> "LinearLearner":
+        """Return the learner as one that is linear in labels and features; raise if it is not."""
+        raise _without_coefficients(name)
+
 
 class Parametric(Learner):
     """A model whose scores are linear in its features: score = parameters · direction(x).
@@ -340,6 +442,14 @@ class Parametric(Learner):
 
     n_features: int
     parameter_scale: FloatArray
+
+    def with_coefficients(self, name: str = "this model") -> Self:
+        """Return the learner itself."""
+        return self
+
+    def represent(self, rows: Matrix) -> Matrix:
+        """Return the feature rows themselves."""
+        return rows
 
     @property
     @abstractmethod
@@ -362,7 +472,7 @@ class Parametric(Learner):
         """Return the scores of directions: their products with the parameters."""
 
 
-class LinearLearner(LinearInLabels, Parametric):
+class LinearLearner(Parametric, LinearInLabels):
     """A model that is linear in its labels and in its features."""
 
     @abstractmethod
@@ -372,23 +482,3 @@ class LinearLearner(LinearInLabels, Parametric):
     def example_directions(self, most: int) -> FloatArray:
         """Return training rows as directions, for learners with the capability "anchors"."""
         raise NotImplementedError
-
-
-def with_coefficients(learner: Learner, name: str = "this model") -> Parametric:
-    """Return the learner as one with parameters; raise if it has no coefficients."""
-    if not isinstance(learner, Parametric):
-        raise _without_coefficients(name)
-    return learner
-
-
-def linear_in_both(learner: Learner, name: str = "this model") -> LinearLearner:
-    """Return the learner as one that is linear in labels and features; raise if it is not."""
-    if not isinstance(learner, LinearLearner):
-        raise _without_coefficients(name)
-    return learner
-
-
-def _without_coefficients(name: str) -> InputError:
-    return InputError(
-        f"{name} has no coefficients; certify its predictions with method='auto' or 'exact' instead"
-    )

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from unswayed._core.influence import Weights
-from unswayed._core.rounding import PRODUCT_UNDERFLOW, exact_dots, gamma
-from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed._core.rounding import PRODUCT_UNDERFLOW, exact_dots, exact_products, gamma
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.models.family import Family, register
@@ -201,18 +201,6 @@ def packed_rows(matrix: Matrix) -> tuple[FloatArray, IntArray]:
     column = np.zeros(values.shape, dtype=np.intp)
     values[row, place], column[row, place] = matrix.data, matrix.indices
     return values, column
-
-
-def exact_products(rows: FloatArray, others: FloatArray) -> BoolArray:
-    """Return for which pairs of rows all products and all their sums are certainly exact.
-
-    The same test as `exact_dots`: multiples of one power of two, and small enough.
-    """
-    fine = 2.0**20
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = (rows * fine == np.rint(rows * fine)).all(axis=1)
-        whole &= (others * fine == np.rint(others * fine)).all(axis=1)
-        return np.asarray(whole & ((np.abs(rows) * np.abs(others)).sum(axis=1) < 2.0**12))
 
 
 def _learner(model: Any, features: Matrix, sample_weight: FloatArray | None) -> GivenInfluence:

@@ -172,9 +172,6 @@ def as_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weight
 
 
-# --- Steps before the final estimator of a pipeline, and whether their features depend on labels
-
-
 NamedSteps: TypeAlias = Sequence[tuple[str, Any]]
 
 # Transformers of scikit-learn that never look at y, by name: no import is paid for them.

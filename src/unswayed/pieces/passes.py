@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ClassVar, Generic, TypeAlias
+from typing import Generic, TypeAlias
 
 from unswayed._core.kernels import one_blas_thread, thread_count
 from unswayed._core.rounding import check_arithmetic
@@ -19,7 +19,7 @@ from unswayed.pieces.pieces import Batch, Piece
 class Task(ABC, Generic[P]):
     """What is done with the rows of a batch. It is pickled to travel to workers."""
 
-    title: ClassVar[str]  # What a progress line calls it
+    title: str  # What a progress line calls it
 
     @abstractmethod
     def nothing(self) -> P:

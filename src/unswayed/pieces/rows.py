@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -79,7 +79,7 @@ class RowCounts:
 class CountRows(Task[RowCounts]):
     """Count rows, where only reading them tells how many there are."""
 
-    title: ClassVar[str] = "counting rows"
+    title = "counting rows"
 
     def nothing(self) -> RowCounts:
         """Return no counts."""
@@ -112,7 +112,7 @@ class CollectedRows:
 class CollectRows(Task[CollectedRows]):
     """Bring rows together: few ones, of pieces that have no others."""
 
-    title: ClassVar[str] = "collecting rows"
+    title = "collecting rows"
 
     label: str  # What the column of labels is called
 

@@ -2,27 +2,25 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from unswayed._core.influence import InfluenceMap, MadeRows, WeightRows, Weights
-from unswayed._core.rounding import SAFETY, narrower
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import SAFETY, Bounds, narrower
 from unswayed._core.tally import Lines
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import Sandwich
-from unswayed.engines.linear import LinearCase
+from unswayed.engines.linear import LinearEngine
 from unswayed.engines.passes.search import MOST_PASSES, Crossings, Reaches, Search
 from unswayed.engines.passes.training import FindStrongest, LabelBatch, OffsetGram, Scan, Strongest
-from unswayed.engines.protocol import RELATIVE, LabelChanges, OffsetSums, Precision, Terms
-from unswayed.engines.rows import CoefficientRows, FeatureRows, LinearRows
+from unswayed.engines.protocol import RELATIVE, LabelChanges, LinearRows, OffsetSums, Precision
 from unswayed.engines.selection import ExactEngine
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Margins, judge
-from unswayed.models.learner import Scores, Solution
+from unswayed.models.learner import Solution
 from unswayed.models.ridge.summed import SummedRidge, entry_errors
 from unswayed.pieces.pieces import Piece
 from unswayed.results.certificates import MinimumBudgets
@@ -56,9 +54,10 @@ class Located(NamedTuple):
         return LabelChanges(rows, found.offset[order], moved, found.target[order], places)
 
 
-class StreamedEngine:
+class StreamedEngine(LinearEngine):
     """Ranges, minimum budgets and witnesses, by passes over the training labels."""
 
+    learner: SummedRidge
     can = frozenset({"bounds"})
     setting = "pieces"
     again = False  # it would take another pass
@@ -87,36 +86,9 @@ class StreamedEngine:
         return digest.hexdigest()
 
     @property
-    def proven(self) -> bool:
-        """Whether rounding errors are bounded at all."""
-        return self.precision.proven
-
-    @property
     def width(self) -> int:
         """Number of weights of a row."""
         return self.learner.n_parameters
-
-    # --- what is asked --------------------------------------------------------------------
-
-    def rows(self, features: Matrix) -> FeatureRows:
-        """Return feature rows as weights that are made on demand."""
-        return FeatureRows.of(self.learner, features)
-
-    def coefficients(self, sums: Matrix | None = None) -> CoefficientRows:
-        """Return coefficients, or sums of them, as weights that are made on demand."""
-        return CoefficientRows.of(self.learner, sums)
-
-    def scores(self, rows: LinearRows, solution: Solution) -> Scores:
-        """Return the scores of rows, with bounds on their errors."""
-        return rows.scores(solution)
-
-    def case(self, rows: LinearRows, terms: Terms) -> LinearCase["StreamedEngine"]:
-        """Put rows to the engine."""
-        return LinearCase(self, rows, rows.scores(terms.solution), terms)
-
-    def proof(self, budget: Budget) -> dict[str, Any]:
-        """Return nothing: there are no certificate files about pieces."""
-        return {}
 
     # --- searches -------------------------------------------------------------------------
 
@@ -163,10 +135,6 @@ class StreamedEngine:
 
     # --- reach ----------------------------------------------------------------------------
 
-    def bounds(self, rows: LinearRows, budget: Budget, margins: Margins) -> Bounds:
-        """Return the reach of each row, whatever the margins, as the certifier "exact"."""
-        return self.reach(rows, budget)
-
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
         """Return how far a budget can raise and lower the score of each row."""
         return self._reach(weights, budget, MOST_PASSES)
@@ -176,13 +144,7 @@ class StreamedEngine:
         return self._reach(weights, budget, 1)
 
     def _reach(self, weights: WeightRows, budget: Budget, passes: int) -> Bounds:
-        labels, found = self._labels(budget), _BothWays(len(weights))
-        for here, made in self._blocks(weights):
-            goals = Reaches(2 * len(made.values), labels)
-            if labels:
-                self._search(made, _both_ways(len(made.values))).run(goals, passes)
-            found.put(here, goals, self._errors(made, labels), known=labels == 0)
-        return found.bounds()
+        return self._looked(weights, budget, lambda here, search, goals: search.run(goals, passes))
 
     def extremes(
         self, weights: WeightRows, budget: Budget
@@ -191,15 +153,35 @@ class StreamedEngine:
 
         All of it comes from one pass.
         """
-        labels, found = self._labels(budget), _BothWays(len(weights))
         moved = np.zeros((len(weights), 2, self.learner.n_parameters))
+
+        def pull(here: slice, search: Search, goals: Reaches) -> None:
+            moved[here] = search.pull(goals, self._labels(budget)).reshape(moved[here].shape)
+
+        return self._looked(weights, budget, pull), moved[:, 0], moved[:, 1]
+
+    def _looked(
+        self,
+        weights: WeightRows,
+        budget: Budget,
+        look: Callable[[slice, Search, Reaches], object],
+    ) -> Bounds:
+        """Return what goals take note of when all rows are looked at, upwards and downwards."""
+        labels, (up, down, error) = self._labels(budget), np.zeros((3, len(weights)))
         for here, made in self._blocks(weights):
-            goals = Reaches(2 * len(made.values), labels)
+            n_rows, rounded = len(made.values), self._errors(made, labels)
+            reach, off = np.zeros((n_rows, 2)), np.zeros(n_rows)
             if labels:
-                pulled = self._search(made, _both_ways(len(made.values))).pull(goals, labels)
-                moved[here] = pulled.reshape(len(made.values), 2, -1)
-            found.put(here, goals, self._errors(made, labels), known=labels == 0)
-        return found.bounds(), moved[:, 0], moved[:, 1]
+                goals = Reaches(2 * n_rows, labels)
+                lines = Lines(np.repeat(np.arange(n_rows), 2), np.tile([1.0, -1.0], n_rows))
+                look(here, self._search(made, lines), goals)
+                reach, off = goals.reach.reshape(-1, 2), goals.off.reshape(-1, 2).max(axis=1)
+            reach = np.where(np.isnan(reach), 0.0, reach)
+            up[here], down[here] = reach[:, 0], reach[:, 1]
+            with np.errstate(invalid="ignore"):
+                found = rounded + RELATIVE * reach.max(axis=1) + off
+            error[here] = np.where(np.isnan(found), np.inf, found)
+        return Bounds.around(up, down, error)
 
     def offset_gram(self) -> tuple[FloatArray, int]:
         """Return the Gram matrix of the design, each label's row times the square of its offset."""
@@ -249,20 +231,13 @@ class StreamedEngine:
         *,
         smallest: bool = False,
     ) -> LabelChanges | None:
-        """Return the fewest labels within a budget that are proven to overturn a row.
-
-        Of equally strong labels those that come first in the data are taken.
-        """
-        ((_, made),) = self._blocks(_One(weights, row))
+        """Return the fewest labels within a budget that are proven to overturn a row."""
+        ((_, made),) = self._blocks(MadeRows(weights.block(row, row + 1)))
         margins = margins[row : row + 1]
         needed = float(self._least(made, margins, None)[1][0]) if least is None else least()
-        found = proven_witness(
-            lambda sign, labels: self._find(made, sign, labels),
-            lambda labels: self._errors(made, labels),
-            margins,
-            enough_labels(needed, self._labels(budget)),
+        return overturning(
+            self, made, margins, budget, needed, lambda *asked: self._find(made, *asked)
         )
-        return None if found is None else self.located.changes(*found)
 
     def _find(self, made: Weights, sign: float, labels: int) -> Strongest:
         floor = self._search(made, Lines(np.zeros(1, dtype=np.intp), np.array([sign]))).floor(
@@ -274,72 +249,32 @@ class StreamedEngine:
         return found
 
 
-def enough_labels(needed: float, most: int) -> list[int]:
-    """Return how many labels to look for: those proven to be enough, then all that may move.
-
-    A row can be proven to be overturned by a budget where rounding hides by how few labels.
-    """
-    every = min(most, _MOST_LISTED)
-    return list(dict.fromkeys([int(needed), every] if needed <= most else [every]))
-
-
-def proven_witness(
-    find: Callable[[float, int], Strongest],
-    errors: Callable[[int], FloatArray],
+def overturning(
+    engine: "StreamedEngine | MergedEngine",
+    made: Weights,
     margins: Margins,
-    tried: Iterable[int],
-) -> tuple[Strongest, float] | None:
-    """Return the first set of labels that is proven to overturn a row."""
-    for labels in tried:
+    budget: Budget,
+    needed: float,
+    find: Callable[[float, int], Strongest],
+) -> LabelChanges | None:
+    """Return the first set of labels that is proven to overturn a row.
+
+    As many are looked for as are proven to be enough, then all that may move: a row can be proven
+    to be overturned by a budget where rounding hides by how few labels.
+    """
+    most = int(min(budget.most_labels, engine.precision.n_movable))
+    every = min(most, _MOST_LISTED)
+    for labels in dict.fromkeys([int(needed), every] if needed <= most else [every]):
+        rounded = engine.precision.errors(made.error, made.size, labels)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             if not np.isfinite(margin[0]):
                 continue
             found = find(sign, labels)
             reach = np.array([math.fsum(found.value)])
-            error = errors(labels) + RELATIVE * reach + margins.slack
+            error = rounded + RELATIVE * reach + margins.slack
             if narrower(reach, error)[0] > margin[0]:
-                return found, sign * float(reach[0])
+                return engine.located.changes(found, sign * float(reach[0]))
     return None
-
-
-class _One:
-    """One of some rows."""
-
-    def __init__(self, weights: WeightRows, row: int) -> None:
-        self._weights, self._row = weights, row
-
-    def __len__(self) -> int:
-        return 1
-
-    def block(self, start: int, stop: int) -> Weights:
-        return self._weights.block(self._row, self._row + 1)
-
-
-def _both_ways(n_rows: int) -> Lines:
-    """Return lines that look at every row upwards and downwards."""
-    return Lines(np.repeat(np.arange(n_rows), 2), np.tile([1.0, -1.0], n_rows))
-
-
-class _BothWays:
-    """Reaches of rows, upwards and downwards, as they are found."""
-
-    def __init__(self, n_rows: int) -> None:
-        self._up, self._down, self._error = np.empty((3, n_rows))
-
-    def put(self, here: slice, goals: Reaches, rounded: FloatArray, *, known: bool) -> None:
-        """Take over what goals took note of; `known`: nothing moves at all."""
-        reach, off = goals.reach.reshape(-1, 2), goals.off.reshape(-1, 2).max(axis=1)
-        if known:
-            reach, off = np.zeros_like(reach), np.zeros_like(off)
-        reach = np.where(np.isnan(reach), 0.0, reach)
-        self._up[here], self._down[here] = reach[:, 0], reach[:, 1]
-        with np.errstate(invalid="ignore"):
-            found = rounded + RELATIVE * reach.max(axis=1) + off
-        self._error[here] = np.where(np.isnan(found), np.inf, found)
-
-    def bounds(self) -> Bounds:
-        """Return them as bounds."""
-        return Bounds.around(self._up, self._down, self._error)
 
 
 class AnchorsFirst:
@@ -418,20 +353,13 @@ class MergedEngine(ExactEngine):
             needed = float(self.minimum_budget(MadeRows(one), margins).high[0])
         else:
             needed = least()
-        most = int(min(budget.most_labels, self.precision.n_movable))
         z = self.influence(one.values)[0]
 
         def find(sign: float, labels: int) -> Strongest:
             floor = self._weakest(sign * z, labels) * _BELOW
             return self.scan.run(FindStrongest(one.values, sign, labels, floor))
 
-        found = proven_witness(
-            find,
-            lambda labels: self.precision.errors(one.error, one.size, labels),
-            margins,
-            enough_labels(needed, most),
-        )
-        return None if found is None else self.located.changes(*found)
+        return overturning(self, one, margins, budget, needed, find)
 
     def _weakest(self, signed: FloatArray, labels: int) -> float:
         """Return the weakest of the strongest effects, of as many labels."""

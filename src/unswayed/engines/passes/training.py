@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,8 @@ class LabelBatch:
     """Training labels of a batch, and what they need to move a score."""
 
     design: Matrix  # Rows of the design
-    lower: FloatArray  # How far each label may fall and rise
-    upper: FloatArray  # How far each label may fall and rise
+    lower: FloatArray  # How far each label may fall
+    upper: FloatArray  # and rise
     targets: FloatArray  # Labels as numbers
     piece: int  # Where the rows are from
     numbers: IntArray  # Their positions in that piece
@@ -50,7 +50,7 @@ class LabelBatch:
 class Work(ABC, Generic[P]):
     """What is done with all labels, batch by batch."""
 
-    title: ClassVar[str]  # What a progress line calls it
+    title: str  # What a progress line calls it
 
     @abstractmethod
     def nothing(self) -> P:
@@ -94,7 +94,7 @@ class Counted:
 class Count(Work[Counted]):
     """Count and sum the effects above thresholds; of some lines bring those of the first bin."""
 
-    title: ClassVar[str] = "counting effects"
+    title = "counting effects"
 
     weights: FloatArray  # (rows, m)
     lines: Lines  # of these rows, ordered
@@ -154,7 +154,7 @@ class Pulled:
 class Pull(Work[Pulled]):
     """Count effects, and move all labels whose effect exceeds one of the thresholds."""
 
-    title: ClassVar[str] = "evaluating anchors"
+    title = "evaluating anchors"
 
     count: Count
     above: IntArray  # (lines,) which of its thresholds
@@ -205,7 +205,7 @@ class Strongest:
 class FindStrongest(Work[Strongest]):
     """Find the labels with the largest effects on one row."""
 
-    title: ClassVar[str] = "finding labels"
+    title = "finding labels"
 
     weights: FloatArray  # (1, m)
     sign: float
@@ -249,7 +249,7 @@ class GramPart:
 class OffsetGram(Work[GramPart]):
     """Sum up the Gram matrix of the design, each row weighted by the square of its offset."""
 
-    title: ClassVar[str] = "spread of movable labels"
+    title = "spread of movable labels"
 
     width: int
 
@@ -267,9 +267,6 @@ def lines_of(row: IntArray, rows: slice) -> slice:
     """Return the places of lines, which are ordered by row, that belong to some rows."""
     start, stop = np.searchsorted(row, (rows.start, rows.stop))
     return slice(int(start), int(stop))
-
-
-# --- Training: from batches of a user's rows to batches of labels, and what a model needs of them
 
 
 _ALONE = 4  # rows of either kind that a callable is asked about by themselves
@@ -405,7 +402,7 @@ class Sums:
 class SumUp(Task[Sums]):
     """Sum up what a model needs of its training rows, and take a sample of them."""
 
-    title: ClassVar[str] = "summing up"
+    title = "summing up"
 
     reader: Reader
     starts: IntArray  # number of rows before each piece
@@ -449,13 +446,9 @@ class Found(Generic[P]):
 class WorkTask(Task[Found[P]], Generic[P]):
     """Work of an engine, as a task for passes."""
 
+    title: str
     reader: Reader
     work: Work[P]
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """What the work calls itself."""
-        return self.work.title
 
     def nothing(self) -> Found[P]:
         """Return what the work finds in no labels."""
@@ -484,7 +477,7 @@ class PassesScan:
 
     def run(self, work: Work[P]) -> P:
         """Return the sum of what is found in all batches."""
-        found = self.passes.run(WorkTask(self.reader, work))
+        found = self.passes.run(WorkTask(work.title, self.reader, work))
         if self.expected is not None and found.print != self.expected:
             raise InputError(
                 f"the training rows have changed since the first pass over them "

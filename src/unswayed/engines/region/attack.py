@@ -23,7 +23,6 @@ class Moves:
     n_movable: int  # Labels that may move at all
     # Distinct rows whose labels may rise, or fall; those of several weights more than once
     rising: IntArray
-    # Distinct rows whose labels may rise, or fall; those of several weights more than once
     falling: IntArray
     # The same, first those that rise and then those that fall, as the selection kernels read them:
     # `upper` is the push of one label, `n_upper` how many there are
@@ -152,7 +151,6 @@ class Found:
 
     # Entries that change, and what is added to the weighted labels of each, in total
     index: list[IntArray]
-    # Entries that change, and what is added to the weighted labels of each, in total
     amount: list[FloatArray]
     # How far scores move in the direction that was asked for, at least: a proof. Minus infinity
     # where nothing is proven

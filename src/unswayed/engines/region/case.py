@@ -8,12 +8,20 @@ import numpy as np
 
 from unswayed._core.rounding import narrower
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.engines.protocol import Certifier, LabelChanges, Stated, Terms
+from unswayed.engines.protocol import (
+    FEW_DEGREES,
+    SATURATED,
+    SINGULAR,
+    WEIGHTED,
+    Certifier,
+    LabelChanges,
+    Stated,
+    Terms,
+)
 from unswayed.engines.rational import ExactRow
 from unswayed.engines.region.attack import Found
 from unswayed.engines.region.engine import EFFORTS, Attacked, Directions, SecantEngine
 from unswayed.engines.region.region import Region
-from unswayed.engines.rows import FEW_DEGREES, SATURATED, SINGULAR, WEIGHTED
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Answer, Margins, judge
@@ -85,7 +93,15 @@ class LeastBudgets:
                 closed = labels
                 within = self._stays(going, labels)
                 safe[going[within]] = labels
-                self._between(going[~within], labels, safe)
+                out = going[~within]
+                safe[out] = safe_labels(
+                    engine,
+                    self.directions.take(out),
+                    self.margins[out],
+                    labels,
+                    self.effort,
+                    safe[out],
+                )
                 going = going[within]
             if failed > most:
                 labels = min(2 * labels, most)
@@ -98,20 +114,6 @@ class LeastBudgets:
         asked, margins = self.directions.take(rows), self.margins[rows]
         bounds, _ = self.engine.bounds(asked, labels, margins, self.effort, attack=False)
         return self.engine.within(bounds, margins)
-
-    def _between(self, rows: IntArray, labels: int, safe: IntArray) -> None:
-        """Find out how many fewer than `labels` are safe, in the region of that many."""
-        low, high = safe[rows].copy(), np.full(len(rows), labels)
-        while (going := np.flatnonzero(high - low > 1)).size:
-            middle = (low + high)[going] // 2
-            for many in np.unique(middle).tolist():
-                here = going[middle == many]
-                bounds = self.engine.outer_bounds(
-                    self.directions.take(rows[here]), many, self.effort, within=labels
-                )
-                within = self.engine.within(bounds, self.margins[rows[here]])
-                low[here[within]], high[here[~within]] = many, many
-        safe[rows] = low
 
     def _least_found(self, rows: IntArray, low: IntArray) -> FloatArray:
         """Return the smallest number of labels that were found to overturn rows; inf if none."""
@@ -284,11 +286,19 @@ def wider_ends(certificates: CertificateSet, margins: Margins) -> tuple[FloatArr
 
 
 def safe_labels(
-    engine: SecantEngine, directions: Directions, margins: Margins, labels: int, effort: int
+    engine: SecantEngine,
+    directions: Directions,
+    margins: Margins,
+    labels: int,
+    effort: int,
+    known: IntArray,
+    room: float = 1.0,
 ) -> IntArray:
-    """Return how many labels, below a number, the region of that number proves to be harmless."""
-    low = np.zeros(len(directions), dtype=np.intp)
-    high = np.full(len(directions), labels)
+    """Return how many labels, below a number, the region of that number proves to be harmless.
+
+    So many are `known` to be; bounds are taken `room` times as wide.
+    """
+    low, high = known.copy(), np.full(len(directions), labels)
     if engine.region(labels, effort) is None:
         return low
     while (going := np.flatnonzero(high - low > 1)).size:
@@ -296,14 +306,11 @@ def safe_labels(
         for many in np.unique(middle).tolist():
             here = going[middle == many]
             bounds = engine.outer_bounds(directions.take(here), many, effort, within=labels)
-            np.multiply(bounds.outer_up, _WIDER, out=bounds.outer_up)
-            np.multiply(bounds.outer_down, _WIDER, out=bounds.outer_down)
+            np.multiply(bounds.outer_up, room, out=bounds.outer_up)
+            np.multiply(bounds.outer_down, room, out=bounds.outer_down)
             within = engine.within(bounds, margins[here])
             low[here[within]], high[here[~within]] = many, many
     return low
-
-
-# --- Rows of models such as logistic regression, and their margins: bounds by regions, attacks
 
 
 REGION, ATTACK = "region", "attack"
@@ -429,7 +436,9 @@ class RegionCase:
         first = np.unique(group, return_index=True)[1]
         left = np.flatnonzero((certificates.verdict[first] != Verdict.ROBUST) & known)
         rows, margins = self.rows.take(left), self.margins[left]
-        low[left] = 1.0 + safe_labels(self.engine, rows, margins, labels, self.effort)
+        none = np.zeros(len(left), dtype=np.intp)
+        safe = safe_labels(self.engine, rows, margins, labels, self.effort, none, _WIDER)
+        low[left] = 1.0 + safe
         high[left] = np.inf
         broken = left[certificates.verdict[first[left]] == Verdict.NOT_ROBUST]
         found = self._budgets.overturning(broken, low[broken].astype(np.intp), labels)

@@ -1,6 +1,5 @@
 """The engine of models whose labels are in the gradient: regions, remainders and attacks."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unswayed._core.rounding import SAFETY, binade, gamma
-from unswayed._core.sandwich import Bounds
+from unswayed._core.rounding import SAFETY, Bounds, binade, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
-from unswayed.engines.protocol import Terms
+from unswayed.engines.protocol import Locked, Terms, combined, units
 from unswayed.engines.region.attack import Attacker, Found, Moves
 from unswayed.engines.region.region import (
     COARSE,
@@ -22,7 +20,6 @@ from unswayed.engines.region.region import (
     Splitting,
     closed_region,
 )
-from unswayed.engines.rows import sum_directions, unit_directions
 from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
@@ -83,7 +80,7 @@ class Attacked(NamedTuple):
     found: Found
 
 
-class SecantEngine:
+class SecantEngine(Locked):
     """Bounds, minimum budgets and witnesses of one fitted model under one bias."""
 
     can = frozenset({"files", "draws", "effort", "errors"})
@@ -92,19 +89,12 @@ class SecantEngine:
     def __init__(
         self, learner: GradientLearner, targets: FloatArray, centre: Centre, bias: ResolvedBias
     ) -> None:
+        super().__init__()
         self.learner, self.centre, self.bias = learner, centre, bias
         self.problem = learner.problem
         self.labels: Labels = self.problem.labels(targets)
         self.moves = Moves.of(self.problem, bias)
         self._regions: dict[tuple[int, int], Region | None] = {}
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:
@@ -146,10 +136,8 @@ class SecantEngine:
 
     def coefficients(self, sums: Matrix | None = None) -> Directions:
         """Return coefficients, or sums of them, as directions in parameter space."""
-        if sums is None:
-            units = np.arange(self.learner.n_features)
-            return Directions.of(unit_directions(self.learner, units))
-        return Directions.of(sum_directions(self.learner, sums), sums=sums)
+        counts = units(self.learner.n_features) if sums is None else sums
+        return Directions.of(combined(self.learner, counts), sums=sums)
 
     def case(self, rows: Directions, terms: Terms) -> "RegionCase":
         """Put rows to the engine."""

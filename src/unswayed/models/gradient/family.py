@@ -12,9 +12,8 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError, InputError, LabelPeekError, NotLinearError
 from unswayed.inputs import dense
-from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.bias import InGradient, LabelBias, ResolvedBias
 from unswayed.labels.budgets import Count
-from unswayed.labels.functionals import InGradient
 from unswayed.models.family import Family, decision_scores, one_alpha, register
 from unswayed.models.gradient.problem import (
     Centre,
@@ -184,9 +183,6 @@ def changed(
     return Labels(weight, total)
 
 
-# --- Logistic and Poisson regression: families of learners with labels in their gradient ---
-
-
 class GradientLearner(Parametric):
     """A fitted logistic or Poisson regression: scores are linear in features, not in labels."""
 
@@ -219,10 +215,6 @@ class GradientLearner(Parametric):
     def solution(centre: Centre) -> Solution:
         """Return the parameters of a centre as a solution."""
         return Solution(centre.parameters, math.inf, math.inf)
-
-    def represent(self, rows: Matrix) -> Matrix:
-        """Return the rows themselves."""
-        return rows
 
     def directions(self, rows: Matrix) -> FloatArray:
         """Return feature rows as directions in parameter space."""

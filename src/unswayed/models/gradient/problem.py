@@ -15,8 +15,7 @@ from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import NotLinearError
 from unswayed.inputs import dense
 from unswayed.models.learner import Specification
-from unswayed.models.ridge.tall import column_peaks
-from unswayed.models.ridge.verified import rescaled, row_norms, with_ones
+from unswayed.models.ridge.verified import column_peaks, rescaled, row_norms, with_ones
 
 LIBRARY = 2.0**-44
 """Relative error that exp, log1p and their like may have."""
@@ -157,9 +156,6 @@ class Exponential(Link):
         return self.secant(margins, most)
 
 
-# --- The problem whose minimiser a model with labels in its gradient is, and its numbers for files
-
-
 _KINDS = {"logistic": "logistic", "log": "poisson"}  # names of links, and of models in files
 
 
@@ -293,11 +289,7 @@ class GradientProblem:
     def directions(self, features: Matrix) -> Matrix:
         """Return rows in scaled units, with a one for the intercept."""
         scaled = rescaled(self._shifted(features), self.scale[: self.n_features])
-        if not self.fit_intercept:
-            return scaled
-        if hasattr(scaled, "indptr"):
-            return with_ones(scaled)
-        return np.column_stack((scaled, np.ones(scaled.shape[0])))
+        return with_ones(scaled) if self.fit_intercept else scaled
 
     def _shifted(self, features: Matrix) -> Matrix:
         return dense(features) - self.offset if self.offset.any() else features

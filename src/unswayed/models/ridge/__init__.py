@@ -1,7 +1,6 @@
 """Least squares and ridge.
 
-`tall`      scaling; solved in the space of the features
-`wide`      solved in the space of the rows, where these are fewer; the families, registered
-`verified`  an inverse with a proof; the same in rational arithmetic
+`learners`  solved in the space of the features, or of the rows, if these are fewer; registered
+`verified`  an inverse with a proof, and what prepares its matrix
 `summed`    ridge that knows its training rows by sums alone
 """

@@ -20,8 +20,9 @@ from unswayed._core.rounding import (
 from unswayed._typing import FloatArray, Matrix
 from unswayed.inputs import dense
 from unswayed.models.learner import ErrorScale, Solution
-from unswayed.models.ridge.tall import DIRECTION, LeastSquares, column_scale
+from unswayed.models.ridge.learners import DIRECTION, LeastSquares
 from unswayed.models.ridge.verified import (
+    column_scale,
     moment,
     roundings,
     row_norms,
@@ -141,15 +142,11 @@ class SummedRidge(LeastSquares):
         self._mean = design.centre
         self._exact_scaling = True
         self._set_scale(design.scale)
-        self._solve_normal_equations(self._examples, alpha)
+        self._solve_normal_equations(self._examples, sums.gram, alpha)
 
     @property
     def _rounding(self) -> float:
         return gamma(self.sums.roundings + 4)
-
-    def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
-        self._invert(features, self.sums.gram, penalty)
-        self.error_scale = self._error_scale()
 
     def _filling(self, features: Matrix, gram: FloatArray) -> FloatArray:
         """Return the directions in which one-hot blocks depend on one another, or the constant.

@@ -1,35 +1,19 @@
-"""An inverse with a proof, and what prepares its matrix: Gram matrices and null spaces."""
+"""An inverse with a proof, and what prepares its matrix: scales, Gram matrices, null spaces."""
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
-from unswayed._core.dyadic import Dyadic, power_of_two, whole_sums
 from unswayed._core.influence import distinct_rows
 from unswayed._core.kernels import few_blas_threads
-from unswayed._core.rounding import LEAST_SIZE, SAFETY, gamma
+from unswayed._core.rounding import LEAST_SIZE, SAFETY, binade, gamma
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.inputs import dense
-from unswayed.models.learner import (
-    ExactInfluence,
-    InfluenceRow,
-    Specification,
-    column_of,
-    diagonal,
-    exact_arithmetic,
-    independent_rows,
-    is_surely_regular,
-    scale_rows,
-    take,
-)
 
 _SMALLEST = 2.0**-1074
-
-
 _LARGEST_EXPONENT = 1023  # of a power of two that is a double
 
 
@@ -79,8 +63,10 @@ def times_columns(matrix: Matrix, factors: FloatArray) -> Matrix:
 
 
 def with_ones(rows: Matrix) -> Matrix:
-    """Return sparse rows with a column of ones after the others."""
+    """Return rows with a column of ones after the others."""
     n_rows, width = rows.shape
+    if not hasattr(rows, "indptr"):
+        return np.hstack((rows, np.ones((n_rows, 1))))
     size = rows.nnz + n_rows
     kind = np.int64 if size > np.iinfo(np.int32).max else rows.indices.dtype
     starts = rows.indptr.astype(kind) + np.arange(n_rows + 1, dtype=kind)
@@ -99,176 +85,60 @@ def padded(sizes: FloatArray) -> FloatArray:
     return np.where(sizes == 0, 0.0, np.maximum(sizes, LEAST_SIZE))
 
 
-_ROWS_AT_ONCE = 16  # rows solved for at once
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledWeights:
+    """Sample weights of at most 1, and the power of two they were divided by.
 
-
-class RidgeSpecification(Specification):
-    """Minimise Σ s_i (y_i - b - x_i·c)² + alpha ‖c‖² over c (and b with an intercept).
-
-    With alpha 0, take the minimiser of least ‖c‖.
+    A positive weight stays positive: it is never rounded to 0, which would leave its row out.
     """
 
-    kind = "ridge"
+    values: FloatArray  # The scaled weights
+    factor: float  # The power of two
+    # Whether `values` times `factor` are the weights. They are not if the weights are too far apart
+    # or too large, and nothing can be proven then
+    exact: bool
 
-    def __init__(
-        self,
-        features: Matrix,
-        *,
-        alpha: float = 0.0,
-        fit_intercept: bool = False,
-        sample_weight: FloatArray | None = None,
-    ) -> None:
-        super().__init__(features, sample_weight=sample_weight)
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-
-    def exact(self, n_rows: int) -> "RidgeInfluence":
-        """Return the model in rational arithmetic."""
-        return RidgeInfluence(self, n_rows)
-
-    def document(self) -> dict[str, Any]:
-        """Return what a certificate file says of the model."""
-        return {
-            "kind": self.kind,
-            "alpha": float(self.alpha),
-            "intercept": bool(self.fit_intercept),
-        }
+    @classmethod
+    def of(cls, sample_weight: FloatArray | None, n_rows: int) -> "ScaledWeights":
+        """Scale the weights of training rows."""
+        if sample_weight is None:
+            return cls(np.ones(n_rows), 1.0, exact=True)
+        exponent = min(math.frexp(float(sample_weight.max()))[1], _LARGEST_EXPONENT)
+        with np.errstate(under="ignore"):
+            scaled = np.ldexp(sample_weight, -exponent)
+            scaled = np.where(sample_weight > 0, np.maximum(scaled, _SMALLEST), 0.0)
+            back = np.ldexp(scaled, exponent)
+        exact = bool(scaled.max() <= 1.0) and np.array_equal(back, sample_weight)
+        return cls(scaled, math.ldexp(1.0, exponent), exact)
 
 
-class RidgeInfluence(ExactInfluence):
-    """Exact influence of least squares and ridge: z(x) = S·(D·v + 1/Σs), v = M⁻¹ t(x).
+def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
+    """Return the weighted mean of each column; of a constant dense column, exactly its value.
 
-    The slope is sought as P·v. Where the normal equations are regular, P is the identity;
-    otherwise (or with fewer rows than features) its columns are independent training rows, in
-    whose span lies the slope of least norm. D are the training rows times P, t(x) the centred
-    row x times P, and M = DᵀSD (centred) + alpha·PᵀP is regular.
+    It need not be exact otherwise: the intercept makes up for any shift of the features.
     """
-
-    def __init__(self, specification: RidgeSpecification, n_rows: int) -> None:
-        flint = self._flint = exact_arithmetic()
-        weight = specification.weights(n_rows)
-        kept = np.flatnonzero(weight > 0)
-        self._fit_intercept = specification.fit_intercept
-        features: Matrix = specification.matrix
-        if len(kept) < n_rows:
-            features = features[kept]
-        first, group = distinct_rows(features)
-        self.group = np.zeros(n_rows, dtype=np.intp)
-        self.group[kept] = group
-        self.n_groups = len(first)
-        dyadic = Dyadic.of(dense(features[first]))
-        self.n_features = int(dyadic.odd.shape[1])
-        self._exponent = dyadic.least_by_column()
-        self._features = flint.fmpz_mat(self.n_groups, self.n_features, dyadic.over(self._exponent))
-        weights = Dyadic.of(weight[kept])
-        self._weight_exponent = weights.least()
-        self._weight = whole_sums(weights.over(self._weight_exponent), group, self.n_groups)
-        self._alpha = Fraction(specification.alpha)
-        regular = False
-        if self.n_features <= self.n_groups:
-            self._use_features()
-            regular = is_surely_regular(self._matrix)
-        if not regular:
-            self._use_rows()
-
-    def _use_features(self) -> None:
-        """Set up one unknown per column: regular unless alpha is 0 and columns are dependent."""
-        top = int(self._exponent.max())
-        squares = [1 << 2 * (top - int(e)) for e in self._exponent]
-        self._basis: Any = None
-        penalty = diagonal(squares)
-        self._assemble(self._features, penalty, self._alpha * power_of_two(-2 * top))
-
-    def _use_rows(self) -> None:
-        """Set up one unknown per independent row: always regular."""
-        flint, rows = self._flint, self._features
-        if self._fit_intercept:  # centred rows and differences to one row have the same span
-            ones = flint.fmpz_mat(rows.nrows(), 1, [1] * rows.nrows())
-            rows = rows - ones * take(rows, [0], range(rows.ncols()))
-        chosen = take(rows, independent_rows(rows), range(rows.ncols()))
-        low = int(self._exponent.min())
-        # Rows of unscaled features, seen in scaled columns, carry each column's scale squared.
-        squares = [1 << 2 * (int(e) - low) for e in self._exponent]
-        self._basis = scale_rows(chosen.transpose(), squares)
-        self._assemble(
-            self._features * self._basis,
-            chosen * self._basis,
-            self._alpha * power_of_two(-2 * low),
-        )
-
-    def _assemble(self, design: Any, penalty: Any, alpha: Fraction) -> None:
-        """Set up M, times Σs with an intercept, as whole numbers times a power of two."""
-        flint = self._flint
-        weighted = scale_rows(design, self._weight).transpose()
-        normal = weighted * design
-        self._total, self._moment = 1, flint.fmpz_mat(design.ncols(), 1)
-        if self._fit_intercept:
-            self._total = sum(self._weight)
-            self._moment = weighted * flint.fmpz_mat(self.n_groups, 1, [1] * self.n_groups)
-            normal = normal * self._total - self._moment * self._moment.transpose()
-        # alpha = numerator · 2**-shift: a denominator of a double is a power of two.
-        shift = alpha.denominator.bit_length() - 1
-        low = min(self._weight_exponent, -shift) if alpha else self._weight_exponent
-        self._matrix = normal * (1 << (self._weight_exponent - low))
-        if alpha:
-            self._matrix += penalty * (self._total * alpha.numerator << (-shift - low))
-        self._matrix_exponent = low
-        self._design = design
-
-    def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
-        """Yield the influence on the scores of feature rows."""
-        for start in range(0, represented.shape[0], _ROWS_AT_ONCE):
-            block = Dyadic.of(dense(represented[start : start + _ROWS_AT_ONCE]))
-            yield from self._solve(block.scaled(-self._exponent), centred=self._fit_intercept)
-
-    def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
-        """Yield the influence on coefficients."""
-        units = sparse.eye_array(self.n_features, format="csr")
-        return self.combinations(units if which is None else units[which])
-
-    def combinations(self, weights: Matrix) -> Iterator[InfluenceRow]:
-        """Yield the influence on linear combinations of coefficients."""
-        for start in range(0, weights.shape[0], _ROWS_AT_ONCE):
-            block = Dyadic.of(dense(weights[start : start + _ROWS_AT_ONCE]))
-            yield from self._solve(block.scaled(-self._exponent), centred=False)
-
-    def _solve(self, directions: Dyadic, *, centred: bool) -> Iterator[InfluenceRow]:
-        """Yield one influence row per direction; `centred` ones are rows and include the mean."""
-        flint, n_rows = self._flint, len(directions.odd)
-        lows = [min(0, directions[row].least()) for row in range(n_rows)]
-        whole = directions.over(np.array(lows, dtype=np.int64)[:, None])
-        right = flint.fmpz_mat(n_rows, self.n_features, whole).transpose()
-        if self._basis is not None:
-            right = self._basis.transpose() * right
-        right *= self._total
-        if centred:
-            right -= self._moment * flint.fmpz_mat(1, n_rows, [1 << -low for low in lows])
-        solution, denominator = self._matrix.solve(right).numer_denom()
-        for row, low in enumerate(lows):
-            # One at a time: the influence of a row takes kilobytes per training row.
-            slope = take(solution, range(solution.nrows()), [row])
-            raw = column_of(self._design * slope, 0)
-            mean = int((self._moment.transpose() * slope)[0, 0])
-            yield self._row(raw, mean, int(denominator), low, constant=centred)
-
-    def _row(
-        self, raw: list[int], mean: int, denominator: int, low: int, *, constant: bool
-    ) -> InfluenceRow:
-        """Subtract the mean and, for a row's score, add the share of the mean prediction."""
-        scale = power_of_two(low - self._matrix_exponent) / (denominator * self._total)
-        if not self._fit_intercept:
-            return InfluenceRow(raw, scale)
-        centred = [self._total * each - mean for each in raw]
-        if not constant:
-            return InfluenceRow(centred, scale)
-        # 1/Σs over the same scale, which becomes finer where that is no whole number.
-        shift = self._matrix_exponent - low - self._weight_exponent
-        pad = max(0, -shift)
-        share = denominator << (shift + pad)
-        return InfluenceRow([(each << pad) + share for each in centred], scale / (1 << pad))
+    if hasattr(features, "indptr"):
+        found: FloatArray = np.asarray(features.T @ share).ravel()
+        return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: FloatArray = np.asarray(share @ features)
+    low, high = features.min(axis=0), features.max(axis=0)
+    return np.asarray(np.where(low == high, low, np.clip(mean, low, high)))
 
 
-# --- An inverse with a proof, and what prepares its matrix: Gram matrices and null spaces --
+def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
+    """Return powers of two that scale each column to a largest entry of about 1.
+
+    Columns smaller than the root of the penalty are scaled by that root instead.
+    """
+    return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
+
+
+def column_peaks(features: Matrix) -> FloatArray:
+    """Return the largest absolute entry of each column."""
+    if hasattr(features, "indptr"):
+        return np.asarray(abs(features).max(axis=0).toarray(), dtype=np.float64).ravel()
+    return np.asarray(np.maximum(-features.min(axis=0), features.max(axis=0)))
 
 
 _BLOCK = 1024
@@ -311,8 +181,7 @@ def _add_sparse_gram(total: FloatArray, part: Matrix, weight: FloatArray | None)
     """Add the Gram matrix of a few sparse rows to `total`: where it is 0, nothing is touched."""
     scaled = part
     if weight is not None:
-        data = part.data * np.repeat(weight, np.diff(part.indptr))
-        scaled = type(part)((data, part.indices, part.indptr), shape=part.shape)
+        scaled = with_data(part, part.data * np.repeat(weight, np.diff(part.indptr)))
     # Every place occurs once in the product, so that adding by position loses nothing.
     added = (part.T @ scaled).tocoo()
     total[added.row, added.col] += added.data

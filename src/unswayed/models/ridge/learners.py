@@ -1,16 +1,22 @@
-"""Least squares and ridge: z(x) = S D M⁻¹ φ(x) with M = DᵀSD + αP, S the sample weights.
+"""Least squares and ridge, solved in the space of the features or, if fewer, in that of the rows.
 
-With an intercept, rows are φ(x) = (x - t, 1) and the constant is not penalised (P is 0 there).
-Any shift t gives the same model; near the mean it gives a matrix M that is easy to invert.
-Columns are scaled by powers of two, which changes nothing but the units of the parameters.
+Of the features: z(x) = S D M⁻¹ φ(x) with M = DᵀSD + αP, S the sample weights. With an intercept,
+rows are φ(x) = (x - t, 1) and the constant is not penalised (P is 0 there). Any shift t gives the
+same model; near the mean it gives a matrix M that is easy to invert. Columns are scaled by powers
+of two, which changes nothing but the units of the parameters.
+
+Of the rows: z(x) = √S N⁻¹ √S C c(x) + s/Σs, N = √S C Cᵀ √S + αI. C are the centred training rows,
+c(x) a centred row, s the sample weights; without an intercept nothing is centred and the last term
+is missing. Everything is scaled by one power of two.
 """
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import (
@@ -25,12 +31,19 @@ from unswayed._core.rounding import (
 )
 from unswayed._typing import FloatArray, Matrix
 from unswayed.inputs import dense
-from unswayed.models.learner import ErrorScale, LinearLearner, Scores, Solution
-from unswayed.models.ridge.verified import (
-    _LARGEST_EXPONENT,
-    _SMALLEST,
+from unswayed.models.family import Family, decision_scores, one_alpha, register
+from unswayed.models.learner import (
+    ErrorScale,
+    LinearLearner,
     RidgeSpecification,
+    Scores,
+    Solution,
+)
+from unswayed.models.ridge.verified import (
+    ScaledWeights,
     VerifiedInverse,
+    column_peaks,
+    column_scale,
     moment,
     null_vectors,
     padded,
@@ -39,68 +52,15 @@ from unswayed.models.ridge.verified import (
     summation,
     times_columns,
     weighted_gram,
+    weighted_mean,
     with_ones,
 )
 
+DIRECTION = 8 * UNIT
+"""Relative error of directions: they are centred and scaled, a few roundings."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScaledWeights:
-    """Sample weights of at most 1, and the power of two they were divided by.
-
-    A positive weight stays positive: it is never rounded to 0, which would leave its row out.
-    """
-
-    values: FloatArray  # The scaled weights
-    factor: float  # The power of two
-    # Whether `values` times `factor` are the weights. They are not if the weights are too far apart
-    # or too large, and nothing can be proven then
-    exact: bool
-
-    @classmethod
-    def of(cls, sample_weight: FloatArray | None, n_rows: int) -> "ScaledWeights":
-        """Scale the weights of training rows."""
-        if sample_weight is None:
-            return cls(np.ones(n_rows), 1.0, exact=True)
-        exponent = min(math.frexp(float(sample_weight.max()))[1], _LARGEST_EXPONENT)
-        with np.errstate(under="ignore"):
-            scaled = np.ldexp(sample_weight, -exponent)
-            scaled = np.where(sample_weight > 0, np.maximum(scaled, _SMALLEST), 0.0)
-            back = np.ldexp(scaled, exponent)
-        exact = bool(scaled.max() <= 1.0) and np.array_equal(back, sample_weight)
-        return cls(scaled, math.ldexp(1.0, exponent), exact)
-
-
-def weighted_mean(features: Matrix, share: FloatArray) -> FloatArray:
-    """Return the weighted mean of each column; of a constant dense column, exactly its value.
-
-    It need not be exact otherwise: the intercept makes up for any shift of the features.
-    """
-    if hasattr(features, "indptr"):
-        found: FloatArray = np.asarray(features.T @ share).ravel()
-        return found
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean: FloatArray = np.asarray(share @ features)
-    low, high = features.min(axis=0), features.max(axis=0)
-    return np.asarray(np.where(low == high, low, np.clip(mean, low, high)))
-
-
-def column_scale(columns: FloatArray, penalty: float) -> FloatArray:
-    """Return powers of two that scale each column to a largest entry of about 1.
-
-    Columns smaller than the root of the penalty are scaled by that root instead.
-    """
-    return np.asarray(1.0 / binade(np.maximum(columns, math.sqrt(penalty))))
-
-
-def column_peaks(features: Matrix) -> FloatArray:
-    """Return the largest absolute entry of each column."""
-    if hasattr(features, "indptr"):
-        return np.asarray(abs(features).max(axis=0).toarray(), dtype=np.float64).ravel()
-    return np.asarray(np.maximum(-features.min(axis=0), features.max(axis=0)))
-
-
-# ----------------------------------------------------------------------------------------
-# The part of ridge that does not depend on whether features or rows are fewer.
+_WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes them regular
+_LOOSE = 1e-6  # residuals above this are worth a look for columns that depend on one another
 
 
 class CentredRidge(LinearLearner):
@@ -165,18 +125,13 @@ class CentredRidge(LinearLearner):
         self._shift = self._mean * scale if self._sparse else np.zeros(self.n_features)
         self._shift_size = norm(self._shift)
 
-    def represent(self, rows: Matrix) -> Matrix:
-        """Return the feature rows themselves."""
-        return rows
-
     def directions(self, rows: Matrix) -> FloatArray:
         """Return rows centred and scaled, with a constant 1 after them if there is an intercept."""
         found = dense(rows)
         if not self._fit_intercept:
             return dense(rescaled(found, self._scale))
         # Centred first: large means would cancel at a loss later.
-        centred = rescaled(found - self._mean, self._scale)
-        return np.hstack((centred, np.ones((len(found), 1))))
+        return dense(with_ones(rescaled(found - self._mean, self._scale)))
 
     def _linear_scores(self, scaled: Matrix, solution: Solution) -> FloatArray:
         """Return the scores of rows that are scaled, and centred unless they are sparse."""
@@ -185,16 +140,6 @@ class CentredRidge(LinearLearner):
         if self._fit_intercept:
             found = found + (solution.values[-1] - self._shift @ slope)
         return found
-
-
-# --- Least squares and ridge: z(x) = S D M⁻¹ φ(x) with M = DᵀSD + αP, S the sample weights -
-
-
-DIRECTION = 8 * UNIT
-"""Relative error of directions: they are centred and scaled, a few roundings."""
-
-_WEAK = 1e-6  # a penalty below this share of the columns' squares hardly makes them regular
-_LOOSE = 1e-6  # residuals above this are worth a look for columns that depend on one another
 
 
 class LeastSquares(CentredRidge):
@@ -207,7 +152,7 @@ class LeastSquares(CentredRidge):
         self.row_scale = None if self.specification.sample_weight is None else self._weight
         self._exact_scaling = exact
         self._build_design(features, penalty)
-        self._solve_normal_equations(features, penalty)
+        self._solve_normal_equations(features, weighted_gram(self.design, self.row_scale), penalty)
 
     # --- fitting --------------------------------------------------------------------------
 
@@ -222,15 +167,11 @@ class LeastSquares(CentredRidge):
 
     def _with_constant(self, rows: Matrix) -> Matrix:
         """Return rows with a constant 1 after them if there is an intercept."""
-        if not self._fit_intercept:
-            return rows
-        if not self._sparse:
-            return np.hstack((rows, np.ones((rows.shape[0], 1))))
-        return with_ones(rows)
+        return with_ones(rows) if self._fit_intercept else rows
 
-    def _solve_normal_equations(self, features: Matrix, penalty: float) -> None:
-        """Set up M from the design and invert it."""
-        self._invert(features, weighted_gram(self.design, self.row_scale), penalty)
+    def _solve_normal_equations(self, features: Matrix, gram: FloatArray, penalty: float) -> None:
+        """Set up M and invert it."""
+        self._invert(features, gram, penalty)
         self.error_scale = self._error_scale()
 
     @property
@@ -398,3 +339,245 @@ class LeastSquares(CentredRidge):
             return solution.scores(found, sizes, self._solver.bound * sizes)
         norms = self._solver.solution_norms(directions, sizes)
         return solution.scores(found, sizes, norms + self._solver.bound * DIRECTION * sizes)
+
+
+class WideLeastSquares(CentredRidge):
+    """Ridge with fewer rows than features, solved in the space of the rows."""
+
+    def _prepare(self, features: Matrix, penalty: float, *, exact: bool) -> None:
+        self._root = np.sqrt(self._weight)
+        scale = self._scale_rows(features, penalty)
+        self._penalty = penalty * scale * scale
+        exact = exact and self._penalty / scale / scale == penalty
+        self._measure_centring()
+        self._solver = self._invert(features, proven=exact)
+        self.error_scale = self._error_scale()
+
+    # --- fitting --------------------------------------------------------------------------
+
+    def _scale_rows(self, features: Matrix, penalty: float) -> float:
+        """Set the training rows, scaled by one power of two; return that power."""
+        rows = self._centred(features)
+        largest = max(float(column_peaks(rows).max(initial=0.0)), math.sqrt(penalty))
+        scale = float(1.0 / binade(largest))
+        self._set_scale(np.full(self.n_features, scale))
+        self._rows = rows * scale
+        sizes = row_norms(self._rows) + self._shift_size
+        self._spread = norm(self._root * sizes)  # √(Σ s ‖row‖²)
+        return scale
+
+    def _measure_centring(self) -> None:
+        """Bound how far the mean of the centred rows is from 0, because the mean was rounded."""
+        self._mean_error = 0.0
+        if self._fit_intercept:
+            left = np.asarray(self._share @ self._rows).ravel() - self._shift
+            # Of the sum, and of the total that the shares were divided by.
+            rounding = gamma(2 * self.n_rows + 8) * self._spread / math.sqrt(self._total)
+            self._mean_error = SAFETY * (norm(left) + rounding + PRODUCT_UNDERFLOW * self.n_rows)
+
+    def _invert(self, features: Matrix, *, proven: bool) -> VerifiedInverse:
+        """Return the inverse of N, with null directions filled in where there is no penalty."""
+        root = self._root
+        matrix = self._inner(self._rows) * np.outer(root, root)
+        matrix[np.diag_indices_from(matrix)] += self._penalty
+        filled = 0.0
+        if self._penalty == 0 and np.isfinite(matrix).all():
+            fill = self._filling(features, matrix)
+            matrix += fill @ fill.T
+            filled = norm(fill) ** 2
+        total = math.sqrt(self._total)
+        error = SAFETY * (
+            gamma(self.n_features + self.n_rows + 16)
+            * (self._spread**2 + self._penalty * self.n_rows + filled)
+            + 2.0 * total * self._mean_error * self._spread
+            + (total * self._mean_error) ** 2
+            + SIZE_UNDERFLOW
+        )
+        return VerifiedInverse(matrix, error if proven else math.inf)
+
+    def _filling(self, features: Matrix, matrix: FloatArray) -> FloatArray:
+        """Return directions in the null space of N, as columns, where training rows are dependent.
+
+        Right sides √S C c(x) are orthogonal to them, so filling them in makes N regular and does
+        not change the solution of minimum norm.
+        """
+        root, size = self._root, self._spread / math.sqrt(self.n_rows) or 1.0
+        still = np.eye(self.n_rows)[:, root == 0] * size
+        ones = np.zeros((self.n_rows, 0))
+        if self._fit_intercept:  # centred rows add up to 0
+            ones = root[:, None] * (size / float(np.linalg.norm(root)))
+        known = np.hstack((still, ones))
+        rows = features.T
+        if self._fit_intercept:
+            above = np.ones((1, self.n_rows))
+            rows = sparse.vstack((rows, above)) if self._sparse else np.vstack((rows, above))
+        rows = sparse.csr_array(rows) if self._sparse else rows
+        vectors = null_vectors(rows, matrix + known @ known.T, root, up_to_constant=False)
+        found = vectors / np.where(root == 0, 1.0, root)[:, None]
+        return np.hstack((known, found * (size / np.linalg.norm(found, axis=0))))
+
+    def effective_parameters(self) -> float:
+        """Return the trace of the hat matrix: without a penalty there is a parameter per row."""
+        if not self._penalty:
+            return float(self.n_rows)
+        kept = self.n_rows - self._penalty * float(np.trace(self._solver.inverse))
+        return kept + float(self._fit_intercept)
+
+    def _right_error(self) -> float:
+        """Return a bound on the error of √S C c(x), per unit of a row's size."""
+        total = math.sqrt(self._total)
+        return SAFETY * (
+            gamma(self.n_features + 16) * self._spread
+            + self._mean_error * (total + self._spread + total * self._mean_error)
+            + SIZE_UNDERFLOW
+        )
+
+    def _error_scale(self) -> ErrorScale:
+        solver = self._solver
+        if not solver.proven:
+            return ErrorScale.unknown(self.n_rows)
+        entry = gamma(self.n_rows + 8) * self._share + SIZE_UNDERFLOW
+        error = self._dual_error(solver.residual * self._spread, solver.norm * self._spread, 1.0)
+        return ErrorScale(self._weight, entry, float(error), 1.0)
+
+    def _dual_error(
+        self, residual: FloatArray | float, found: FloatArray | float, sizes: FloatArray | float
+    ) -> FloatArray | float:
+        """Return the errors of dual solutions, given their residuals, their norms and row sizes."""
+        right = self._right_error() * sizes
+        error = SAFETY * (self._solver.bound * (residual + right) + 8 * UNIT * found)
+        return error + SIZE_UNDERFLOW * sizes
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def _scaled(self, rows: Matrix) -> Matrix:
+        return rescaled(self._centred(rows), self._scale)
+
+    def _inner(self, scaled: Matrix) -> FloatArray:
+        """Return inner products of centred training rows with centred rows, one column per row."""
+        raw = dense(self._rows @ scaled.T)
+        if not self._sparse:
+            return raw
+        return np.asarray(
+            raw
+            - np.asarray(self._rows @ self._shift).reshape(-1, 1)
+            - np.asarray(scaled @ self._shift).reshape(1, -1)
+            + self._shift @ self._shift
+        )
+
+    def _influence(self, inner: FloatArray, sizes: FloatArray, constant: FloatArray) -> Weights:
+        """Return influence rows, given the inner products of each row with the training rows."""
+        found, residual = self._solver.solve(inner * self._root, self._spread * sizes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = np.asarray(self._dual_error(residual, row_norms(found), sizes))
+            found = found * self._root + constant * self._share
+        return Weights(np.ascontiguousarray(found), error, sizes)
+
+    def _sizes(self, scaled: Matrix) -> FloatArray:
+        """Return norms of centred rows, plus 1 for the constant."""
+        constant = 1.0 + self._shift_size + self._mean_error if self._fit_intercept else 0.0
+        return padded(row_norms(scaled) + constant)
+
+    def weights(self, represented: Matrix) -> Weights:
+        """Return the influence rows themselves: there is no design."""
+        scaled = self._scaled(represented)
+        return self._influence(self._inner(scaled).T, self._sizes(scaled), np.ones((1, 1)))
+
+    def direction_sizes(self, directions: FloatArray) -> FloatArray:
+        """Return norms of directions, plus the sizes of their constants."""
+        norms = row_norms(directions[:, : self.n_features])
+        if self._fit_intercept:
+            norms = norms + np.abs(directions[:, -1]) * (1.0 + self._mean_error)
+        return padded(norms)
+
+    def direction_weights(self, directions: FloatArray) -> Weights:
+        """Return influence rows of directions in parameter space."""
+        linear = directions[:, : self.n_features]
+        inner = np.asarray(self._rows @ linear.T).T - (linear @ self._shift)[:, None]
+        return self._influence(inner, self.direction_sizes(directions), directions[:, -1:])
+
+    # --- labels ---------------------------------------------------------------------------
+
+    def solve(self, labels: FloatArray) -> Solution:
+        """Return the coefficients, and the mean prediction after them, when trained on `labels`."""
+        solver, root = self._solver, self._root
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(self._share @ labels)
+            right = root * (labels - centre) if self._fit_intercept else root * labels
+            (dual,), (residual,) = solver.solve(right[None], row_norms(right[None]))
+            slope = np.asarray(self._rows.T @ (root * dual)).ravel()
+            slope = slope - self._shift * float(root @ dual)
+            values = np.append(slope, centre) if self._fit_intercept else slope
+            total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
+            size = norm(root * labels)
+            # A share may underflow, and the row's label be huge.
+            largest = float(np.abs(labels[self._weight > 0]).max(initial=0.0))
+            mean = float(self._share @ np.abs(labels)) + largest * self.n_rows * SQUARES_UNDERFLOW
+            # Of the equations for the labels as they are, not as they were centred and rounded.
+            residual = SAFETY * (float(residual) + terms * (size + total * mean))
+            return Solution(values, residual, self._rounding(residual, dual, slope) + terms * mean)
+
+    def _rounding(self, residual: float, dual: FloatArray, slope: FloatArray) -> float:
+        """Return the error of scores that comes from computing the slope and from centring."""
+        total, terms = math.sqrt(self._total), gamma(self.n_rows + self.n_features + 16)
+        dual_size = norm(dual) + self._solver.bound * residual
+        # Of a row that underflows nothing is left, and its dual value may be huge.
+        lost = PRODUCT_UNDERFLOW * self.n_rows
+        error = (terms * self._spread + total * self._mean_error + lost) * dual_size
+        slope_size = norm(slope) + (self._spread * terms + lost) * dual_size
+        return SAFETY * (error + (terms + self._mean_error) * slope_size) + SIZE_UNDERFLOW
+
+    def scores(self, represented: Matrix, solution: Solution) -> Scores:
+        """Return the scores of feature rows."""
+        scaled = self._scaled(represented)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, sizes = self._linear_scores(scaled, solution), self._sizes(scaled)
+            norms = self._solution_norms(self._inner(scaled).T, sizes)
+            return solution.scores(found, sizes, norms)
+
+    def direction_scores(self, directions: FloatArray, solution: Solution) -> Scores:
+        """Return the scores of directions in parameter space."""
+        sizes = self.direction_sizes(directions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = directions @ solution.values
+            return solution.scores(found, sizes, self._solver.bound * self._spread * sizes)
+
+    def _solution_norms(self, inner: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return upper bounds on the norms of the rows' dual solutions."""
+        found = self._solver.solution_norms(inner * self._root, self._spread * sizes)
+        return found + self._solver.bound * self._right_error() * sizes
+
+
+# --- LinearRegression, Ridge and RidgeClassifier -------------------------------------------
+
+
+def _solver(
+    final: Any, features: Matrix, sample_weight: FloatArray | None, alpha: float
+) -> LinearLearner:
+    n_rows, n_features = features.shape
+    # Whichever space is smaller, that of the features or that of the rows.
+    learner = WideLeastSquares if n_rows < n_features else LeastSquares
+    return learner(
+        features, alpha=alpha, fit_intercept=final.fit_intercept, sample_weight=sample_weight
+    )
+
+
+def _least_squares(final: Any, features: Matrix, sample_weight: FloatArray | None) -> LinearLearner:
+    return _solver(final, features, sample_weight, 0.0)
+
+
+def _ridge(final: Any, features: Matrix, sample_weight: FloatArray | None) -> LinearLearner:
+    return _solver(final, features, sample_weight, one_alpha(final))
+
+
+register(Family((LinearRegression,), learner=_least_squares))
+register(Family((Ridge,), learner=_ridge, check=one_alpha))
+register(
+    Family(
+        (RidgeClassifier,),
+        learner=_ridge,
+        check=one_alpha,
+        codes=(-1.0, 1.0),
+        scores=decision_scores,
+    )
+)
