@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +26,6 @@ from unswayed.joint.metrics import Form, Function, Largest, Named, Quotient, Sam
 from unswayed.joint.ranges import End, Ranges
 from unswayed.joint.search import FRAGILE
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Radius, Sign, Threshold
 from unswayed.results.certificates import CertificateSet, Verdict
 
 Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
@@ -157,7 +155,7 @@ def _sums(weights: Matrix, intercept: dict[str, bool]) -> list[dict[str, Any]]:
 
 def _is_of_parameters(question: Question) -> bool:
     """Return whether a sign is asked about: a row's prediction is then a sum of coefficients."""
-    return isinstance(question.decision, Sign)
+    return question.decision.task == "coefficients"
 
 
 def _question(certificates: CertificateSet) -> Question:
@@ -314,7 +312,7 @@ class CollectiveClaim:
         classes: list[Any] | None = None,
     ) -> None:
         """Write a certificate file, and beside it, if wanted, the data that it is about."""
-        if not isinstance(self.question.decision, Threshold | Radius):
+        if self.question.decision.task not in ("classification", "regression"):
             raise InputError(
                 "certificate files of many rows are about classes and numbers, and not about "
                 f"{type(self.question.decision).__name__}; ask without decision="
@@ -346,13 +344,12 @@ class CollectiveClaim:
 
     def _refuse_other_classes(self) -> None:
         """Raise if rounding put a row on the other side of the threshold than its exact score."""
-        decision, scores = self.question.decision, self.question.scores
-        if not isinstance(decision, Threshold):
-            return
-        doubtful = ~(np.abs(scores.value - decision.value) > scores.error)
-        for at, row in self.question.selection.exactly(np.flatnonzero(doubtful)):
-            if (row.score > Fraction(decision.value)) != (scores.value[at] > decision.value):
-                number = int(np.flatnonzero(self.question.group == at)[0])
+        decision, question = self.question.decision, self.question
+        positive = decision.positive(question.scores.value)
+        doubtful = np.flatnonzero(~np.isfinite(question.margins.slack))
+        for at, row in question.selection.exactly(doubtful):
+            if decision.claim(row.score) != positive[at]:
+                number = int(np.flatnonzero(question.group == at)[0])
                 raise InputError(
                     f"the score of row {number} is on the threshold, and rounding puts it on the "
                     "other side: what was counted is not true of the exact solution. Leave such "
@@ -417,13 +414,9 @@ def multipliers_section(
 
 
 def together_section(
-    claim: dict[str, Any],
-    *,
-    direction: str | None,
-    among: BoolArray,
-    weights: FloatArray | None,
+    direction: str | None, among: BoolArray, weights: FloatArray | None
 ) -> dict[str, Any]:
-    """Return a claim of how many rows labels overturn, with what was asked."""
+    """Return what a count of overturned rows is about."""
     asked: dict[str, Any] = {"ask": "together"}
     if direction is not None:
         asked["direction"] = direction
@@ -431,7 +424,7 @@ def together_section(
         asked["where"] = pack_rows(np.flatnonzero(among))
     if weights is not None:
         asked["weights"] = pack_doubles(weights)
-    return asked | claim
+    return asked
 
 
 # --- metrics --------------------------------------------------------------------------------

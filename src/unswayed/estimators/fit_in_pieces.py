@@ -20,8 +20,8 @@ from unswayed.engines.protocol import Precision
 from unswayed.estimators.fitted import CHECKS, Fitted, Reading
 from unswayed.exceptions import BiasError, InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias
-from unswayed.labels.budgets import Budget, Count, count_budget
-from unswayed.margins.decisions import AboveMean, Sign
+from unswayed.labels.budgets import Budget, as_budget
+from unswayed.margins.decisions import Sign
 from unswayed.models.families import family_of
 from unswayed.models.family import one_alpha
 from unswayed.models.ridge.summed import Design, RowSums, SummedRidge
@@ -126,7 +126,7 @@ def check_in_pieces(estimator: Any, bias: LabelBias, sample_weight: Any) -> None
             f"the bias has {what} with one entry per training row, which do not come in pieces; "
             "pass where=function of (X, y), which is asked about every batch of rows"
         )
-    if isinstance(bias.budget, Budget) and not isinstance(bias.budget, Count):
+    if isinstance(bias.budget, Budget) and not bias.budget.countable:
         raise BiasError(
             f"a budget of kind {type(bias.budget).__name__} is not possible for rows in pieces; "
             "pass a count of labels, or a share of them"
@@ -195,7 +195,7 @@ class FitInPieces:
         reader = Reader(encoding, design, self._bias, classes, codes or (0.0, 1.0))
         scan = PassesScan(self._passes, reader)
         counts = np.array([survey.ends.get(at, 0) for at in range(len(self._passes.pieces))])
-        budget = Count(_as_count(self._bias.budget, survey.n_rows))
+        budget = as_budget(self._bias.budget, survey.n_rows)
         self._located = Located(self._passes.pieces, np.cumsum(counts) - counts)
         trained = (
             self._streamed(scan, counts, budget, labels)
@@ -233,7 +233,7 @@ class FitInPieces:
         else:
             values = np.array(sorted(found.counts))
         reading = self._certified._read(values)
-        if isinstance(reading.decision, AboveMean):
+        if reading.decision is not None and reading.decision.threshold == "balanced":
             raise InputError(
                 "threshold='balanced' is not possible for rows in pieces; pass a number, or None"
             )
@@ -252,7 +252,7 @@ class FitInPieces:
         self,
         scan: PassesScan,
         counts: IntArray,
-        budget: Count,
+        budget: Budget,
         labels: Reading,
     ) -> TrainedInPieces:
         sums = self._passes.run(SumUp.of(scan.reader, counts))
@@ -269,7 +269,7 @@ class FitInPieces:
         return TrainedInPieces(learner, solution, engine, auto)
 
     def _merged(
-        self, scan: PassesScan, survey: Survey, budget: Count, encoding: Encoding
+        self, scan: PassesScan, survey: Survey, budget: Budget, encoding: Encoding
     ) -> TrainedInPieces:
         distinct, reader = survey.distinct, scan.reader
         assert distinct is not None  # noqa: S101  (tells mypy)
@@ -308,10 +308,6 @@ class FitInPieces:
             scaler.scale_ = np.array([column.scale for column in encoding.columns])
             scaler.var_ = survey.moments.variance
             scaler.n_samples_seen_ = learner.n_rows
-
-
-def _as_count(budget: Any, n_rows: int) -> int:
-    return budget.labels if isinstance(budget, Count) else count_budget(budget, n_rows)
 
 
 def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> Fitted:

@@ -1,13 +1,15 @@
 """A question: rows put to a fitted model, equal ones once, and its answer in the user's terms."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
@@ -25,89 +27,36 @@ from unswayed.engines.protocol import Case, Certifier, Engine
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
-from unswayed.inputs import as_doubles, frame_like
+from unswayed.inputs import as_doubles
 from unswayed.joint.fragile import Changes, Fragile
 from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Answer, Decision, Margins
 from unswayed.models.learner import Scores, linear_in_both
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
+from unswayed.results.certificates import (
+    CertificateSet,
+    CertificateSource,
+    MinimumBudgets,
+    Witness,
+)
 from unswayed.results.collective import CollectiveSource, CollectiveWitness
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
 
 if TYPE_CHECKING:
-    from unswayed.estimators.three_numbers import Asked
+    from unswayed.estimators.in_folds import Folds
+
+Section: TypeAlias = Callable[[], dict[str, Any]]  # of a certificate file, made on demand
 
 _MOST_NUMBERS = 2**28  # of the influence rows that are held at once: 2 GB
-
-
-class JointRows(Protocol):
-    """Rows put to one model, or each to the model of its fold, for one set of labels."""
-
-    @property
-    def group(self) -> IntArray:
-        """The distinct row of each row."""
-        ...
-
-    @property
-    def targets(self) -> FloatArray:
-        """All training labels, as numbers."""
-        ...
-
-    @property
-    def offsets(self) -> tuple[FloatArray, FloatArray]:
-        """How far each of them may fall and rise."""
-        ...
-
-    @property
-    def code(self) -> LabelCode:
-        """How labels are coded as numbers."""
-        ...
-
-    @property
-    def decision(self) -> Decision:
-        """What must stay the same."""
-        ...
-
-    @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class."""
-        ...
-
-    @property
-    def trusted(self) -> tuple[str, ...]:
-        """What the caller vouched for."""
-        ...
-
-    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> "Collective":
-        """Find the rows that can be overturned, and what labels do to them."""
-        ...
-
-    def sums(self, budget: Budget, factors: FloatArray) -> Sums:
-        """Return weighted sums of the scores, given how much each row counts in each."""
-        ...
-
-    def exact_scores(self) -> list[Fraction]:
-        """Return the scores of the distinct rows in rational arithmetic."""
-        ...
-
-    def claimed(
-        self,
-        budget: Budget,
-        section: Callable[[], dict[str, Any]],
-        closer: Callable[[], list[float]] | None = None,
-    ) -> CollectiveSource:
-        """Return what a certificate file about all rows would be written from."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Collective:
     """Rows put to a model together."""
 
-    question: JointRows
+    question: "Question | Folds"
     budget: Budget
     fragile: Fragile  # Of the distinct rows
 
@@ -160,7 +109,7 @@ def as_seconds(time_limit: Any) -> float:
     return min(float(given), 1e9)
 
 
-# --- A question: rows put to a fitted model, equal ones once, and its answer in the user's terms
+# --- Methods: who bounds the scores of rows --------------------------------------------------
 
 
 METHODS = ("auto", "exact", "sandwich", "box")
@@ -178,49 +127,41 @@ def certifier_of(
     fitted: Fitted, asked: Trained, decision: Decision, budget: Budget, method: Method
 ) -> Certifier | None:
     """Return the certifier that a method means; None for the engine itself."""
-    boxed = (
-        method in ("box", "sandwich")
-        if isinstance(method, str)
-        else isinstance(method, ParameterBox | Sandwich)
-    )
-    if boxed and asked is not fitted.model:
+    coefficients = method in ("box", "sandwich") or isinstance(method, ParameterBox | Sandwich)
+    if coefficients and asked is not fitted.model:
         raise InputError(
             "bounds on coefficients do not bound scores that are measured from the mean of the "
             "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
         )
-    build: dict[str, Callable[[], Method | None]] = {
+    build: dict[str, Callable[[], Any]] = {
         "exact": lambda: None,
         "auto": lambda: asked.auto,
         "box": lambda: parameter_box(fitted, budget),
         "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
     }
-    made = build[method]() if isinstance(method, str) else method
+    made: Any = build[method]() if isinstance(method, str) else method
     if made is None:
         return None
-    assert not isinstance(made, str)  # noqa: S101  (tells mypy)
-    _check_origin(asked, made, budget)
-    if isinstance(made, ParameterBox):
-        return ByBox(made, linear_in_both(fitted.learner))
-    return BySandwich(made) if isinstance(made, Sandwich) else made
-
-
-def _check_origin(
-    asked: Trained, bounds: ParameterBox | Sandwich | Certifier, budget: Budget
-) -> None:
-    if bounds.fingerprint != asked.engine.fingerprint:
+    if made.fingerprint != asked.engine.fingerprint:
         raise InputError(
-            f"this {type(bounds).__name__} was built from another model or bias than this one; "
+            f"this {type(made).__name__} was built from another model or bias than this one; "
             "bounds prove nothing beyond what they were built from: build one from this model"
         )
-    if isinstance(bounds, ParameterBox | Sandwich):
-        check_budget(bounds, budget)
+    if not coefficients:
+        found: Certifier = made
+        return found
+    check_budget(made, budget)
+    if isinstance(made, Sandwich):
+        return BySandwich(made)
+    return ByBox(made, linear_in_both(fitted.learner))
 
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
     """Build the box of all parameters a budget can lead to."""
     learner, names = linear_in_both(fitted.learner, type(fitted.final).__name__), fitted.names
     names += ("mean prediction",) * (learner.n_parameters - len(names))
-    return ParameterBox.build(_anchored(fitted), budget, fitted.model.solution, names)
+    engine: Any = fitted.engine  # engines that offer bounds evaluate anchors
+    return ParameterBox.build(engine, budget, fitted.model.solution, names)
 
 
 def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: int) -> Sandwich:
@@ -230,14 +171,9 @@ def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: in
             "there are fewer training rows than features, so that exact certificates are "
             "cheaper than any bound: use method='exact'"
         )
-    made = Sandwich(_anchored(fitted), budget, max_anchors)
+    engine: Any = fitted.engine
+    made = Sandwich(engine, budget, max_anchors)
     return made.choose_anchors(fitted.model.solution, decision)
-
-
-def _anchored(fitted: Fitted) -> Any:
-    """Return the engine, which evaluates anchors if it offers bounds at all."""
-    fitted.need("bounds", "a bound on coefficients")
-    return fitted.engine
 
 
 # --- A question: rows put to a fitted model, equal ones once, and its answer in the user's terms
@@ -246,8 +182,66 @@ def _anchored(fitted: Fitted) -> Any:
 _QUICK = 2**24  # training rows, times rows in question, times parameters
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Rows put to a model, and where its training rows are among all labels."""
+
+    question: "Question"
+    place: IntArray
+    known: FloatArray | None = None  # minimum budgets of the rows, where they were computed before
+
+    @cached_property
+    def least(self) -> FloatArray:
+        """Minimum budgets of the distinct rows, 0 where nothing is known."""
+        known = self.known
+        found = self.question.case.least.low if known is None else known[self.question.first]
+        return np.nan_to_num(found, nan=0.0, posinf=np.inf)
+
+
+class Source(CertificateSource):
+    """Rows put to one model, or each to the model of its fold: what certificates are made from."""
+
+    @abstractmethod
+    def training_labels(self) -> NDArray[Any]:
+        """Return all training labels, as the user writes them."""
+
+    @abstractmethod
+    def asked(self) -> list[Asked]:
+        """Return the rows put to each model."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether a summary takes no time worth mentioning."""
+        return all(each.question.is_small for each in self.asked())
+
+    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
+        """Return what wrong labels do to these rows one at a time, together and at random."""
+        from unswayed.estimators.three_numbers import summary_of  # noqa: PLC0415  (a circle)
+
+        return summary_of(self.asked(), certificates, seed=seed)
+
+    def report(
+        self,
+        certificates: CertificateSet,
+        path: Path,
+        table: Any,
+        groups: Sequence[str],
+        y_true: Any,
+    ) -> None:
+        """Write a page about certificates."""
+        # The charts' libraries take a second: only those who want a page pay for them.
+        try:
+            from unswayed.estimators.report import write_report  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"a report needs {error.name}, which is not installed: "
+                'pip install "unswayed[report]"'
+            ) from error
+        write_report(self, certificates, path, table, groups, y_true)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Question:
+class Question(Source):
     """Rows put to a fitted model, with all that it takes to answer even after another fit."""
 
     engine: Engine
@@ -256,7 +250,7 @@ class Question:
     targets: FloatArray  # training labels as numbers
     code: LabelCode
     group: IntArray  # the distinct row of each row
-    origin: Any  # the user's rows: a frame of their library is given back
+    origin: Any  # the user's rows
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     seen: Any = None  # rows as the final estimator sees them
     estimator: Any = None  # fitted, the model behind it
@@ -281,6 +275,15 @@ class Question:
     def positive(self) -> BoolArray:
         """Which rows are predicted to be of the second class, where classes are predicted."""
         return np.asarray(self.decision.positive(self.scores.value)[self.group], dtype=bool)
+
+    def training_labels(self) -> NDArray[Any]:
+        """Return training labels as the user writes them."""
+        return self.code.decode(self.targets)
+
+    @cached_property
+    def first(self) -> IntArray:
+        """The first row of each kind of equal rows."""
+        return np.unique(self.group, return_index=True)[1]
 
     @cached_property
     def count(self) -> IntArray:
@@ -423,10 +426,7 @@ class Question:
         return [row.score for _, row in case.exactly(np.arange(len(case.rows)))]
 
     def claimed(
-        self,
-        budget: Budget,
-        section: Callable[[], dict[str, Any]],
-        closer: Callable[[], list[float]] | None = None,
+        self, budget: Budget, section: Section, closer: Callable[[], list[float]] | None = None
     ) -> CollectiveSource:
         """Return what a certificate file about all rows would be written from."""
         from unswayed.estimators.certificate_file import CollectiveClaim  # noqa: PLC0415  (a circle)
@@ -434,23 +434,15 @@ class Question:
         return CollectiveClaim(self, budget, section(), closer)
 
     @property
-    def quick(self) -> bool:
-        """Whether a summary takes no time worth mentioning."""
-        if "joint" not in self.engine.can or not isinstance(self.engine.bias.budget, Count):
+    def is_small(self) -> bool:
+        """Whether one set of labels for all rows is found in no time worth mentioning."""
+        if "joint" not in self.engine.can or not self.engine.bias.budget.countable:
             return False
         numbers = self.engine.learner.n_rows * len(self.group)
         return numbers * (1 + self.engine.width) <= _QUICK
 
-    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
-        """Return what wrong labels do to these rows one at a time, together and at random."""
-        from unswayed.estimators.three_numbers import summary_of  # noqa: PLC0415  (a circle)
-
-        return summary_of(self.asked(), certificates, seed=seed)
-
-    def asked(self) -> "list[Asked]":
-        """Return the question with the places of its training rows, for summaries."""
-        from unswayed.estimators.three_numbers import Asked  # noqa: PLC0415  (a circle)
-
+    def asked(self) -> list[Asked]:
+        """Return the rows put to the model."""
         return [Asked(self, np.arange(self.engine.learner.n_rows))]
 
     # --- files and pages ------------------------------------------------------------------
@@ -467,27 +459,3 @@ class Question:
         if data is not None:
             write_data(self, data)
         write_certificates([certificates], path)
-
-    def report(
-        self,
-        certificates: CertificateSet,
-        path: Path,
-        table: Any,
-        groups: Sequence[str],
-        y_true: Any,
-    ) -> None:
-        """Write a page about certificates."""
-        need(self.engine, "files", "report")
-        # The charts' libraries take a second: only those who want a page pay for them.
-        try:
-            from unswayed.estimators.report import write_report  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                f"a report needs {error.name}, which is not installed: "
-                'pip install "unswayed[report]"'
-            ) from error
-        write_report(self, certificates, path, table, groups, y_true)
-
-    def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in."""
-        return frame_like(self.origin, columns)

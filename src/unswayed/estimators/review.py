@@ -1,7 +1,6 @@
 """Reviews: which labels to check, what that proves, and what to expect of it."""
 
 import operator
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +10,14 @@ from sklearn.base import clone
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
-from unswayed.estimators.fitted import Reading
 from unswayed.estimators.question import Question
-from unswayed.estimators.together import AllRows
+from unswayed.estimators.together import CertifiedTogether
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
 from unswayed.joint.review import Review
 from unswayed.joint.search import Progress
-from unswayed.labels.bias import LabelBias, ResolvedBias, bias_without, corrected
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.bias import ResolvedBias, bias_without, corrected
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
 from unswayed.models.steps import as_labels
 from unswayed.results.certificates import Verdict
@@ -77,14 +75,8 @@ class Simulation:
 _DRAWN = 10  # random orders whose mean is a baseline
 
 
-class Reviewable(AllRows):
-    """What the certified meta-estimators answer about labels to check; `Certified` has the rest."""
-
-    bias: LabelBias | None
-
-    @abstractmethod
-    def _read(self, labels: NDArray[Any]) -> Reading:
-        """Read labels as a model does."""
+class Reviewable(CertifiedTogether):
+    """Meta-estimators that say which labels to check, too."""
 
     @ordinary_arithmetic()
     def review_plan(
@@ -222,7 +214,7 @@ def plan_review(
     batch = many if per_reviewer is None else per_reviewer
     batch = _count(batch, "per_reviewer", 0 if per_reviewer is None else 1, "labels per reviewer")
     cost, limit = _costs(costs, n_labels), _limit(cost_limit)
-    if not isinstance(budget, Count):
+    if not budget.countable:
         raise InputError(
             f"a review plan is about budgets that are a number of labels, and this one is a "
             f"{type(budget).__name__}; pass budget=, or a bias, with a count or a share"

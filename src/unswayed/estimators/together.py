@@ -1,7 +1,6 @@
 """Questions about many rows at once: one set of wrong labels has to serve them all."""
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.rounding import narrower, ordinary_arithmetic, wider
 from unswayed._typing import BoolArray, FloatArray
+from unswayed.estimators.base import Certified
 from unswayed.estimators.certificate_file import (
     end_section,
     first_rows,
@@ -23,13 +23,13 @@ from unswayed.estimators.certificate_file import (
     together_section,
     witness_section,
 )
-from unswayed.estimators.fitted import Fitted
-from unswayed.estimators.question import Collective, JointRows, Question, as_seconds, ways_of
+from unswayed.estimators.in_folds import Folds
+from unswayed.estimators.question import Collective, Question, as_seconds, ways_of
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, refuse_masked
 from unswayed.joint.fragile import Changes, count_goal, whole_numbers
 from unswayed.joint.metrics import Form, Largest, Named, Sample, own_metric
-from unswayed.joint.ranges import End, Mean, Ranges, Sums, alike
+from unswayed.joint.ranges import Mean, Ranges, Sums, alike
 from unswayed.joint.search import Deadline, Progress, Search
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Radius
@@ -37,23 +37,8 @@ from unswayed.results.collective import GroupRanges, MetricRange, TogetherCertif
 from unswayed.results.groups import group_names
 
 
-class AllRows(ABC):
-    """Meta-estimators that answer for many rows together; `Certified` is built on it."""
-
-    @abstractmethod
-    def _current(self) -> Fitted:
-        """Return the result of the last fit."""
-
-    @abstractmethod
-    def _question(
-        self, fitted: Fitted, X: Any, resolve: str | None, decision: Decision | None
-    ) -> Question:
-        """Put rows to a fitted model."""
-
-    @staticmethod
-    @abstractmethod
-    def _budget(fitted: Fitted, budget: float | Budget | None) -> Budget:
-        """Read a budget; None is the bias's own."""
+class CertifiedTogether(Certified):
+    """Meta-estimators that answer for many rows together, too."""
 
     @ordinary_arithmetic()
     def certify_together(
@@ -180,18 +165,17 @@ class AllRows(ABC):
         """
         fitted = self._current()
         fitted.need("joint", "certify_metric")
-        numbers = fitted.labels.decision is None
         # A mean is not decided by anything: any radius will do.
-        question = self._question(fitted, X, None, Radius(0.0) if numbers else None)
+        decision = Radius(0.0) if fitted.labels.decision is None else None
         asked = MetricQuestion(
-            question=question,
+            question=self._question(fitted, X, None, decision),
             budget=self._budget(fitted, budget),
             groups=groups,
             y_true=y_true,
             time_limit=time_limit,
             progress=progress,
         )
-        return asked.of_numbers(metric) if numbers else asked.of_classes(metric)
+        return asked.range_of(metric)
 
 
 def together(
@@ -210,7 +194,7 @@ def together(
     weight = _weights(weights, len(question.group))
     steps, unit, blur = whole_numbers(weight)
     steps = np.where(among, steps, 0)
-    per_row = np.bincount(question.group, minlength=int(question.group.max(initial=-1)) + 1) * 0
+    per_row = np.zeros(int(question.group.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(per_row, question.group, steps)
     fragile = asked.fragile
     goal = count_goal(per_row[fragile.row], unit, fragile.row)
@@ -236,7 +220,7 @@ def together(
     )
 
     def section() -> dict[str, Any]:
-        claim = {
+        return together_section(direction, among, None if whole else weight) | {
             "at_least": made.at_least,
             "at_most": made.at_most,
             "rests_on": made.rests_on,
@@ -245,9 +229,6 @@ def together(
                 fragile, search.multipliers(goal), first_rows(question.group)
             ),
         }
-        return together_section(
-            claim, direction=direction, among=among, weights=None if whole else weight
-        )
 
     return replace(made, source=question.claimed(budget, section))
 
@@ -289,13 +270,14 @@ CLOSED_FORM = "closed form"
 _CLOSE = 2**24  # of the size of a value: how far from it numbers are that it is said to be between
 
 _MEANS = ("mean_prediction", "mean_prediction_difference")
+_ENDS = ("value", "low", "high", "inner_low", "inner_high", "proven_low", "proven_high")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricQuestion:
     """A metric of rows that are put to a model."""
 
-    question: JointRows
+    question: Question | Folds
     budget: Budget
     groups: Any
     y_true: Any
@@ -312,10 +294,24 @@ class MetricQuestion:
         names, which = group_names(self.groups, self._n_rows)
         return tuple((name, which == at) for at, name in enumerate(names))
 
+    def _made(self, name: str, n_rows: int, **ends: Any) -> MetricRange:
+        return MetricRange(
+            metric=name,
+            n_rows=n_rows,
+            budget=self.budget.amount,
+            question=str(self.budget),
+            trusted=self.question.trusted,
+            **ends,
+        )
+
+    def range_of(self, metric: Any) -> MetricRange:
+        """Return the range of a metric of predicted classes, or of predicted numbers."""
+        numbers = self.question.code.classes is None
+        return self._of_numbers(metric) if numbers else self._of_classes(metric)
+
     # --- classes --------------------------------------------------------------------------
 
-    def of_classes(self, metric: Any) -> MetricRange:
-        """Return the range of a metric of predicted classes."""
+    def _of_classes(self, metric: Any) -> MetricRange:
         seconds = as_seconds(self.time_limit)
         classes = self.question.code.classes
         assert classes is not None  # noqa: S101  (a classifier has classes)
@@ -334,28 +330,13 @@ class MetricQuestion:
         collective = self.question.collective(self.budget)
         search = Search(collective.fragile, self.progress)
         ranges = Ranges(search, self.question.group, self.question.positive)
-        deadline = Deadline.of(seconds)
-        found = self._range(
-            collective,
-            ranges,
-            form,
-            deadline.part(0.6 if parts else 1.0),
-            name,
-            self._n_rows,
-            asked,
-        )
+        range_of, deadline = partial(self._range, collective, ranges), Deadline.of(seconds)
+        own_time = deadline.part(0.6 if parts else 1.0)
+        found = range_of(form, own_time, name, self._n_rows, asked)
         by_group = []
         for at, (group, rows, function) in enumerate(parts):
-            part = deadline.part(1 / (len(parts) - at))
-            one = self._range(
-                collective,
-                ranges,
-                Largest((function,)),
-                part,
-                f"{rate} of {group}",
-                int(rows.sum()),
-            )
-            by_group.append((group, one))
+            part, of = deadline.part(1 / (len(parts) - at)), Largest((function,))
+            by_group.append((group, range_of(of, part, f"{rate} of {group}", int(rows.sum()))))
         return replace(found, by_group=GroupRanges(tuple(by_group)))
 
     def _actual(self, classes: NDArray[Any]) -> BoolArray | None:
@@ -388,8 +369,9 @@ class MetricQuestion:
     ) -> MetricRange:
         value = ranges.value(form)
         low, high = ranges.ends(form, deadline, name)
-        made = MetricRange(
-            metric=name,
+        made = self._made(
+            name,
+            n_rows,
             value=nearest(value),
             low=enclose(low.outer)[0],
             high=enclose(high.outer)[1],
@@ -397,32 +379,27 @@ class MetricQuestion:
             inner_high=enclose(high.inner)[1 if high.proven else 0],
             proven_low=low.proven,
             proven_high=high.proven,
-            witness_low=self._witness(collective, low),
-            witness_high=self._witness(collective, high),
+            witness_low=collective.witness(low.changes),
+            witness_high=collective.witness(high.changes),
             rests_on=(low.rests_on, high.rests_on),
-            n_rows=n_rows,
-            budget=self.budget.amount,
-            question=str(self.budget),
-            trusted=self.question.trusted,
         )
         if asked is None:
             return made
-        first = first_rows(self.question.group)
-        ends = (made.low, made.inner_low), (made.high, made.inner_high)
-        section = asked | {
-            "value": made.value,
-            "low": end_section(ranges, form, low, ends[0], first, up=False),
-            "high": end_section(ranges, form, high, ends[1], first, up=True),
-        }
-        return replace(made, source=self.question.claimed(self.budget, lambda: section))
 
-    @staticmethod
-    def _witness(collective: Collective, end: End) -> Any:
-        return collective.witness(end.changes)
+        def section() -> dict[str, Any]:
+            ends = (made.low, made.inner_low), (made.high, made.inner_high)
+            first = first_rows(self.question.group)
+            return asked | {
+                "value": made.value,
+                "low": end_section(ranges, form, low, ends[0], first, up=False),
+                "high": end_section(ranges, form, high, ends[1], first, up=True),
+            }
+
+        return replace(made, source=self.question.claimed(self.budget, section))
 
     # --- numbers --------------------------------------------------------------------------
 
-    def of_numbers(self, metric: Any) -> MetricRange:
+    def _of_numbers(self, metric: Any) -> MetricRange:
         """Return the range of a mean of predicted numbers, or of the gap between groups' means."""
         if not isinstance(metric, str) or metric not in _MEANS:
             raise InputError(
@@ -502,22 +479,13 @@ class MetricQuestion:
 
     def _mean(self, name: str, mean: Mean, sums: Sums, n_rows: int) -> MetricRange:
         collective = Collective(self.question, self.budget, sums.fragile)
-        return MetricRange(
-            metric=name,
-            value=mean.value,
-            low=mean.low,
-            high=mean.high,
-            inner_low=mean.inner_low,
-            inner_high=mean.inner_high,
-            proven_low=mean.proven_low,
-            proven_high=mean.proven_high,
+        return self._made(
+            name,
+            n_rows,
+            **{end: getattr(mean, end) for end in _ENDS},
             witness_low=collective.labels(mean.changes_low),
             witness_high=collective.labels(mean.changes_high),
             rests_on=(CLOSED_FORM, CLOSED_FORM),
-            n_rows=n_rows,
-            budget=self.budget.amount,
-            question=str(self.budget),
-            trusted=self.question.trusted,
         )
 
     def _gap(

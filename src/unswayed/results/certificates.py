@@ -2,6 +2,7 @@
 
 import html
 import operator
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,38 +105,37 @@ class MinimumBudgets:
 _VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
 
 
-class CertificateSource(Protocol):
+class CertificateSource(ABC):
     """The model behind a `CertificateSet`, which computes some of its answers on demand."""
 
+    origin: Any  # the rows as they were given
+
+    @abstractmethod
     def minimum_budgets(self) -> MinimumBudgets:
         """Return the least number of wrong labels that overturns each row."""
-        ...
 
+    @abstractmethod
     def standard_errors(self) -> StandardErrors:
         """Return by how much chance in the sample moves the numbers that are asked about."""
-        ...
 
+    @abstractmethod
     def witness(self, row: int, amount: float) -> Witness:
         """Return the smallest set of label changes, `amount` at most, that overturns a row."""
-        ...
 
-    def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in."""
-        ...
-
+    @abstractmethod
     def save(self, certificates: "CertificateSet", path: Path, data: Path | None) -> None:
         """Write a certificate file, and the data it is about."""
-        ...
 
     @property
+    @abstractmethod
     def quick(self) -> bool:
         """Whether a summary takes no time worth mentioning."""
-        ...
 
+    @abstractmethod
     def summary(self, certificates: "CertificateSet", seed: int) -> Summary:
         """Return what wrong labels do to these rows one at a time, together and at random."""
-        ...
 
+    @abstractmethod
     def report(
         self,
         certificates: "CertificateSet",
@@ -145,7 +145,6 @@ class CertificateSource(Protocol):
         y_true: Any,
     ) -> None:
         """Write a page about certificates."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -470,8 +469,7 @@ class CertificateSet:
         frame
             One line per certificate.
         """
-        columns = self.to_dict()
-        return frame_like(None, columns) if self.source is None else self.source.frame(columns)
+        return frame_like(None if self.source is None else self.source.origin, self.to_dict())
 
     def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
         """Write a certificate file, which `unswayed verify` checks without trusting the engine.
