@@ -210,24 +210,22 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         terms = Terms(
             kept, fitted.targets, asked.solution, resolve=resolve is not None, effort=effort
         )
-        case = asked.engine.case(asked.engine.rows(features[first]), terms)
-        if decision is None:
-            fitted.check_precision(seen, case.scores.value[group])
-        return Question(
-            engine=asked.engine,
-            case=case,
-            decision=kept,
-            targets=fitted.targets,
-            code=fitted.labels.code,
+        question = Question.of(
+            fitted,
+            asked,
+            asked.engine.rows(features[first]),
+            terms,
             group=group,
             origin=X,
-            trusted=fitted.trusted,
             seen=seen,
             estimator=fitted.estimator,
             coefficients=lambda: coefficients_of(
                 fitted, fitted.engine.bias.budget, resolve=resolve is not None
             ),
         )
+        if decision is None:
+            fitted.check_precision(seen, question.scores.value[group])
+        return question
 
     @staticmethod
     def _check_resolve(fitted: Fitted, resolve: str | None) -> None:
@@ -397,12 +395,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
-        resolve : "exact", optional
-            Settle what rounding leaves open in rational arithmetic.
-        decision : Decision, optional
-            What must stay the same, instead of the class or of being within `radius`.
+        X, resolve, decision : rows, and options
+            As for `certify`.
 
         Returns
         -------
@@ -419,12 +413,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
-        resolve : "exact", optional
-            Settle what rounding leaves open in rational arithmetic.
-        decision : Decision, optional
-            What must stay the same, instead of the class or of being within `radius`.
+        X, resolve, decision : rows, and options
+            As for `certify`.
 
         Returns
         -------
@@ -455,11 +445,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             ``{"female - male": {"female": 1, "male": -1}}``, or a row of numbers for each. Each is
             certified as one number, because ranges of two coefficients give none of their
             difference.
-        budget : int, float or Budget, optional
-            Instead of the bias's own.
-        resolve : "exact", optional
-            Settle what rounding leaves open in rational arithmetic.
-        effort : {0, 1, 2}, optional
+        budget, resolve, effort : optional
             As for `certify`.
 
         Returns

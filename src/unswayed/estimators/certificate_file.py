@@ -52,27 +52,13 @@ def write_certificates(
         for name, part in questions[0].engine.proof(budget).items()
     }
     head = _head(questions, budget, recipe, classes) | proof
-    claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
+    sizes = [len(each) for each in certificates]
+    claims = chain.from_iterable(map(_claims, certificates, accumulate(sizes, initial=0)))
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
-        for at, claim in enumerate(track(claims, "writing certificates", _count(certificates))):
+        for at, claim in enumerate(track(claims, "writing certificates", sum(sizes))):
             file.write((",\n" if at else "\n") + _json(claim))
         file.write("\n]}\n")
-
-
-def write_collective(
-    question: Question,
-    budget: Budget,
-    section: dict[str, Any],
-    path: Path,
-    *,
-    recipe: dict[str, Any] | None = None,
-    classes: Sequence[Any] | None = None,
-) -> None:
-    """Write a certificate file with a claim about all rows together, whole or not at all."""
-    document = _head([question], budget, recipe, classes) | {"claims": [], "collective": section}
-    with atomic_write(path) as beside:
-        beside.write_text(_json(document) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_data(question: Question, path: Path) -> None:
@@ -135,7 +121,7 @@ def _contrasts(questions: Sequence[Question]) -> dict[str, Any]:
     for question in questions:
         if question.case.rows.sums is not None:
             made += _sums(question.case.rows.sums, {})
-        elif _is_of_parameters(question) and (rows := _shown(question)) is not None:
+        elif _is_of_parameters(question) and (rows := question.shown()) is not None:
             model = question.engine.learner.specification.document()
             intercept = {"intercept": True} if model.get("intercept") else {}
             made += _sums(sparse.csr_array(rows), intercept)
@@ -167,10 +153,6 @@ def _question(certificates: CertificateSet) -> Question:
     return certificates.source
 
 
-def _count(parts: Sequence[CertificateSet]) -> int:
-    return sum(map(len, parts))
-
-
 def _data(questions: Sequence[Question]) -> dict[str, Any]:
     question = questions[0]
     train, n_train = question.engine.learner.specification.matrix, len(question.targets)
@@ -200,11 +182,7 @@ def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]
 
 def _represented(question: Question) -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
-    return None if _is_of_parameters(question) else _shown(question)
-
-
-def _shown(question: Question) -> Matrix | None:
-    return question.case.rows.shown(question.group)
+    return None if _is_of_parameters(question) else question.shown()
 
 
 def _dense(matrix: Matrix) -> FloatArray:
@@ -231,11 +209,6 @@ def _sha256(parts: list[Matrix]) -> str:
 # --- the claims -----------------------------------------------------------------------------
 
 
-def _starts(parts: Sequence[CertificateSet]) -> Iterator[int]:
-    """Return the number of the first row of each part."""
-    return accumulate(map(len, parts), initial=0)
-
-
 def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]]:
     question = _question(certificates)
     stated = question.case.stated(certificates, question.group)
@@ -257,7 +230,8 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
                 most = question.engine.bias.budget.sized(
                     np.fmin(certificates.budget, least.high[row])
                 )
-                witnesses[group] = _witness(question, group, most)
+                rows, added, *_ = question.case.stated_changes(group, most)
+                witnesses[group] = _sides(rows, added)
             claim["witness"] = witnesses[group]
         yield claim
 
@@ -268,8 +242,8 @@ def _bounds(low: float, high: float) -> Any:
     return ends[0] if low == high else ends
 
 
-def _witness(question: Question, row: int, budget: Budget) -> dict[str, Any]:
-    rows, added, *_ = question.case.stated_changes(row, budget)
+def _sides(rows: IntArray, added: FloatArray) -> dict[str, Any]:
+    """Return the rows whose labels rise, and those whose labels fall."""
     return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
 
 
@@ -330,17 +304,16 @@ class CollectiveClaim:
             section = section | {"value": self.closer()}
         if data is not None:
             write_data(self.question, data)
+        head = _head([self.question], self.budget, recipe, classes)
         try:
-            write_collective(
-                self.question, self.budget, section, path, recipe=recipe, classes=classes
-            )
-        except ValueError as error:
-            if "JSON" not in str(error):
-                raise
+            text = _json(head | {"claims": [], "collective": section}) + "\n"
+        except ValueError:
             raise InputError(
                 "the range is infinite, because doubles prove nothing about these rows: there is "
                 "no claim to write"
             ) from None
+        with atomic_write(path) as beside:
+            beside.write_text(text, encoding="utf-8", newline="\n")
 
     def _refuse_other_classes(self) -> None:
         """Raise if rounding put a row on the other side of the threshold than its exact score."""
@@ -357,18 +330,10 @@ class CollectiveClaim:
                 )
 
 
-def first_rows(group: IntArray) -> IntArray:
-    """Return the first row of each kind of equal rows."""
-    return np.unique(group, return_index=True)[1]
-
-
 def witness_section(changes: Changes, overturned: IntArray | None = None) -> dict[str, Any]:
     """Return label changes for a certificate file."""
+    made = _sides(changes.rows, changes.sign)
     up, down = changes.sign > 0, changes.sign < 0
-    made: dict[str, Any] = {
-        "up": pack_rows(changes.rows[up]),
-        "down": pack_rows(changes.rows[down]),
-    }
     shares = np.concatenate((changes.share[up], changes.share[down]))
     if (shares != 1.0).any():
         made["shares"] = pack_doubles(shares)

@@ -15,7 +15,6 @@ from unswayed._typing import IntArray
 from unswayed.estimators.base import Certified
 from unswayed.estimators.fitted import count_rows
 from unswayed.estimators.in_folds import Fold, Folds, refuse_truth
-from unswayed.estimators.question import ways_of
 from unswayed.estimators.together import MetricQuestion, together
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.inputs import is_lazy, take_rows
@@ -49,15 +48,21 @@ class CrossCertificates(CertificateSet):
 
     Examples
     --------
+    Two wrong labels overturn any of these rows, but no two labels more than two of them:
+
     >>> from sklearn.linear_model import LinearRegression
     >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
-    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
     >>> model = CertifiedClassifier(
-    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
     ... )
-    >>> certs = cross_certify(model, X, ["yes", "yes", "yes", "no", "no", "no"], cv=3)
+    >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
+    >>> certs = cross_certify(model, X, y, cv=8)
     >>> len(certs), sorted(set(certs.fold.tolist()))
-    (6, [0, 1, 2])
+    (8, [0, 1, 2, 3, 4, 5, 6, 7])
+    >>> certs.robustness_rate, certs.certify_together()
+    (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
+    >>> certs.certify_metric("selection_rate")
+    <MetricRange: selection_rate 0.5, if up to 2 labels are wrong between 0.25 and 0.75>
     """
 
     fold: IntArray
@@ -82,38 +87,17 @@ class CrossCertificates(CertificateSet):
         budget : int or Budget, optional
             How many labels of the whole data set; by default what each fold was asked about, where
             that is a share the smallest of them.
-        time_limit : float
-            Seconds; 0 for bounds that take little time.
-        direction : {"up", "down"}, optional
-            Count only rows whose score rises too far (towards the second class), or falls.
-        where : (n,) array of bool, optional
-            Count only these rows: a group, say.
-        weights : (n,) array, optional
-            How much each row counts, 0 or more; by default 1.
-        progress : callable, optional
-            Given a line of text after every step.
+        time_limit, direction, where, weights, progress : optional
+            As for `CertifiedClassifier.certify_together`.
 
         Returns
         -------
         TogetherCertificate
             Its rows are rows of the whole data set.
-
-        Examples
-        --------
-        Two wrong labels overturn any of these rows, but no two labels more than two of them:
-
-        >>> from sklearn.linear_model import LinearRegression
-        >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
-        >>> model = CertifiedClassifier(
-        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
-        ... )
-        >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
-        >>> certs = cross_certify(model, X, y, cv=8)
-        >>> certs.robustness_rate, certs.certify_together()
-        (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
         """
         return together(
-            self._folds().collective(self._amount(budget), ways_of(direction)),
+            self._folds(),
+            self._amount(budget),
             time_limit=time_limit,
             direction=direction,
             where=where,
@@ -145,26 +129,13 @@ class CrossCertificates(CertificateSet):
             The group of each row, for metrics that compare groups and for `by_group`.
         budget : int or Budget, optional
             How many labels of the whole data set; by default as for `certify_together`.
-        time_limit : float
-            Seconds, for all ends together; 0 for bounds that take little time.
-        progress : callable, optional
-            Given a line of text after every step.
+        time_limit, progress : optional
+            As for `CertifiedClassifier.certify_metric`.
 
         Returns
         -------
         MetricRange
             Its rows are rows of the whole data set.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LinearRegression
-        >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
-        >>> model = CertifiedClassifier(
-        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
-        ... )
-        >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
-        >>> cross_certify(model, X, y, cv=8).certify_metric("selection_rate")
-        <MetricRange: selection_rate 0.5, if up to 2 labels are wrong between 0.25 and 0.75>
         """
         if isinstance(metric, str) and not metric.startswith("mean_prediction"):
             refuse_truth(metric)
@@ -246,10 +217,8 @@ def cross_certify(
         How much each row counts; by default all the same.
     groups : array-like, optional
         Rows of one group stay in one fold.
-    method : {"exact", "auto", "sandwich", "box"}
-        As for `certify`.
-    resolve, decision : optional
-        As for `certify`.
+    method, resolve, decision : optional
+        As for `certify`; a method by its name.
     trust : "cv", optional
         You vouch that wrong labels would leave the folds of `cv` as they are, although it looks at
         labels: that these folds were drawn once and stay. Certificates name it in `trusted`.

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -49,7 +50,7 @@ class TrainedInPieces(Trained):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class FeatureRule:
     """How columns become features."""
 
     categorical: tuple[str, ...] = ()  # Columns of numbers that are categories
@@ -68,23 +69,16 @@ class Columns:
 
     def features(self, survey: Survey) -> Survey:
         """Return what was found in the columns that are features."""
-        moments, numbers, texts = survey.moments, iter(range(len(survey.moments.low))), 0
-        columns, at, categories = [], [], []
+        moments, numbers, texts = survey.moments, count(), iter(survey.categories)
+        columns = []
+        at: list[int] = []
+        categories: list[Any] = []
         for column in survey.columns:
-            if column.is_category:
-                found = survey.categories[texts]
-                texts += 1
-                varies = len(found) > 1
-            else:
-                here = next(numbers)
-                varies = bool(moments.low[here] != moments.high[here])
-            if column.name in self.beside or (self.varying and not varies):
-                continue
-            columns.append(column)
-            if column.is_category:
-                categories.append(found)
-            else:
-                at.append(here)
+            of: Any = next(texts if column.is_category else numbers)
+            varies = len(of) > 1 if column.is_category else moments.low[of] != moments.high[of]
+            if column.name not in self.beside and (varies or not self.varying):
+                columns.append(column)
+                (categories if column.is_category else at).append(of)
         if not columns:
             raise InputError("no feature column is left beside the label; ignore fewer columns")
         return replace(
@@ -150,7 +144,7 @@ class FitInPieces:
         self,
         certified: Any,
         passes: Passes,
-        columns: Columns,
+        columns: FeatureRule,
         as_given: Callable[[Any], Any] = lambda table: table,
     ) -> None:
         self._certified, self._passes, self._as_given = certified, passes, as_given
@@ -161,8 +155,9 @@ class FitInPieces:
         self._final = final_estimator(self._estimator)
         self._alpha = one_alpha(self._final) if hasattr(self._final, "alpha") else 0.0
 
-    def fitted(self, door: Any, like: Any, *, named: bool, survey: Survey | None = None) -> Fitted:
+    def fitted(self, like: Any, *, named: bool, survey: Survey | None = None) -> Fitted:
         """Make the passes."""
+        door = type(self._certified)(**self._certified.get_params(deep=False))
         if survey is None:
             survey = self._passes.run(self._columns.task())
         if not survey.n_rows:
@@ -276,10 +271,10 @@ class FitInPieces:
         rows = reader.design.rows(encoding.features(distinct.rows))
         targets = reader.targets(distinct.labels)
         given = self._as_given(distinct.rows), as_array(distinct.labels)
-        count = distinct.counts.astype(np.float64)
-        learner = self._learner(RowSums.of(rows, targets, count), reader, rows)
+        times = distinct.counts.astype(np.float64)
+        learner = self._learner(RowSums.of(rows, targets, times), reader, rows)
         bias = ResolvedBias(*reader.offsets(*given, targets, check=True), budget)
-        engine = MergedEngine(learner, bias, rows, count, scan, self._located)
+        engine = MergedEngine(learner, bias, rows, times, scan, self._located)
         return TrainedInPieces(learner, learner.solution(), engine, Cascade(engine))
 
     def _show(
@@ -316,23 +311,18 @@ def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> Fitted:
     passes = DaskPasses(pieces_of(X, y))
     like = getattr(X, "_meta", None)
     like = like if hasattr(like, "iloc") else None
-    door = type(certified)(**certified.get_params(deep=False))
-    fit = FitInPieces(
-        certified, passes, Columns(), lambda table: table.to_pandas() if like is not None else table
-    )
-    return fit.fitted(door, like, named=like is not None)
+    as_given = (lambda table: table) if like is None else (lambda table: table.to_pandas())
+    fit = FitInPieces(certified, passes, FeatureRule(), as_given)
+    return fit.fitted(like, named=like is not None)
 
 
 def fit_on_passes(
-    certified: Any, passes: Passes, columns: Columns, survey: Survey | None = None
+    certified: Any, passes: Passes, columns: FeatureRule, survey: Survey | None = None
 ) -> None:
     """Fit a meta-estimator on the rows that passes go over."""
     check_in_pieces(certified.estimator, certified.bias, None)
     certified._check_settings()
-    door = type(certified)(**certified.get_params(deep=False))
     with ordinary_arithmetic():
-        fitted = FitInPieces(certified, passes, columns).fitted(
-            door, None, named=True, survey=survey
-        )
+        fitted = FitInPieces(certified, passes, columns).fitted(None, named=True, survey=survey)
     certified._show(fitted)
     certified.fitted_ = fitted

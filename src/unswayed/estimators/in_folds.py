@@ -22,7 +22,6 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.fitted import LabelCode
 from unswayed.estimators.question import (
     Asked,
-    Collective,
     Question,
     Section,
     Source,
@@ -201,16 +200,16 @@ class Folds(Source):
     def _budgets(self, budget: Budget) -> list[Budget]:
         return [budget.taken(each.train) for each in self.folds]
 
-    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Collective:
+    def fragile(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Fragile:
         """Put the rows of all folds side by side."""
         parts = [
-            each.question.collective(own, ways).fragile
+            each.question.fragile(own, ways)
             for each, own in zip(self.folds, self._budgets(budget), strict=True)
         ]
         labels = _Labels.of(self.folds, parts)
         check_size(sum(map(len, parts)), len(labels.entries))
         numbers = [start + part.row for start, part in zip(self.starts, parts, strict=True)]
-        return Collective(self, budget, labels.beside(parts, np.concatenate(numbers), budget))
+        return labels.beside(parts, np.concatenate(numbers), budget)
 
     def sums(self, budget: Budget, factors: FloatArray) -> Sums:
         """Return weighted sums of the scores of all rows, given how much each row counts."""

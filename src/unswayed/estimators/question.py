@@ -1,18 +1,18 @@
 """A question: rows put to a fitted model, equal ones once, and its answer in the user's terms."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic, wider
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import (
     MAX_ANCHORS,
     ByBox,
@@ -23,12 +23,11 @@ from unswayed.engines.anchors import (
 )
 from unswayed.engines.choice import Trained
 from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import Case, Certifier, Engine
+from unswayed.engines.protocol import Case, Certifier, Engine, Terms
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
-from unswayed.inputs import as_doubles
-from unswayed.joint.fragile import Changes, Fragile
+from unswayed.joint.fragile import Fragile
 from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
@@ -36,45 +35,23 @@ from unswayed.margins.decisions import Answer, Decision, Margins
 from unswayed.models.learner import Scores, linear_in_both
 from unswayed.results.certificates import (
     CertificateSet,
-    CertificateSource,
     MinimumBudgets,
     Witness,
 )
-from unswayed.results.collective import CollectiveSource, CollectiveWitness
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
 
 if TYPE_CHECKING:
-    from unswayed.estimators.in_folds import Folds
+    from unswayed.estimators.certificate_file import CollectiveClaim
 
 Section: TypeAlias = Callable[[], dict[str, Any]]  # of a certificate file, made on demand
 
 _MOST_NUMBERS = 2**28  # of the influence rows that are held at once: 2 GB
 
 
-@dataclass(frozen=True, eq=False)
-class Collective:
-    """Rows put to a model together."""
-
-    question: "Question | Folds"
-    budget: Budget
-    fragile: Fragile  # Of the distinct rows
-
-    def witness(self, changes: Changes, among: BoolArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms."""
-        overturned, _ = self.fragile.outcome(changes)
-        hit = np.isin(self.question.group, self.fragile.row[overturned])
-        hit &= True if among is None else among
-        return self.labels(changes, np.flatnonzero(hit))
-
-    def labels(self, changes: Changes, overturned: IntArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms."""
-        question = self.question
-        lower, upper = question.offsets
-        offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
-        labels = question.targets[changes.rows] + offset * changes.share
-        hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
-        return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
+def first_rows(group: IntArray) -> IntArray:
+    """Return the first row of each kind of equal rows."""
+    return np.unique(group, return_index=True)[1]
 
 
 def check_size(n_fragile: int, n_entries: int) -> None:
@@ -85,28 +62,6 @@ def check_size(n_fragile: int, n_entries: int) -> None:
             f"different training rows do to each would take over {8 * _MOST_NUMBERS >> 30} GB; ask "
             "about fewer rows, or a smaller budget"
         )
-
-
-def ways_of(direction: str | None) -> tuple[float, ...]:
-    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
-    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
-    if direction not in ways:
-        raise InputError(
-            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
-            "score rises too far, which is towards the second class"
-        )
-    return ways[direction]
-
-
-def as_seconds(time_limit: Any) -> float:
-    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
-    given = as_doubles(time_limit, "time_limit")
-    if given.ndim or not given >= 0:
-        raise InputError(
-            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
-            "mixed-integer programmes and returns the bounds that take little time"
-        )
-    return min(float(given), 1e9)
 
 
 # --- Methods: who bounds the scores of rows --------------------------------------------------
@@ -193,13 +148,21 @@ class Asked:
     @cached_property
     def least(self) -> FloatArray:
         """Minimum budgets of the distinct rows, 0 where nothing is known."""
-        known = self.known
-        found = self.question.case.least.low if known is None else known[self.question.first]
+        if self.known is None:
+            found = self.question.case.least.low
+        else:
+            found = self.known[first_rows(self.question.group)]
         return np.nan_to_num(found, nan=0.0, posinf=np.inf)
 
 
-class Source(CertificateSource):
+class Source(ABC):
     """Rows put to one model, or each to the model of its fold: what certificates are made from."""
+
+    origin: Any  # the user's rows: a frame of their library is given back
+
+    @abstractmethod
+    def witness(self, row: int, amount: float) -> Witness:
+        """Return the smallest known set of `amount` label changes at most that overturns a row."""
 
     @abstractmethod
     def training_labels(self) -> NDArray[Any]:
@@ -220,14 +183,7 @@ class Source(CertificateSource):
 
         return summary_of(self.asked(), certificates, seed=seed)
 
-    def report(
-        self,
-        certificates: CertificateSet,
-        path: Path,
-        table: Any,
-        groups: Sequence[str],
-        y_true: Any,
-    ) -> None:
+    def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
         """Write a page about certificates."""
         # The charts' libraries take a second: only those who want a page pay for them.
         try:
@@ -237,7 +193,7 @@ class Source(CertificateSource):
                 f"a report needs {error.name}, which is not installed: "
                 'pip install "unswayed[report]"'
             ) from error
-        write_report(self, certificates, path, table, groups, y_true)
+        write_report(self, certificates, path, **shown)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -255,6 +211,19 @@ class Question(Source):
     seen: Any = None  # rows as the final estimator sees them
     estimator: Any = None  # fitted, the model behind it
     coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None] = lambda: None
+
+    @classmethod
+    def of(cls, fitted: Fitted, trained: Trained, rows: Any, terms: Terms, **asked: Any) -> Self:
+        """Put distinct rows to a fitted model."""
+        return cls(
+            engine=trained.engine,
+            case=trained.engine.case(rows, terms),
+            decision=terms.decision,
+            targets=fitted.targets,
+            code=fitted.labels.code,
+            trusted=fitted.trusted,
+            **asked,
+        )
 
     @property
     def margins(self) -> Margins:
@@ -279,11 +248,6 @@ class Question(Source):
     def training_labels(self) -> NDArray[Any]:
         """Return training labels as the user writes them."""
         return self.code.decode(self.targets)
-
-    @cached_property
-    def first(self) -> IntArray:
-        """The first row of each kind of equal rows."""
-        return np.unique(self.group, return_index=True)[1]
 
     @cached_property
     def count(self) -> IntArray:
@@ -373,7 +337,7 @@ class Question(Source):
             self, engine=engine, case=engine.case(case.rows, terms), targets=terms.targets
         )
 
-    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Collective:
+    def fragile(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Fragile:
         """Find the rows that can be overturned, and what labels do to them."""
         case = self.selection
         bounds, margins = case.answer(budget).bounds, case.margins
@@ -395,7 +359,7 @@ class Question(Source):
         effects = engine.effects(weights, budget)
         forward = sign > 0
         values = weights.block(0, len(row)).values if len(row) else np.zeros((0, 0))
-        fragile = Fragile(
+        return Fragile(
             row=row,
             way=sign,
             influence=effects.influence * sign[:, None],
@@ -410,7 +374,6 @@ class Question(Source):
             budget=budget,
             whole=engine.bias.whole,
         )
-        return Collective(self, budget, fragile)
 
     def sums(self, budget: Budget, factors: FloatArray) -> Sums:
         """Return weighted sums of the scores, given how much each row counts in each."""
@@ -427,7 +390,7 @@ class Question(Source):
 
     def claimed(
         self, budget: Budget, section: Section, closer: Callable[[], list[float]] | None = None
-    ) -> CollectiveSource:
+    ) -> "CollectiveClaim":
         """Return what a certificate file about all rows would be written from."""
         from unswayed.estimators.certificate_file import CollectiveClaim  # noqa: PLC0415  (a circle)
 
@@ -445,6 +408,10 @@ class Question(Source):
         """Return the rows put to the model."""
         return [Asked(self, np.arange(self.engine.learner.n_rows))]
 
+    def shown(self) -> Matrix | None:
+        """Return the rows as the definition of the model sees them, if it sees any."""
+        return self.case.rows.shown(self.group)
+
     # --- files and pages ------------------------------------------------------------------
 
     def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
@@ -459,3 +426,8 @@ class Question(Source):
         if data is not None:
             write_data(self, data)
         write_certificates([certificates], path)
+
+    def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
+        """Write a page about certificates."""
+        need(self.engine, "files", "report")
+        super().report(certificates, path, **shown)

@@ -55,6 +55,7 @@ def write_report(
     source: "Source",
     certificates: CertificateSet,
     path: Path,
+    *,
     table: Any,
     groups: Sequence[str],
     y_true: Any,

@@ -143,7 +143,7 @@ def _thoroughly(asked: Asked, budget: Budget) -> tuple[int, int]:
     fragile = int(np.sum(asked.least <= budget.amount))
     if not 0 < fragile * entries <= _SMALL:
         return 0, n_rows
-    rows = question.collective(budget).fragile
+    rows = question.fragile(budget)
     goal = count_goal(question.count[rows.row].astype(np.int64), Fraction(1), rows.row)
     found = Search(rows).largest(goal, Deadline.of(0.0))
     return int(found.inner), int(found.outer)

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.rounding import narrower, ordinary_arithmetic, wider
-from unswayed._typing import BoolArray, FloatArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.base import Certified
 from unswayed.estimators.certificate_file import (
     end_section,
-    first_rows,
     groups_section,
     multipliers_section,
     named_section,
@@ -24,16 +23,21 @@ from unswayed.estimators.certificate_file import (
     witness_section,
 )
 from unswayed.estimators.in_folds import Folds
-from unswayed.estimators.question import Collective, Question, as_seconds, ways_of
+from unswayed.estimators.question import Question, first_rows
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, refuse_masked
-from unswayed.joint.fragile import Changes, count_goal, whole_numbers
+from unswayed.joint.fragile import Changes, Fragile, count_goal, whole_numbers
 from unswayed.joint.metrics import Form, Largest, Named, Sample, own_metric
 from unswayed.joint.ranges import Mean, Ranges, Sums, alike
 from unswayed.joint.search import Deadline, Progress, Search
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Radius
-from unswayed.results.collective import GroupRanges, MetricRange, TogetherCertificate
+from unswayed.results.collective import (
+    CollectiveWitness,
+    GroupRanges,
+    MetricRange,
+    TogetherCertificate,
+)
 from unswayed.results.groups import group_names
 
 
@@ -99,9 +103,8 @@ class CertifiedTogether(Certified):
         fitted = self._current()
         fitted.need("joint", "certify_together")
         return together(
-            self._question(fitted, X, None, decision).collective(
-                self._budget(fitted, budget), ways_of(direction)
-            ),
+            self._question(fitted, X, None, decision),
+            self._budget(fitted, budget),
             time_limit=time_limit,
             direction=direction,
             where=where,
@@ -179,7 +182,8 @@ class CertifiedTogether(Certified):
 
 
 def together(
-    asked: Collective,
+    question: Question | Folds,
+    budget: Budget,
     *,
     time_limit: float,
     direction: str | None,
@@ -188,15 +192,14 @@ def together(
     progress: Progress | None,
 ) -> TogetherCertificate:
     """Return how many of the rows one admissible set of labels can overturn."""
-    seconds = as_seconds(time_limit)
-    question, budget = asked.question, asked.budget
+    fragile = question.fragile(budget, _ways(direction))
+    seconds = _seconds(time_limit)
     among = _mask(where, len(question.group))
     weight = _weights(weights, len(question.group))
     steps, unit, blur = whole_numbers(weight)
     steps = np.where(among, steps, 0)
     per_row = np.zeros(int(question.group.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(per_row, question.group, steps)
-    fragile = asked.fragile
     goal = count_goal(per_row[fragile.row], unit, fragile.row)
     search = Search(fragile, progress)
     found = search.largest(goal, Deadline.of(seconds))
@@ -210,7 +213,7 @@ def together(
         at_most=shown(found.outer, 1),
         at_least=shown(found.inner, 0),
         proven=found.proven,
-        witness=asked.witness(found.changes, among),
+        witness=_overturning(question, fragile, found.changes, among),
         fragile=shown(goal.ceiling, 1),
         n_rows=int(among.sum()),
         bounds={name: shown(bound, 1) for name, bound in found.bounds.items()},
@@ -231,6 +234,49 @@ def together(
         }
 
     return replace(made, source=question.claimed(budget, section))
+
+
+def _ways(direction: str | None) -> tuple[float, ...]:
+    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
+    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
+    if direction not in ways:
+        raise InputError(
+            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
+            "score rises too far, which is towards the second class"
+        )
+    return ways[direction]
+
+
+def _seconds(time_limit: Any) -> float:
+    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
+    given = as_doubles(time_limit, "time_limit")
+    if given.ndim or not given >= 0:
+        raise InputError(
+            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
+            "mixed-integer programmes and returns the bounds that take little time"
+        )
+    return min(float(given), 1e9)
+
+
+def _witness(
+    question: Question | Folds, changes: Changes, overturned: IntArray | None = None
+) -> CollectiveWitness:
+    """Return label changes in the user's terms, beside the rows that they overturn."""
+    lower, upper = question.offsets
+    offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
+    labels = question.targets[changes.rows] + offset * changes.share
+    hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
+    return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
+
+
+def _overturning(
+    question: Question | Folds, fragile: Fragile, changes: Changes, among: BoolArray | None = None
+) -> CollectiveWitness:
+    """Return label changes and the rows that they overturn, in the user's terms."""
+    overturned, _ = fragile.outcome(changes)
+    hit = np.isin(question.group, fragile.row[overturned])
+    hit &= True if among is None else among
+    return _witness(question, changes, np.flatnonzero(hit))
 
 
 def _mask(where: Any, n_rows: int) -> BoolArray:
@@ -312,7 +358,7 @@ class MetricQuestion:
     # --- classes --------------------------------------------------------------------------
 
     def _of_classes(self, metric: Any) -> MetricRange:
-        seconds = as_seconds(self.time_limit)
+        seconds = _seconds(self.time_limit)
         classes = self.question.code.classes
         assert classes is not None  # noqa: S101  (a classifier has classes)
         actual = self._actual(classes)
@@ -327,10 +373,9 @@ class MetricQuestion:
             labels = None if self.y_true is None else as_values(self.y_true)
             form, parts = own.form(labels, classes, self._n_rows), []
             asked, rate = own_section(name, own.ends(labels, classes, self._n_rows)), name
-        collective = self.question.collective(self.budget)
-        search = Search(collective.fragile, self.progress)
+        search = Search(self.question.fragile(self.budget), self.progress)
         ranges = Ranges(search, self.question.group, self.question.positive)
-        range_of, deadline = partial(self._range, collective, ranges), Deadline.of(seconds)
+        range_of, deadline = partial(self._range, ranges), Deadline.of(seconds)
         own_time = deadline.part(0.6 if parts else 1.0)
         found = range_of(form, own_time, name, self._n_rows, asked)
         by_group = []
@@ -359,7 +404,6 @@ class MetricQuestion:
 
     def _range(
         self,
-        collective: Collective,
         ranges: Ranges,
         form: Form,
         deadline: Deadline,
@@ -367,7 +411,7 @@ class MetricQuestion:
         n_rows: int,
         asked: dict[str, Any] | None = None,
     ) -> MetricRange:
-        value = ranges.value(form)
+        value, fragile = ranges.value(form), ranges.search.fragile
         low, high = ranges.ends(form, deadline, name)
         made = self._made(
             name,
@@ -379,8 +423,8 @@ class MetricQuestion:
             inner_high=enclose(high.inner)[1 if high.proven else 0],
             proven_low=low.proven,
             proven_high=high.proven,
-            witness_low=collective.witness(low.changes),
-            witness_high=collective.witness(high.changes),
+            witness_low=_overturning(self.question, fragile, low.changes),
+            witness_high=_overturning(self.question, fragile, high.changes),
             rests_on=(low.rests_on, high.rests_on),
         )
         if asked is None:
@@ -412,7 +456,7 @@ class MetricQuestion:
             raise InputError(
                 f"{metric} compares groups: pass groups=, one group per row, at least two of them"
             )
-        as_seconds(self.time_limit)
+        _seconds(self.time_limit)
         rates = [rows / rows.sum() for _, rows in members]
         pairs = [a - b for a in rates for b in rates if a is not b] if difference else []
         every = np.full(self._n_rows, 1.0 / self._n_rows)
@@ -421,14 +465,14 @@ class MetricQuestion:
         )
         n_rows = [int(rows.sum()) for _, rows in members]
         parts = tuple(
-            (group, self._mean(f"{_MEANS[0]} of {group}", sums.ends(at), sums, n_rows[at]))
+            (group, self._mean(f"{_MEANS[0]} of {group}", sums.ends(at), n_rows[at]))
             for at, (group, _) in enumerate(members)
         )
         if difference:
             found, changes = self._gap(metric, sums, range(len(rates), len(sums.value)))
         else:
             mean = sums.ends(len(rates))
-            found = self._mean(metric, mean, sums, self._n_rows)
+            found = self._mean(metric, mean, self._n_rows)
             changes = mean.changes_low, mean.changes_high
         section = self._mean_section(
             found, sums, len(rates), members if difference else (), changes
@@ -477,14 +521,13 @@ class MetricQuestion:
         value = [float(narrower(part, error).max()), float(wider(part, error).max())]
         return asked | {"value": value, "low": low, "high": high}
 
-    def _mean(self, name: str, mean: Mean, sums: Sums, n_rows: int) -> MetricRange:
-        collective = Collective(self.question, self.budget, sums.fragile)
+    def _mean(self, name: str, mean: Mean, n_rows: int) -> MetricRange:
         return self._made(
             name,
             n_rows,
             **{end: getattr(mean, end) for end in _ENDS},
-            witness_low=collective.labels(mean.changes_low),
-            witness_high=collective.labels(mean.changes_high),
+            witness_low=_witness(self.question, mean.changes_low),
+            witness_high=_witness(self.question, mean.changes_high),
             rests_on=(CLOSED_FORM, CLOSED_FORM),
         )
 
@@ -501,15 +544,14 @@ class MetricQuestion:
         low = max(0.0, *(each.low for each in found))
         best = sums.gentlest(pairs, [each.changes_low for each in found])
         inner_low = min(best.value, present) if math.isfinite(best.value) else present
-        collective = Collective(self.question, self.budget, sums.fragile)
         made = replace(
-            self._mean(name, top, sums, self._n_rows),
+            self._mean(name, top, self._n_rows),
             value=present,
             low=low,
             high=high,
             inner_low=inner_low,
             proven_low=alike(low, inner_low, size),
             proven_high=alike(high, top.inner_high, size),
-            witness_low=collective.labels(best.changes),
+            witness_low=_witness(self.question, best.changes),
         )
         return made, (best.changes, top.changes_high)
