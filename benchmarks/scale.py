@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from benchmarks import history
@@ -27,7 +26,7 @@ from unswayed import CertifiedClassifier, LabelBias
 from unswayed._core.kernels import one_blas_thread, thread_count
 from unswayed.engines.passes.engine import StreamedEngine
 from unswayed.engines.selection import ExactEngine
-from unswayed.estimators.fit_in_pieces import Columns, FitInPieces
+from unswayed.estimators.fit_in_pieces import FeatureRule, FitInPieces
 from unswayed.pieces.passes import LocalPasses
 from unswayed.pieces.pieces import HeldPiece
 from unswayed.tables.many_files import open_files
@@ -99,9 +98,9 @@ def tests() -> pa.Table:
 
 def _fit(pieces, passes, bias=None):
     model = CertifiedClassifier(Ridge(alpha=1.0), bias=bias or LabelBias.flips(budget=BUDGET))
-    columns = Columns(standardise=True, categories_first=True)
+    columns = FeatureRule(standardise=True, categories_first=True)
     fit = FitInPieces(model, passes, columns)
-    model.fitted_ = fit.fitted(clone(model), None, named=True)
+    model.fitted_ = fit.fitted(None, named=True)
     return model
 
 

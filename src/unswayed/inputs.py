@@ -1,5 +1,6 @@
 """Users' arrays and frames: read as doubles, checked, and given back in their own kind."""
 
+import sys
 from typing import Any
 
 import narwhals as nw
@@ -35,6 +36,12 @@ def as_doubles(values: Any, name: str, error: type[UnswayedError] = InputError) 
         raise error(f"{name} holds a number that is too large for a double") from None
     except (TypeError, ValueError) as problem:
         raise error(f"{name} must be numbers: {problem}") from None
+
+
+def is_lazy(X: object) -> bool:
+    """Return whether something is a dask collection."""
+    dask = sys.modules.get("dask")
+    return dask is not None and bool(dask.is_dask_collection(X))
 
 
 def is_missing(value: object) -> bool:

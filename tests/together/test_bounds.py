@@ -28,7 +28,7 @@ def one_thread(monkeypatch):
 def fragile_rows(problem):
     """Fragile rows, and for every label set whether it overturns each of them."""
     question = problem.fitted().certify(problem.tests).source
-    fragile = question.collective(Count(problem.budget)).fragile
+    fragile = question.fragile(Count(problem.budget))
     first = [int(np.flatnonzero(question.group == row)[0]) for row in fragile.row]
     return fragile, problem.overturned[:, first]
 

@@ -5,10 +5,10 @@
 `regressor`         CertifiedRegressor
 `fitted`            what a fit leaves behind, and the one place that refuses
 `fit_in_pieces`     fits on rows in pieces
-`question`          rows put to a fitted model, by a method; one label set for many rows; the answer
+`question`          rows put to a fitted model, by a method, and the answer
 `coefficients`      coefficients and contrasts
 `together`          how many rows one set of labels overturns; between which values a metric lies
-`in_folds`          the same against the models of all folds
+`in_folds`          rows put to the models of folds, one by one and all together
 `three_numbers`     one at a time, together, at random
 `review`            which labels to check
 `cross`             cross_certify: every row, by a model that did not see it

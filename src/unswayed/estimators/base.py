@@ -25,12 +25,11 @@ from unswayed.estimators.question import (
     parameter_box,
     sandwich,
 )
-from unswayed.estimators.review import Reviewable
 from unswayed.exceptions import InputError, LabelPeekError
-from unswayed.inputs import rows_of_kind
+from unswayed.inputs import is_lazy, rows_of_kind
 from unswayed.labels.bias import LabelBias
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import AboveMean, Decision
+from unswayed.margins.decisions import Decision
 from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
 from unswayed.models.family import check_weights
@@ -47,11 +46,10 @@ from unswayed.models.steps import (
     final_estimator,
     fit_steps,
 )
-from unswayed.pieces.pieces import is_lazy
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, warn_of_one_class
 
 
-class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
+class Certified(MetaEstimatorMixin, BaseEstimator):
     """What classification and regression share: fitting, checking and the engine."""
 
     estimator: Any
@@ -109,7 +107,10 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         check_certifiable(self.estimator)
         self._check_settings()
         if is_lazy(X):
-            fitted = self._fitted_in_pieces(X, y, sample_weight)
+            # It needs pyarrow, and dask is imported already.
+            from unswayed.estimators.fit_in_pieces import fit_lazily  # noqa: PLC0415
+
+            fitted = fit_lazily(self, X, y, sample_weight)
         else:
             fitted = self._fitted(X, y, sample_weight)
         self._show(fitted)
@@ -151,7 +152,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         )
         model = trained(learner, labels.targets, resolved)
         scored = model
-        if isinstance(labels.decision, AboveMean):
+        if labels.decision is not None and labels.decision.threshold == "balanced":
             assert isinstance(learner, LinearInLabels)  # noqa: S101  (others refuse the threshold)
             scored = trained(Balanced(learner), labels.targets, resolved)
         fitted = Fitted(
@@ -169,12 +170,6 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         checked = scored.engine.rows(features[:CHECKED])
         fitted.check_precision(seen, scored.engine.scores(checked, scored.solution).value)
         return fitted
-
-    def _fitted_in_pieces(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
-        # It needs pyarrow, and dask is imported already.
-        from unswayed.estimators.fit_in_pieces import fit_lazily  # noqa: PLC0415
-
-        return fit_lazily(self, X, y, sample_weight)
 
     def _show(self, fitted: Fitted) -> None:
         """Set what scikit-learn and users read; certificates are made from `fitted_` alone."""
@@ -215,24 +210,22 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
         terms = Terms(
             kept, fitted.targets, asked.solution, resolve=resolve is not None, effort=effort
         )
-        case = asked.engine.case(asked.engine.rows(features[first]), terms)
-        if decision is None:
-            fitted.check_precision(seen, case.scores.value[group])
-        return Question(
-            engine=asked.engine,
-            case=case,
-            decision=kept,
-            targets=fitted.targets,
-            code=fitted.labels.code,
+        question = Question.of(
+            fitted,
+            asked,
+            asked.engine.rows(features[first]),
+            terms,
             group=group,
             origin=X,
-            trusted=fitted.trusted,
             seen=seen,
             estimator=fitted.estimator,
             coefficients=lambda: coefficients_of(
                 fitted, fitted.engine.bias.budget, resolve=resolve is not None
             ),
         )
+        if decision is None:
+            fitted.check_precision(seen, question.scores.value[group])
+        return question
 
     @staticmethod
     def _check_resolve(fitted: Fitted, resolve: str | None) -> None:
@@ -402,12 +395,8 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
-        resolve : "exact", optional
-            Settle what rounding leaves open in rational arithmetic.
-        decision : Decision, optional
-            What must stay the same, instead of the class or of being within `radius`.
+        X, resolve, decision : rows, and options
+            As for `certify`.
 
         Returns
         -------
@@ -424,12 +413,8 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
-        resolve : "exact", optional
-            Settle what rounding leaves open in rational arithmetic.
-        decision : Decision, optional
-            What must stay the same, instead of the class or of being within `radius`.
+        X, resolve, decision : rows, and options
+            As for `certify`.
 
         Returns
         -------
@@ -460,11 +445,7 @@ class Certified(Reviewable, MetaEstimatorMixin, BaseEstimator):
             ``{"female - male": {"female": 1, "male": -1}}``, or a row of numbers for each. Each is
             certified as one number, because ranges of two coefficients give none of their
             difference.
-        budget : int, float or Budget, optional
-            Instead of the bias's own.
-        resolve : "exact", optional
-            Settle what rounding leaves open in rational arithmetic.
-        effort : {0, 1, 2}, optional
+        budget, resolve, effort : optional
             As for `certify`.
 
         Returns

@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +26,6 @@ from unswayed.joint.metrics import Form, Function, Largest, Named, Quotient, Sam
 from unswayed.joint.ranges import End, Ranges
 from unswayed.joint.search import FRAGILE
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Radius, Sign, Threshold
 from unswayed.results.certificates import CertificateSet, Verdict
 
 Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
@@ -54,27 +52,13 @@ def write_certificates(
         for name, part in questions[0].engine.proof(budget).items()
     }
     head = _head(questions, budget, recipe, classes) | proof
-    claims = chain.from_iterable(map(_claims, certificates, _starts(certificates)))
+    sizes = [len(each) for each in certificates]
+    claims = chain.from_iterable(map(_claims, certificates, accumulate(sizes, initial=0)))
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
-        for at, claim in enumerate(track(claims, "writing certificates", _count(certificates))):
+        for at, claim in enumerate(track(claims, "writing certificates", sum(sizes))):
             file.write((",\n" if at else "\n") + _json(claim))
         file.write("\n]}\n")
-
-
-def write_collective(
-    question: Question,
-    budget: Budget,
-    section: dict[str, Any],
-    path: Path,
-    *,
-    recipe: dict[str, Any] | None = None,
-    classes: Sequence[Any] | None = None,
-) -> None:
-    """Write a certificate file with a claim about all rows together, whole or not at all."""
-    document = _head([question], budget, recipe, classes) | {"claims": [], "collective": section}
-    with atomic_write(path) as beside:
-        beside.write_text(_json(document) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_data(question: Question, path: Path) -> None:
@@ -137,7 +121,7 @@ def _contrasts(questions: Sequence[Question]) -> dict[str, Any]:
     for question in questions:
         if question.case.rows.sums is not None:
             made += _sums(question.case.rows.sums, {})
-        elif _is_of_parameters(question) and (rows := _shown(question)) is not None:
+        elif _is_of_parameters(question) and (rows := question.shown()) is not None:
             model = question.engine.learner.specification.document()
             intercept = {"intercept": True} if model.get("intercept") else {}
             made += _sums(sparse.csr_array(rows), intercept)
@@ -157,7 +141,7 @@ def _sums(weights: Matrix, intercept: dict[str, bool]) -> list[dict[str, Any]]:
 
 def _is_of_parameters(question: Question) -> bool:
     """Return whether a sign is asked about: a row's prediction is then a sum of coefficients."""
-    return isinstance(question.decision, Sign)
+    return question.decision.task == "coefficients"
 
 
 def _question(certificates: CertificateSet) -> Question:
@@ -167,10 +151,6 @@ def _question(certificates: CertificateSet) -> Question:
             "is about: write the file where they were made, or certify again"
         )
     return certificates.source
-
-
-def _count(parts: Sequence[CertificateSet]) -> int:
-    return sum(map(len, parts))
 
 
 def _data(questions: Sequence[Question]) -> dict[str, Any]:
@@ -202,11 +182,7 @@ def _classes(question: Question, values: Sequence[Any] | None) -> dict[str, Any]
 
 def _represented(question: Question) -> Matrix | None:
     """Test rows as the definition of the model sees them; None for coefficients."""
-    return None if _is_of_parameters(question) else _shown(question)
-
-
-def _shown(question: Question) -> Matrix | None:
-    return question.case.rows.shown(question.group)
+    return None if _is_of_parameters(question) else question.shown()
 
 
 def _dense(matrix: Matrix) -> FloatArray:
@@ -233,11 +209,6 @@ def _sha256(parts: list[Matrix]) -> str:
 # --- the claims -----------------------------------------------------------------------------
 
 
-def _starts(parts: Sequence[CertificateSet]) -> Iterator[int]:
-    """Return the number of the first row of each part."""
-    return accumulate(map(len, parts), initial=0)
-
-
 def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]]:
     question = _question(certificates)
     stated = question.case.stated(certificates, question.group)
@@ -259,7 +230,8 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
                 most = question.engine.bias.budget.sized(
                     np.fmin(certificates.budget, least.high[row])
                 )
-                witnesses[group] = _witness(question, group, most)
+                rows, added, *_ = question.case.stated_changes(group, most)
+                witnesses[group] = _sides(rows, added)
             claim["witness"] = witnesses[group]
         yield claim
 
@@ -270,8 +242,8 @@ def _bounds(low: float, high: float) -> Any:
     return ends[0] if low == high else ends
 
 
-def _witness(question: Question, row: int, budget: Budget) -> dict[str, Any]:
-    rows, added, *_ = question.case.stated_changes(row, budget)
+def _sides(rows: IntArray, added: FloatArray) -> dict[str, Any]:
+    """Return the rows whose labels rise, and those whose labels fall."""
     return {"up": pack_rows(rows[added > 0]), "down": pack_rows(rows[added < 0])}
 
 
@@ -314,7 +286,7 @@ class CollectiveClaim:
         classes: list[Any] | None = None,
     ) -> None:
         """Write a certificate file, and beside it, if wanted, the data that it is about."""
-        if not isinstance(self.question.decision, Threshold | Radius):
+        if self.question.decision.task not in ("classification", "regression"):
             raise InputError(
                 "certificate files of many rows are about classes and numbers, and not about "
                 f"{type(self.question.decision).__name__}; ask without decision="
@@ -332,27 +304,25 @@ class CollectiveClaim:
             section = section | {"value": self.closer()}
         if data is not None:
             write_data(self.question, data)
+        head = _head([self.question], self.budget, recipe, classes)
         try:
-            write_collective(
-                self.question, self.budget, section, path, recipe=recipe, classes=classes
-            )
-        except ValueError as error:
-            if "JSON" not in str(error):
-                raise
+            text = _json(head | {"claims": [], "collective": section}) + "\n"
+        except ValueError:
             raise InputError(
                 "the range is infinite, because doubles prove nothing about these rows: there is "
                 "no claim to write"
             ) from None
+        with atomic_write(path) as beside:
+            beside.write_text(text, encoding="utf-8", newline="\n")
 
     def _refuse_other_classes(self) -> None:
         """Raise if rounding put a row on the other side of the threshold than its exact score."""
-        decision, scores = self.question.decision, self.question.scores
-        if not isinstance(decision, Threshold):
-            return
-        doubtful = ~(np.abs(scores.value - decision.value) > scores.error)
-        for at, row in self.question.selection.exactly(np.flatnonzero(doubtful)):
-            if (row.score > Fraction(decision.value)) != (scores.value[at] > decision.value):
-                number = int(np.flatnonzero(self.question.group == at)[0])
+        decision, question = self.question.decision, self.question
+        positive = decision.positive(question.scores.value)
+        doubtful = np.flatnonzero(~np.isfinite(question.margins.slack))
+        for at, row in question.selection.exactly(doubtful):
+            if decision.claim(row.score) != positive[at]:
+                number = int(np.flatnonzero(question.group == at)[0])
                 raise InputError(
                     f"the score of row {number} is on the threshold, and rounding puts it on the "
                     "other side: what was counted is not true of the exact solution. Leave such "
@@ -360,18 +330,10 @@ class CollectiveClaim:
                 )
 
 
-def first_rows(group: IntArray) -> IntArray:
-    """Return the first row of each kind of equal rows."""
-    return np.unique(group, return_index=True)[1]
-
-
 def witness_section(changes: Changes, overturned: IntArray | None = None) -> dict[str, Any]:
     """Return label changes for a certificate file."""
+    made = _sides(changes.rows, changes.sign)
     up, down = changes.sign > 0, changes.sign < 0
-    made: dict[str, Any] = {
-        "up": pack_rows(changes.rows[up]),
-        "down": pack_rows(changes.rows[down]),
-    }
     shares = np.concatenate((changes.share[up], changes.share[down]))
     if (shares != 1.0).any():
         made["shares"] = pack_doubles(shares)
@@ -417,13 +379,9 @@ def multipliers_section(
 
 
 def together_section(
-    claim: dict[str, Any],
-    *,
-    direction: str | None,
-    among: BoolArray,
-    weights: FloatArray | None,
+    direction: str | None, among: BoolArray, weights: FloatArray | None
 ) -> dict[str, Any]:
-    """Return a claim of how many rows labels overturn, with what was asked."""
+    """Return what a count of overturned rows is about."""
     asked: dict[str, Any] = {"ask": "together"}
     if direction is not None:
         asked["direction"] = direction
@@ -431,7 +389,7 @@ def together_section(
         asked["where"] = pack_rows(np.flatnonzero(among))
     if weights is not None:
         asked["weights"] = pack_doubles(weights)
-    return asked | claim
+    return asked
 
 
 # --- metrics --------------------------------------------------------------------------------

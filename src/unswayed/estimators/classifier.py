@@ -9,8 +9,8 @@ from sklearn.base import ClassifierMixin, is_classifier
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
-from unswayed.estimators.base import Certified
 from unswayed.estimators.fitted import Fitted, LabelCode, Reading
+from unswayed.estimators.review import Reviewable
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias
 from unswayed.margins.decisions import AboveMean, Threshold
@@ -18,7 +18,7 @@ from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
 
-class CertifiedClassifier(ClassifierMixin, Certified):
+class CertifiedClassifier(ClassifierMixin, Reviewable):
     """A binary classifier whose predictions come with proofs.
 
     Parameters

@@ -39,25 +39,17 @@ def coefficients_of(
     if effort is not None:
         fitted.need("effort", f"effort={effort!r}")
     sums, names = contrasts or (None, fitted.names)
-    rows, decision = fitted.engine.coefficients(sums), Sign()
+    rows = fitted.engine.coefficients(sums)
     terms = Terms(
-        decision,
+        Sign(),
         fitted.targets,
         fitted.model.solution,
         alone=contrasts is not None,  # all coefficients are one batch, always the same
         resolve=resolve,
         effort=effort,
     )
-    question = Question(
-        engine=fitted.engine,
-        case=fitted.engine.case(rows, terms),
-        decision=decision,
-        targets=fitted.targets,
-        code=fitted.labels.code,
-        group=np.arange(len(rows)),
-        origin=fitted.like,
-        trusted=fitted.trusted,
-    )
+    every = np.arange(len(rows))
+    question = Question.of(fitted, fitted.model, rows, terms, group=every, origin=fitted.like)
     return question.certificates(question.case.answer(budget), budget, names), names
 
 

@@ -2,8 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,17 @@ from sklearn.utils import get_tags
 from unswayed._typing import IntArray
 from unswayed.estimators.base import Certified
 from unswayed.estimators.fitted import count_rows
-from unswayed.estimators.in_folds import (
-    FoldRows,
-    InFolds,
-    refuse_truth,
-)
-from unswayed.estimators.question import Question, ways_of
-from unswayed.estimators.three_numbers import Asked, summary_of
+from unswayed.estimators.in_folds import Fold, Folds, refuse_truth
 from unswayed.estimators.together import MetricQuestion, together
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
-from unswayed.inputs import frame_like, take_rows
+from unswayed.inputs import is_lazy, take_rows
 from unswayed.joint.search import Progress
 from unswayed.labels.bias import bias_of_rows
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Decision
 from unswayed.models.steps import as_labels, as_sample_weight, as_trust, other_labels
-from unswayed.pieces.pieces import is_lazy
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness, warn_of_one_class
+from unswayed.results.certificates import CertificateSet, warn_of_one_class
 from unswayed.results.collective import MetricRange, TogetherCertificate
-from unswayed.results.curves import Summary
-from unswayed.results.groups import StandardErrors
 
 Track = Callable[[Iterable[Any], str, int], Iterator[Any]]
 _ROWWISE = (
@@ -58,15 +48,21 @@ class CrossCertificates(CertificateSet):
 
     Examples
     --------
+    Two wrong labels overturn any of these rows, but no two labels more than two of them:
+
     >>> from sklearn.linear_model import LinearRegression
     >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
-    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
     >>> model = CertifiedClassifier(
-    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
     ... )
-    >>> certs = cross_certify(model, X, ["yes", "yes", "yes", "no", "no", "no"], cv=3)
+    >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
+    >>> certs = cross_certify(model, X, y, cv=8)
     >>> len(certs), sorted(set(certs.fold.tolist()))
-    (6, [0, 1, 2])
+    (8, [0, 1, 2, 3, 4, 5, 6, 7])
+    >>> certs.robustness_rate, certs.certify_together()
+    (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
+    >>> certs.certify_metric("selection_rate")
+    <MetricRange: selection_rate 0.5, if up to 2 labels are wrong between 0.25 and 0.75>
     """
 
     fold: IntArray
@@ -91,46 +87,23 @@ class CrossCertificates(CertificateSet):
         budget : int or Budget, optional
             How many labels of the whole data set; by default what each fold was asked about, where
             that is a share the smallest of them.
-        time_limit : float
-            Seconds; 0 for bounds that take little time.
-        direction : {"up", "down"}, optional
-            Count only rows whose score rises too far (towards the second class), or falls.
-        where : (n,) array of bool, optional
-            Count only these rows: a group, say.
-        weights : (n,) array, optional
-            How much each row counts, 0 or more; by default 1.
-        progress : callable, optional
-            Given a line of text after every step.
+        time_limit, direction, where, weights, progress : optional
+            As for `CertifiedClassifier.certify_together`.
 
         Returns
         -------
         TogetherCertificate
             Its rows are rows of the whole data set.
-
-        Examples
-        --------
-        Two wrong labels overturn any of these rows, but no two labels more than two of them:
-
-        >>> from sklearn.linear_model import LinearRegression
-        >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
-        >>> model = CertifiedClassifier(
-        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
-        ... )
-        >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
-        >>> certs = cross_certify(model, X, y, cv=8)
-        >>> certs.robustness_rate, certs.certify_together()
-        (0.0, <TogetherCertificate: 8 rows, same class if up to 2 labels are wrong: 2 together>)
         """
-        rows = InFolds(self._rows())
-        found = together(
-            rows.collective(self._amount(budget), ways_of(direction)),
+        return together(
+            self._folds(),
+            self._amount(budget),
             time_limit=time_limit,
             direction=direction,
             where=where,
             weights=weights,
             progress=progress,
         )
-        return replace(found, trusted=self.trusted)
 
     def certify_metric(
         self,
@@ -156,48 +129,34 @@ class CrossCertificates(CertificateSet):
             The group of each row, for metrics that compare groups and for `by_group`.
         budget : int or Budget, optional
             How many labels of the whole data set; by default as for `certify_together`.
-        time_limit : float
-            Seconds, for all ends together; 0 for bounds that take little time.
-        progress : callable, optional
-            Given a line of text after every step.
+        time_limit, progress : optional
+            As for `CertifiedClassifier.certify_metric`.
 
         Returns
         -------
         MetricRange
             Its rows are rows of the whole data set.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LinearRegression
-        >>> from unswayed import CertifiedClassifier, LabelBias, cross_certify
-        >>> model = CertifiedClassifier(
-        ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=2)
-        ... )
-        >>> X, y = 4 * [[1, 0]] + 4 * [[0, 1]], 4 * ["yes"] + 4 * ["no"]
-        >>> cross_certify(model, X, y, cv=8).certify_metric("selection_rate")
-        <MetricRange: selection_rate 0.5, if up to 2 labels are wrong between 0.25 and 0.75>
         """
         if isinstance(metric, str) and not metric.startswith("mean_prediction"):
             refuse_truth(metric)
         asked = MetricQuestion(
-            question=InFolds(self._rows()),
+            question=self._folds(),
             budget=self._amount(budget),
             groups=groups,
             y_true=None,
             time_limit=time_limit,
             progress=progress,
         )
-        classes = asked.question.code.classes is not None
-        found = asked.of_classes(metric) if classes else asked.of_numbers(metric)
-        return replace(found, trusted=self.trusted)
+        return asked.range_of(metric)
 
-    def _rows(self) -> list[FoldRows]:
+    def _folds(self) -> Folds:
         if not isinstance(self.source, Folds):
             raise InputError(
                 "these certificates carry no models: ask what cross_certify() returned, before it "
                 "was pickled or cut to some of its rows"
             )
-        return self.source.rows()
+        self.source.check_joint()
+        return self.source
 
     def _amount(self, budget: int | Budget | None) -> Budget:
         asked = Count(int(self.budget)) if budget is None else budget
@@ -212,93 +171,6 @@ class CrossCertificates(CertificateSet):
             One entry per certificate in each.
         """
         return {"fold": self.fold} | super().to_dict()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
-    """One fold: its certificates, the rows they are of, and the rows that trained its model."""
-
-    certificates: CertificateSet
-    train: IntArray
-    test: IntArray
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Folds:
-    """The models behind `CrossCertificates`, which compute some of their answers on demand."""
-
-    folds: Sequence[Fold]
-    origin: Any  # All rows, as they were given
-    labels: Any  # Their labels
-
-    def standard_errors(self) -> StandardErrors:
-        """Return that there are none: every fold has a model of its own."""
-        return StandardErrors.missing(len(self.order), "every fold has a model of its own")
-
-    def rows(self) -> list[FoldRows]:
-        """Return the rows of each fold as they were put to its model."""
-        return [FoldRows(_question(each), each.train, each.test) for each in self.folds]
-
-    def minimum_budgets(self) -> MinimumBudgets:
-        """Return the least number of wrong labels that overturns each row."""
-        found = [each.certificates.minimum_budgets for each in self.folds]
-        low, high = (
-            np.concatenate([getattr(each, end) for each in found]) for end in ("low", "high")
-        )
-        order = self.order
-        return MinimumBudgets(low[order], high[order])
-
-    @property
-    def order(self) -> IntArray:
-        """Position of each row, where folds stand one after the other."""
-        return np.argsort(np.concatenate([each.test for each in self.folds]))
-
-    def witness(self, row: int, amount: float) -> Witness:
-        """Return the smallest set of label changes that overturns a row."""
-        (fold,) = (each for each in self.folds if row in each.test)
-        source = fold.certificates.source
-        assert source is not None  # noqa: S101  (tells mypy)
-        within = int(np.flatnonzero(fold.test == row)[0])
-        found = source.witness(within, max(amount, fold.certificates.budget))
-        return Witness(fold.train[found.indices], found.labels, found.score)
-
-    @property
-    def quick(self) -> bool:
-        """Whether a summary takes no time worth mentioning."""
-        return all(_question(each).quick for each in self.folds)
-
-    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
-        """Return what wrong labels do to these rows one at a time, together and at random."""
-        return summary_of(self.asked(), certificates, seed=seed)
-
-    def asked(self) -> list[Asked]:
-        """Return the questions with the places of their training rows, for summaries."""
-        return [Asked(_question(each), each.train) for each in self.folds]
-
-    def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in."""
-        return frame_like(self.origin, columns)
-
-    def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
-        """Refuse to write a certificate file: it is about one model."""
-        raise InputError(
-            f"a certificate file is about one model, and these {len(self.folds)} folds have one "
-            "each; save them one by one: certs.source.folds[0].certificates.save(...)"
-        )
-
-    def report(
-        self,
-        certificates: CertificateSet,
-        path: Path,
-        table: Any,
-        groups: Sequence[str],
-        y_true: Any,
-    ) -> None:
-        """Write a page about certificates."""
-        # The charts' libraries take a second: only those who want a page pay for them.
-        from unswayed.estimators.report import write_folds_report  # noqa: PLC0415
-
-        write_folds_report(self, certificates, path, table, groups, y_true)
 
 
 def cross_certify(
@@ -345,10 +217,8 @@ def cross_certify(
         How much each row counts; by default all the same.
     groups : array-like, optional
         Rows of one group stay in one fold.
-    method : {"exact", "auto", "sandwich", "box"}
-        As for `certify`.
-    resolve, decision : optional
-        As for `certify`.
+    method, resolve, decision : optional
+        As for `certify`; a method by its name.
     trust : "cv", optional
         You vouch that wrong labels would leave the folds of `cv` as they are, although it looks at
         labels: that these folds were drawn once and stay. Certificates name it in `trusted`.
@@ -416,16 +286,10 @@ def cross_certify(
         except UnswayedError as error:
             raise type(error)(f"in fold {at} (from 0) of {len(splits)}: {error}") from None
         made.append(Fold(certificates, train, test))
-    certs = join(Folds(folds=made, origin=X, labels=labels), trusted)
+    certs = join(Folds(folds=made, origin=X, labels=labels, vouched=trusted))
     if decision is None and is_classifier(model):
         warn_of_one_class(certs.prediction)
     return certs
-
-
-def _question(fold: Fold) -> Question:
-    source = fold.certificates.source
-    assert isinstance(source, Question)  # noqa: S101  (tells mypy)
-    return source
 
 
 def _copy(model: Certified, rows: IntArray, n_rows: int) -> Certified:
@@ -545,25 +409,21 @@ def _rows(rows: Any, n_rows: int) -> IntArray:
     return np.unique(found)
 
 
-def join(folds: Folds, trusted: tuple[str, ...] = ()) -> CrossCertificates:
+def join(folds: Folds) -> CrossCertificates:
     """Return the certificates of all folds in the order of the rows."""
-    parts, order = [each.certificates for each in folds.folds], folds.order
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])[order] for name in _ROWWISE
-    }
+    parts = [each.certificates for each in folds.folds]
     least = min(parts, key=lambda part: part.budget)
     most = max(part.budget for part in parts)
     question = f"{least.question}, by models of the other of {len(parts)} folds"
     if most > least.budget:
         question += f" (up to {most:g} where a fold has more training rows)"
-    at = np.repeat(np.arange(len(parts)), [len(each.test) for each in folds.folds])[order]
-    vouched = [name for part in parts for name in part.trusted]
+    at = np.repeat(np.arange(len(parts)), [len(each.test) for each in folds.folds])
     return CrossCertificates(
-        **columns,
+        **folds.columns(lambda part: part, _ROWWISE),
         budget=least.budget,
         question=question,
-        trusted=tuple(dict.fromkeys((*vouched, *trusted))),
+        trusted=folds.trusted,
         link=least.link,
         source=folds,
-        fold=at,
+        fold=at[folds.order],
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,8 +21,8 @@ from unswayed.engines.protocol import Precision
 from unswayed.estimators.fitted import CHECKS, Fitted, Reading
 from unswayed.exceptions import BiasError, InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias
-from unswayed.labels.budgets import Budget, Count, count_budget
-from unswayed.margins.decisions import AboveMean, Sign
+from unswayed.labels.budgets import Budget, as_budget
+from unswayed.margins.decisions import Sign
 from unswayed.models.families import family_of
 from unswayed.models.family import one_alpha
 from unswayed.models.ridge.summed import Design, RowSums, SummedRidge
@@ -49,7 +50,7 @@ class TrainedInPieces(Trained):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class FeatureRule:
     """How columns become features."""
 
     categorical: tuple[str, ...] = ()  # Columns of numbers that are categories
@@ -68,23 +69,16 @@ class Columns:
 
     def features(self, survey: Survey) -> Survey:
         """Return what was found in the columns that are features."""
-        moments, numbers, texts = survey.moments, iter(range(len(survey.moments.low))), 0
-        columns, at, categories = [], [], []
+        moments, numbers, texts = survey.moments, count(), iter(survey.categories)
+        columns = []
+        at: list[int] = []
+        categories: list[Any] = []
         for column in survey.columns:
-            if column.is_category:
-                found = survey.categories[texts]
-                texts += 1
-                varies = len(found) > 1
-            else:
-                here = next(numbers)
-                varies = bool(moments.low[here] != moments.high[here])
-            if column.name in self.beside or (self.varying and not varies):
-                continue
-            columns.append(column)
-            if column.is_category:
-                categories.append(found)
-            else:
-                at.append(here)
+            of: Any = next(texts if column.is_category else numbers)
+            varies = len(of) > 1 if column.is_category else moments.low[of] != moments.high[of]
+            if column.name not in self.beside and (varies or not self.varying):
+                columns.append(column)
+                (categories if column.is_category else at).append(of)
         if not columns:
             raise InputError("no feature column is left beside the label; ignore fewer columns")
         return replace(
@@ -126,7 +120,7 @@ def check_in_pieces(estimator: Any, bias: LabelBias, sample_weight: Any) -> None
             f"the bias has {what} with one entry per training row, which do not come in pieces; "
             "pass where=function of (X, y), which is asked about every batch of rows"
         )
-    if isinstance(bias.budget, Budget) and not isinstance(bias.budget, Count):
+    if isinstance(bias.budget, Budget) and not bias.budget.countable:
         raise BiasError(
             f"a budget of kind {type(bias.budget).__name__} is not possible for rows in pieces; "
             "pass a count of labels, or a share of them"
@@ -150,7 +144,7 @@ class FitInPieces:
         self,
         certified: Any,
         passes: Passes,
-        columns: Columns,
+        columns: FeatureRule,
         as_given: Callable[[Any], Any] = lambda table: table,
     ) -> None:
         self._certified, self._passes, self._as_given = certified, passes, as_given
@@ -161,8 +155,9 @@ class FitInPieces:
         self._final = final_estimator(self._estimator)
         self._alpha = one_alpha(self._final) if hasattr(self._final, "alpha") else 0.0
 
-    def fitted(self, door: Any, like: Any, *, named: bool, survey: Survey | None = None) -> Fitted:
+    def fitted(self, like: Any, *, named: bool, survey: Survey | None = None) -> Fitted:
         """Make the passes."""
+        door = type(self._certified)(**self._certified.get_params(deep=False))
         if survey is None:
             survey = self._passes.run(self._columns.task())
         if not survey.n_rows:
@@ -195,7 +190,7 @@ class FitInPieces:
         reader = Reader(encoding, design, self._bias, classes, codes or (0.0, 1.0))
         scan = PassesScan(self._passes, reader)
         counts = np.array([survey.ends.get(at, 0) for at in range(len(self._passes.pieces))])
-        budget = Count(_as_count(self._bias.budget, survey.n_rows))
+        budget = as_budget(self._bias.budget, survey.n_rows)
         self._located = Located(self._passes.pieces, np.cumsum(counts) - counts)
         trained = (
             self._streamed(scan, counts, budget, labels)
@@ -233,7 +228,7 @@ class FitInPieces:
         else:
             values = np.array(sorted(found.counts))
         reading = self._certified._read(values)
-        if isinstance(reading.decision, AboveMean):
+        if reading.decision is not None and reading.decision.threshold == "balanced":
             raise InputError(
                 "threshold='balanced' is not possible for rows in pieces; pass a number, or None"
             )
@@ -252,7 +247,7 @@ class FitInPieces:
         self,
         scan: PassesScan,
         counts: IntArray,
-        budget: Count,
+        budget: Budget,
         labels: Reading,
     ) -> TrainedInPieces:
         sums = self._passes.run(SumUp.of(scan.reader, counts))
@@ -269,17 +264,17 @@ class FitInPieces:
         return TrainedInPieces(learner, solution, engine, auto)
 
     def _merged(
-        self, scan: PassesScan, survey: Survey, budget: Count, encoding: Encoding
+        self, scan: PassesScan, survey: Survey, budget: Budget, encoding: Encoding
     ) -> TrainedInPieces:
         distinct, reader = survey.distinct, scan.reader
         assert distinct is not None  # noqa: S101  (tells mypy)
         rows = reader.design.rows(encoding.features(distinct.rows))
         targets = reader.targets(distinct.labels)
         given = self._as_given(distinct.rows), as_array(distinct.labels)
-        count = distinct.counts.astype(np.float64)
-        learner = self._learner(RowSums.of(rows, targets, count), reader, rows)
+        times = distinct.counts.astype(np.float64)
+        learner = self._learner(RowSums.of(rows, targets, times), reader, rows)
         bias = ResolvedBias(*reader.offsets(*given, targets, check=True), budget)
-        engine = MergedEngine(learner, bias, rows, count, scan, self._located)
+        engine = MergedEngine(learner, bias, rows, times, scan, self._located)
         return TrainedInPieces(learner, learner.solution(), engine, Cascade(engine))
 
     def _show(
@@ -310,33 +305,24 @@ class FitInPieces:
             scaler.n_samples_seen_ = learner.n_rows
 
 
-def _as_count(budget: Any, n_rows: int) -> int:
-    return budget.labels if isinstance(budget, Count) else count_budget(budget, n_rows)
-
-
 def fit_lazily(certified: Any, X: Any, y: Any, sample_weight: Any) -> Fitted:
     """Fit on a dask collection."""
     check_in_pieces(certified.estimator, certified.bias, sample_weight)
     passes = DaskPasses(pieces_of(X, y))
     like = getattr(X, "_meta", None)
     like = like if hasattr(like, "iloc") else None
-    door = type(certified)(**certified.get_params(deep=False))
-    fit = FitInPieces(
-        certified, passes, Columns(), lambda table: table.to_pandas() if like is not None else table
-    )
-    return fit.fitted(door, like, named=like is not None)
+    as_given = (lambda table: table) if like is None else (lambda table: table.to_pandas())
+    fit = FitInPieces(certified, passes, FeatureRule(), as_given)
+    return fit.fitted(like, named=like is not None)
 
 
 def fit_on_passes(
-    certified: Any, passes: Passes, columns: Columns, survey: Survey | None = None
+    certified: Any, passes: Passes, columns: FeatureRule, survey: Survey | None = None
 ) -> None:
     """Fit a meta-estimator on the rows that passes go over."""
     check_in_pieces(certified.estimator, certified.bias, None)
     certified._check_settings()
-    door = type(certified)(**certified.get_params(deep=False))
     with ordinary_arithmetic():
-        fitted = FitInPieces(certified, passes, columns).fitted(
-            door, None, named=True, survey=survey
-        )
+        fitted = FitInPieces(certified, passes, columns).fitted(None, named=True, survey=survey)
     certified._show(fitted)
     certified.fitted_ = fitted

@@ -168,11 +168,7 @@ _REFUSALS = {
     ("gradient", "bounds"): _IN_GRADIENT,
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,
-    ("memory", "effort"): (
-        "{what} is for models that are not linear in their labels, such as LogisticRegression: "
-        "these certificates are exact; leave it out"
-    ),
-    ("pieces", "effort"): (
+    ("effort",): (
         "{what} is for models that are not linear in their labels, such as LogisticRegression: "
         "these certificates are exact; leave it out"
     ),
@@ -199,7 +195,7 @@ def need(engine: Engine, capability: str, what: str, model: str = "this model") 
     """Raise, with the reason, if an engine cannot do something: the one place that refuses."""
     if capability in engine.can:
         return
-    keys = ((engine.setting, capability, what), (engine.setting, capability))
+    keys = (engine.setting, capability, what), (engine.setting, capability), (capability,)
     reason = next((_REFUSALS[key] for key in keys if key in _REFUSALS), None)
     if reason is None:
         reason = "{what} is not possible for {model}: the engine of this model does not offer it"

@@ -6,7 +6,7 @@ model of *its* fold, and nothing where that label does not train it. That is the
 with one model, and the same search bounds it from both sides.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,44 +14,107 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.fitted import LabelCode
-from unswayed.estimators.question import Collective, Question, check_size
+from unswayed.estimators.question import (
+    Asked,
+    Question,
+    Section,
+    Source,
+    check_size,
+)
 from unswayed.exceptions import InputError
 from unswayed.joint.fragile import Fragile
 from unswayed.joint.metrics import Named
 from unswayed.joint.ranges import Sums
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
+from unswayed.results.groups import StandardErrors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoldRows:
-    """The rows of one fold, put to the model that the others trained."""
+class Fold:
+    """One fold: its certificates, the rows that trained its model, and the rows they are of."""
 
-    question: Question
-    # Numbers, among all rows, of those that trained the model and of those that are asked about
+    certificates: CertificateSet
     train: IntArray
-    # Numbers, among all rows, of those that trained the model and of those that are asked about
     test: IntArray
 
+    @property
+    def question(self) -> Question:
+        """The rows as they were put to the model of the fold."""
+        source = self.certificates.source
+        assert isinstance(source, Question)  # noqa: S101  (tells mypy)
+        return source
 
-@dataclass(frozen=True, eq=False)
-class InFolds:
-    """Rows, each put to the model of its fold, for one set of labels: see `JointRows`."""
 
-    folds: Sequence[FoldRows]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Folds(Source):
+    """Rows, each put to the model of its fold, one by one or for one set of labels."""
 
-    def __post_init__(self) -> None:
-        for each in self.folds:
-            if "joint" not in each.question.engine.can:
-                raise InputError(
-                    "one set of labels for all rows is for models that are linear in their labels, "
-                    "such as Ridge, and the models of these folds are not; certify rows one by one"
-                )
+    folds: Sequence[Fold]
+    origin: Any  # all rows, as they were given
+    labels: Any  # their labels, as the user writes them
+    vouched: tuple[str, ...] = ()  # what the caller vouched for, beside what the models rest on
+
+    # --- row by row -------------------------------------------------------------------------
+
+    @property
+    def order(self) -> IntArray:
+        """Position of each row, where folds stand one after the other."""
+        return np.argsort(np.concatenate([each.test for each in self.folds]))
+
+    def columns(self, of: Callable[[CertificateSet], Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return columns of all rows, given whose columns they are in each fold."""
+        parts, order = [of(each.certificates) for each in self.folds], self.order
+        return {
+            name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names
+        }
+
+    def standard_errors(self) -> StandardErrors:
+        """Return that there are none: every fold has a model of its own."""
+        return StandardErrors.missing(len(self.order), "every fold has a model of its own")
+
+    def minimum_budgets(self) -> MinimumBudgets:
+        """Return the least number of wrong labels that overturns each row."""
+        return MinimumBudgets(**self.columns(lambda part: part.minimum_budgets, ("low", "high")))
+
+    def witness(self, row: int, amount: float) -> Witness:
+        """Return the smallest set of label changes that overturns a row."""
+        (fold,) = (each for each in self.folds if row in each.test)
+        within = int(np.flatnonzero(fold.test == row)[0])
+        found = fold.question.witness(within, max(amount, fold.certificates.budget))
+        return Witness(fold.train[found.indices], found.labels, found.score)
+
+    def training_labels(self) -> NDArray[Any]:
+        """Return the labels of all rows."""
+        return np.asarray(self.labels)
+
+    def asked(self) -> list[Asked]:
+        """Return the rows of each fold put to its model."""
+        return [Asked(each.question, each.train) for each in self.folds]
+
+    def save(self, certificates: CertificateSet, path: Path, data: Path | None) -> None:
+        """Refuse to write a certificate file: it is about one model."""
+        raise InputError(
+            f"a certificate file is about one model, and these {len(self.folds)} folds have one "
+            "each; save them one by one: certs.source.folds[0].certificates.save(...)"
+        )
+
+    # --- rows and labels of all folds -------------------------------------------------------
+
+    def check_joint(self) -> None:
+        """Raise if one set of labels cannot be put to the models of all folds."""
+        if not all("joint" in each.question.engine.can for each in self.folds):
+            raise InputError(
+                "one set of labels for all rows is for models that are linear in their labels, "
+                "such as Ridge, and the models of these folds are not; certify rows one by one"
+            )
 
     @cached_property
     def starts(self) -> IntArray:
@@ -119,23 +182,14 @@ class InFolds:
     @property
     def trusted(self) -> tuple[str, ...]:
         """What the caller vouched for."""
-        return tuple(dict.fromkeys(name for each in self.folds for name in each.question.trusted))
-
-    def save(self, path: Path, data: Path | None) -> None:
-        """Refuse to write a certificate file: it is about one model."""
-        raise InputError(
-            f"a certificate file is about one model, and these {len(self.folds)} folds have one "
-            "each; ask about the rows of one fold, by its own model, and save that"
-        )
+        by_models = (name for each in self.folds for name in each.question.trusted)
+        return tuple(dict.fromkeys((*by_models, *self.vouched)))
 
     def claimed(
-        self,
-        budget: Budget,
-        section: Callable[[], dict[str, Any]],
-        closer: Callable[[], list[float]] | None = None,
-    ) -> "InFolds":
-        """Return itself: there are no certificate files about several models."""
-        return self
+        self, budget: Budget, section: Section, closer: Callable[[], list[float]] | None = None
+    ) -> "NoClaim":
+        """Return what refuses to write a certificate file."""
+        return NoClaim(len(self.folds))
 
     # --- all folds as one problem -----------------------------------------------------------
 
@@ -146,16 +200,16 @@ class InFolds:
     def _budgets(self, budget: Budget) -> list[Budget]:
         return [budget.taken(each.train) for each in self.folds]
 
-    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Collective:
+    def fragile(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Fragile:
         """Put the rows of all folds side by side."""
         parts = [
-            each.question.collective(own, ways).fragile
+            each.question.fragile(own, ways)
             for each, own in zip(self.folds, self._budgets(budget), strict=True)
         ]
         labels = _Labels.of(self.folds, parts)
         check_size(sum(map(len, parts)), len(labels.entries))
         numbers = [start + part.row for start, part in zip(self.starts, parts, strict=True)]
-        return Collective(self, budget, labels.beside(parts, np.concatenate(numbers), budget))
+        return labels.beside(parts, np.concatenate(numbers), budget)
 
     def sums(self, budget: Budget, factors: FloatArray) -> Sums:
         """Return weighted sums of the scores of all rows, given how much each row counts."""
@@ -182,7 +236,7 @@ class _Labels:
     n_labels: int
 
     @classmethod
-    def of(cls, folds: Sequence[FoldRows], parts: Sequence[Fragile]) -> "_Labels":
+    def of(cls, folds: Sequence[Fold], parts: Sequence[Fragile]) -> "_Labels":
         n_labels = 1 + max(int(each.train.max()) for each in folds)
         place = np.full((n_labels, len(folds)), -1)
         lower, upper = np.zeros((2, n_labels))
@@ -237,6 +291,20 @@ class _Labels:
             parts, budget, row=first.row, way=first.way, margin=first.margin, influence=total,
             **summed,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NoClaim:
+    """A claim about the models of several folds, of which there are no certificate files."""
+
+    n_folds: int
+
+    def save(self, path: Path, data: Path | None) -> None:
+        """Refuse to write a certificate file: it is about one model."""
+        raise InputError(
+            f"a certificate file is about one model, and these {self.n_folds} folds have one "
+            "each; ask about the rows of one fold, by its own model, and save that"
+        )
 
 
 def refuse_truth(metric: str) -> None:

@@ -1,16 +1,18 @@
 """A question: rows put to a fitted model, equal ones once, and its answer in the user's terms."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unswayed._core.rounding import above, below, ordinary_arithmetic, wider
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import (
     MAX_ANCHORS,
     ByBox,
@@ -21,111 +23,35 @@ from unswayed.engines.anchors import (
 )
 from unswayed.engines.choice import Trained
 from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import Case, Certifier, Engine
+from unswayed.engines.protocol import Case, Certifier, Engine, Terms
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
-from unswayed.inputs import as_doubles, frame_like
-from unswayed.joint.fragile import Changes, Fragile
+from unswayed.joint.fragile import Fragile
 from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Answer, Decision, Margins
 from unswayed.models.learner import Scores
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
-from unswayed.results.collective import CollectiveSource, CollectiveWitness
+from unswayed.results.certificates import (
+    CertificateSet,
+    MinimumBudgets,
+    Witness,
+)
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
 
 if TYPE_CHECKING:
-    from unswayed.estimators.three_numbers import Asked
+    from unswayed.estimators.certificate_file import CollectiveClaim
+
+Section: TypeAlias = Callable[[], dict[str, Any]]  # of a certificate file, made on demand
 
 _MOST_NUMBERS = 2**28  # of the influence rows that are held at once: 2 GB
 
 
-class JointRows(Protocol):
-    """Rows put to one model, or each to the model of its fold, for one set of labels."""
-
-    @property
-    def group(self) -> IntArray:
-        """The distinct row of each row."""
-        ...
-
-    @property
-    def targets(self) -> FloatArray:
-        """All training labels, as numbers."""
-        ...
-
-    @property
-    def offsets(self) -> tuple[FloatArray, FloatArray]:
-        """How far each of them may fall and rise."""
-        ...
-
-    @property
-    def code(self) -> LabelCode:
-        """How labels are coded as numbers."""
-        ...
-
-    @property
-    def decision(self) -> Decision:
-        """What must stay the same."""
-        ...
-
-    @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class."""
-        ...
-
-    @property
-    def trusted(self) -> tuple[str, ...]:
-        """What the caller vouched for."""
-        ...
-
-    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> "Collective":
-        """Find the rows that can be overturned, and what labels do to them."""
-        ...
-
-    def sums(self, budget: Budget, factors: FloatArray) -> Sums:
-        """Return weighted sums of the scores, given how much each row counts in each."""
-        ...
-
-    def exact_scores(self) -> list[Fraction]:
-        """Return the scores of the distinct rows in rational arithmetic."""
-        ...
-
-    def claimed(
-        self,
-        budget: Budget,
-        section: Callable[[], dict[str, Any]],
-        closer: Callable[[], list[float]] | None = None,
-    ) -> CollectiveSource:
-        """Return what a certificate file about all rows would be written from."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Collective:
-    """Rows put to a model together."""
-
-    question: JointRows
-    budget: Budget
-    fragile: Fragile  # Of the distinct rows
-
-    def witness(self, changes: Changes, among: BoolArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms."""
-        overturned, _ = self.fragile.outcome(changes)
-        hit = np.isin(self.question.group, self.fragile.row[overturned])
-        hit &= True if among is None else among
-        return self.labels(changes, np.flatnonzero(hit))
-
-    def labels(self, changes: Changes, overturned: IntArray | None = None) -> CollectiveWitness:
-        """Return label changes in the user's terms."""
-        question = self.question
-        lower, upper = question.offsets
-        offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
-        labels = question.targets[changes.rows] + offset * changes.share
-        hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
-        return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
+def first_rows(group: IntArray) -> IntArray:
+    """Return the first row of each kind of equal rows."""
+    return np.unique(group, return_index=True)[1]
 
 
 def check_size(n_fragile: int, n_entries: int) -> None:
@@ -138,29 +64,7 @@ def check_size(n_fragile: int, n_entries: int) -> None:
         )
 
 
-def ways_of(direction: str | None) -> tuple[float, ...]:
-    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
-    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
-    if direction not in ways:
-        raise InputError(
-            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
-            "score rises too far, which is towards the second class"
-        )
-    return ways[direction]
-
-
-def as_seconds(time_limit: Any) -> float:
-    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
-    given = as_doubles(time_limit, "time_limit")
-    if given.ndim or not given >= 0:
-        raise InputError(
-            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
-            "mixed-integer programmes and returns the bounds that take little time"
-        )
-    return min(float(given), 1e9)
-
-
-# --- A question: rows put to a fitted model, equal ones once, and its answer in the user's terms
+# --- Methods: who bounds the scores of rows --------------------------------------------------
 
 
 METHODS = ("auto", "exact", "sandwich", "box")
@@ -178,49 +82,41 @@ def certifier_of(
     fitted: Fitted, asked: Trained, decision: Decision, budget: Budget, method: Method
 ) -> Certifier | None:
     """Return the certifier that a method means; None for the engine itself."""
-    boxed = (
-        method in ("box", "sandwich")
-        if isinstance(method, str)
-        else isinstance(method, ParameterBox | Sandwich)
-    )
-    if boxed and asked is not fitted.model:
+    coefficients = method in ("box", "sandwich") or isinstance(method, ParameterBox | Sandwich)
+    if coefficients and asked is not fitted.model:
         raise InputError(
             "bounds on coefficients do not bound scores that are measured from the mean of the "
             "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
         )
-    build: dict[str, Callable[[], Method | None]] = {
+    build: dict[str, Callable[[], Any]] = {
         "exact": lambda: None,
         "auto": lambda: asked.auto,
         "box": lambda: parameter_box(fitted, budget),
         "sandwich": lambda: sandwich(fitted, decision, budget, MAX_ANCHORS),
     }
-    made = build[method]() if isinstance(method, str) else method
+    made: Any = build[method]() if isinstance(method, str) else method
     if made is None:
         return None
-    assert not isinstance(made, str)  # noqa: S101  (tells mypy)
-    _check_origin(asked, made, budget)
-    if isinstance(made, ParameterBox):
-        return ByBox(made, fitted.learner.with_coefficients())
-    return BySandwich(made) if isinstance(made, Sandwich) else made
-
-
-def _check_origin(
-    asked: Trained, bounds: ParameterBox | Sandwich | Certifier, budget: Budget
-) -> None:
-    if bounds.fingerprint != asked.engine.fingerprint:
+    if made.fingerprint != asked.engine.fingerprint:
         raise InputError(
-            f"this {type(bounds).__name__} was built from another model or bias than this one; "
+            f"this {type(made).__name__} was built from another model or bias than this one; "
             "bounds prove nothing beyond what they were built from: build one from this model"
         )
-    if isinstance(bounds, ParameterBox | Sandwich):
-        check_budget(bounds, budget)
+    if not coefficients:
+        found: Certifier = made
+        return found
+    check_budget(made, budget)
+    if isinstance(made, Sandwich):
+        return BySandwich(made)
+    return ByBox(made, fitted.learner.with_coefficients())
 
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:
     """Build the box of all parameters a budget can lead to."""
     learner, names = fitted.parametric, fitted.names
     names += ("mean prediction",) * (learner.n_parameters - len(names))
-    return ParameterBox.build(_anchored(fitted), budget, fitted.model.solution, names)
+    engine: Any = fitted.engine  # engines that offer bounds evaluate anchors
+    return ParameterBox.build(engine, budget, fitted.model.solution, names)
 
 
 def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: int) -> Sandwich:
@@ -230,14 +126,9 @@ def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: in
             "there are fewer training rows than features, so that exact certificates are "
             "cheaper than any bound: use method='exact'"
         )
-    made = Sandwich(_anchored(fitted), budget, max_anchors)
+    engine: Any = fitted.engine
+    made = Sandwich(engine, budget, max_anchors)
     return made.choose_anchors(fitted.model.solution, decision)
-
-
-def _anchored(fitted: Fitted) -> Any:
-    """Return the engine, which evaluates anchors if it offers bounds at all."""
-    fitted.need("bounds", "a bound on coefficients")
-    return fitted.engine
 
 
 # --- A question: rows put to a fitted model, equal ones once, and its answer in the user's terms
@@ -246,8 +137,67 @@ def _anchored(fitted: Fitted) -> Any:
 _QUICK = 2**24  # training rows, times rows in question, times parameters
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Rows put to a model, and where its training rows are among all labels."""
+
+    question: "Question"
+    place: IntArray
+    known: FloatArray | None = None  # minimum budgets of the rows, where they were computed before
+
+    @cached_property
+    def least(self) -> FloatArray:
+        """Minimum budgets of the distinct rows, 0 where nothing is known."""
+        if self.known is None:
+            found = self.question.case.least.low
+        else:
+            found = self.known[first_rows(self.question.group)]
+        return np.nan_to_num(found, nan=0.0, posinf=np.inf)
+
+
+class Source(ABC):
+    """Rows put to one model, or each to the model of its fold: what certificates are made from."""
+
+    origin: Any  # the user's rows: a frame of their library is given back
+
+    @abstractmethod
+    def witness(self, row: int, amount: float) -> Witness:
+        """Return the smallest known set of `amount` label changes at most that overturns a row."""
+
+    @abstractmethod
+    def training_labels(self) -> NDArray[Any]:
+        """Return all training labels, as the user writes them."""
+
+    @abstractmethod
+    def asked(self) -> list[Asked]:
+        """Return the rows put to each model."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether a summary takes no time worth mentioning."""
+        return all(each.question.is_small for each in self.asked())
+
+    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
+        """Return what wrong labels do to these rows one at a time, together and at random."""
+        from unswayed.estimators.three_numbers import summary_of  # noqa: PLC0415  (a circle)
+
+        return summary_of(self.asked(), certificates, seed=seed)
+
+    def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
+        """Write a page about certificates."""
+        # The charts' libraries take a second: only those who want a page pay for them.
+        try:
+            from unswayed.estimators.report import write_report  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"a report needs {error.name}, which is not installed: "
+                'pip install "unswayed[report]"'
+            ) from error
+        write_report(self, certificates, path, **shown)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Question:
+class Question(Source):
     """Rows put to a fitted model, with all that it takes to answer even after another fit."""
 
     engine: Engine
@@ -256,11 +206,24 @@ class Question:
     targets: FloatArray  # training labels as numbers
     code: LabelCode
     group: IntArray  # the distinct row of each row
-    origin: Any  # the user's rows: a frame of their library is given back
+    origin: Any  # the user's rows
     trusted: tuple[str, ...] = ()  # what the caller vouched for
     seen: Any = None  # rows as the final estimator sees them
     estimator: Any = None  # fitted, the model behind it
     coefficients: Callable[[], tuple[CertificateSet, Sequence[str]] | None] = lambda: None
+
+    @classmethod
+    def of(cls, fitted: Fitted, trained: Trained, rows: Any, terms: Terms, **asked: Any) -> Self:
+        """Put distinct rows to a fitted model."""
+        return cls(
+            engine=trained.engine,
+            case=trained.engine.case(rows, terms),
+            decision=terms.decision,
+            targets=fitted.targets,
+            code=fitted.labels.code,
+            trusted=fitted.trusted,
+            **asked,
+        )
 
     @property
     def margins(self) -> Margins:
@@ -281,6 +244,10 @@ class Question:
     def positive(self) -> BoolArray:
         """Which rows are predicted to be of the second class, where classes are predicted."""
         return np.asarray(self.decision.positive(self.scores.value)[self.group], dtype=bool)
+
+    def training_labels(self) -> NDArray[Any]:
+        """Return training labels as the user writes them."""
+        return self.code.decode(self.targets)
 
     @cached_property
     def count(self) -> IntArray:
@@ -370,7 +337,7 @@ class Question:
             self, engine=engine, case=engine.case(case.rows, terms), targets=terms.targets
         )
 
-    def collective(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Collective:
+    def fragile(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Fragile:
         """Find the rows that can be overturned, and what labels do to them."""
         case = self.selection
         bounds, margins = case.answer(budget).bounds, case.margins
@@ -392,7 +359,7 @@ class Question:
         effects = engine.effects(weights, budget)
         forward = sign > 0
         values = weights.block(0, len(row)).values if len(row) else np.zeros((0, 0))
-        fragile = Fragile(
+        return Fragile(
             row=row,
             way=sign,
             influence=effects.influence * sign[:, None],
@@ -407,7 +374,6 @@ class Question:
             budget=budget,
             whole=engine.bias.whole,
         )
-        return Collective(self, budget, fragile)
 
     def sums(self, budget: Budget, factors: FloatArray) -> Sums:
         """Return weighted sums of the scores, given how much each row counts in each."""
@@ -423,35 +389,28 @@ class Question:
         return [row.score for _, row in case.exactly(np.arange(len(case.rows)))]
 
     def claimed(
-        self,
-        budget: Budget,
-        section: Callable[[], dict[str, Any]],
-        closer: Callable[[], list[float]] | None = None,
-    ) -> CollectiveSource:
+        self, budget: Budget, section: Section, closer: Callable[[], list[float]] | None = None
+    ) -> "CollectiveClaim":
         """Return what a certificate file about all rows would be written from."""
         from unswayed.estimators.certificate_file import CollectiveClaim  # noqa: PLC0415  (a circle)
 
         return CollectiveClaim(self, budget, section(), closer)
 
     @property
-    def quick(self) -> bool:
-        """Whether a summary takes no time worth mentioning."""
-        if "joint" not in self.engine.can or not isinstance(self.engine.bias.budget, Count):
+    def is_small(self) -> bool:
+        """Whether one set of labels for all rows is found in no time worth mentioning."""
+        if "joint" not in self.engine.can or not self.engine.bias.budget.countable:
             return False
         numbers = self.engine.learner.n_rows * len(self.group)
         return numbers * (1 + self.engine.width) <= _QUICK
 
-    def summary(self, certificates: CertificateSet, seed: int) -> Summary:
-        """Return what wrong labels do to these rows one at a time, together and at random."""
-        from unswayed.estimators.three_numbers import summary_of  # noqa: PLC0415  (a circle)
-
-        return summary_of(self.asked(), certificates, seed=seed)
-
-    def asked(self) -> "list[Asked]":
-        """Return the question with the places of its training rows, for summaries."""
-        from unswayed.estimators.three_numbers import Asked  # noqa: PLC0415  (a circle)
-
+    def asked(self) -> list[Asked]:
+        """Return the rows put to the model."""
         return [Asked(self, np.arange(self.engine.learner.n_rows))]
+
+    def shown(self) -> Matrix | None:
+        """Return the rows as the definition of the model sees them, if it sees any."""
+        return self.case.rows.shown(self.group)
 
     # --- files and pages ------------------------------------------------------------------
 
@@ -468,26 +427,7 @@ class Question:
             write_data(self, data)
         write_certificates([certificates], path)
 
-    def report(
-        self,
-        certificates: CertificateSet,
-        path: Path,
-        table: Any,
-        groups: Sequence[str],
-        y_true: Any,
-    ) -> None:
+    def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
         """Write a page about certificates."""
         need(self.engine, "files", "report")
-        # The charts' libraries take a second: only those who want a page pay for them.
-        try:
-            from unswayed.estimators.report import write_report  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                f"a report needs {error.name}, which is not installed: "
-                'pip install "unswayed[report]"'
-            ) from error
-        write_report(self, certificates, path, table, groups, y_true)
-
-    def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in."""
-        return frame_like(self.origin, columns)
+        super().report(certificates, path, **shown)

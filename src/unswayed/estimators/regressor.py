@@ -10,8 +10,8 @@ from sklearn.base import RegressorMixin, is_classifier
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray
-from unswayed.estimators.base import Certified
 from unswayed.estimators.fitted import Fitted, LabelCode, Reading
+from unswayed.estimators.review import Reviewable
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
 from unswayed.labels.bias import LabelBias
@@ -20,7 +20,7 @@ from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
 
-class CertifiedRegressor(RegressorMixin, Certified):
+class CertifiedRegressor(RegressorMixin, Reviewable):
     """A regressor whose predictions come with proofs.
 
     Parameters

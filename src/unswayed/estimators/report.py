@@ -1,19 +1,16 @@
 """HTML pages about certificates that were made in Python: the same facts as those of a study."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
 from unswayed.estimators.three_numbers import summaries
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, eager_frame, refuse_masked
-from unswayed.margins.decisions import AboveMean, Decision, MeanRadius, Radius, Threshold
 from unswayed.report.facts import (
     MOST_GROUPS,
     BudgetRate,
@@ -29,8 +26,7 @@ from unswayed.results.certificates import CertificateSet, Witness, probability_r
 from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
 
 if TYPE_CHECKING:
-    from unswayed.estimators.cross import Folds
-    from unswayed.estimators.question import Question
+    from unswayed.estimators.question import Question, Source
 
 _LONGEST = 300  # characters of a model in words
 _KINDS = {None: "ridge", "logistic": "logistic", "log": "poisson"}  # by link
@@ -56,69 +52,38 @@ class FrameRows:
 
 
 def write_report(
-    question: "Question",
+    source: "Source",
     certificates: CertificateSet,
     path: Path,
+    *,
     table: Any,
     groups: Sequence[str],
     y_true: Any,
 ) -> None:
-    """Write a page about certificates."""
+    """Write a page about certificates, by one model or by the models of folds."""
     _check_path(path)
-    frame = _frame(question.origin, table, len(certificates))
-    rows = _certified(question, certificates, frame, groups, y_true)
-    asked, shown = _asked(question, certificates), _shown(question, certificates, frame)
-    few = small_groups(rows.groups, "cross_certify certifies every row")
+    parts = source.asked()
+    one, in_folds = parts[0].question, len(parts) > 1
+    frame = _frame(source.origin, table, len(certificates))
+    asked = _asked(one, certificates)
+    if in_folds:
+        y_true = source.training_labels() if y_true is None else y_true
+        asked |= {"rows_in_words": "rows, each by the model of the other folds"}
+        asked |= {"held_out": True, "folds": len(parts)}
+        asked["notes"].append(_NO_COEFFICIENTS)
+    rows = _certified(source, certificates, asked["keeps"], frame, groups, y_true)
+    few = small_groups(rows.groups, None if in_folds else "cross_certify certifies every row")
     facts = certified_facts(asked, rows, few, slider=True)
-    _write(page_facts(facts, rows, shown, effects=_effects(question), made=provenance()), path)
-
-
-def write_folds_report(
-    folds: "Folds",
-    certificates: CertificateSet,
-    path: Path,
-    table: Any,
-    groups: Sequence[str],
-    y_true: Any,
-) -> None:
-    """Write a page about certificates of every row, each by a model that did not see it."""
-    _check_path(path)
-    frame = _frame(folds.origin, table, len(certificates))
-    one: Any = folds.folds[0].certificates.source
-    found = _certified(one, certificates, frame, groups, folds.labels if y_true is None else y_true)
-    counts = Counter(as_text(label) for label in folds.labels.tolist())
-    rows = replace(
-        found,
-        n_train=min(len(each.train) for each in folds.folds),
-        train_counts=[counts[name] for name in found.classes] if found.train_counts else (),
-        class_sizes=_fewest(folds, found.classes) if found.class_sizes else {},
-        three=lambda alone: summaries(folds.asked(), alone, found.n_test, keeps=asked["keeps"]),
-    )
-    asked = _asked(one, certificates) | {
-        "rows_in_words": "rows, each by the model of the other folds",
-        "held_out": True,
-        "folds": len(folds.folds),
-    }
-    asked["notes"].append(_NO_COEFFICIENTS)
-    shown = replace(
-        _shown(one, certificates, frame),
-        train=FrameRows(None, len(certificates)),
-        train_label=lambda row: as_text(folds.labels[row].item()),
-        witnesses=lambda at: _witnesses(folds, certificates, at),
-    )
-    facts = certified_facts(asked, rows, small_groups(rows.groups, None), slider=True)
-    _write(page_facts(facts, rows, shown, effects=effect_facts([]), made=provenance()), path)
+    effects = effect_facts([]) if in_folds else _effects(one)
+    shown = _shown(source, certificates, frame)
+    page = render(page_facts(facts, rows, shown, effects=effects, made=provenance()))
+    with atomic_write(path) as beside:
+        beside.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _check_path(path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is a page, so its name must end in .html")
-
-
-def _write(facts: dict[str, Any], path: Path) -> None:
-    page = render(facts)
-    with atomic_write(path) as beside:
-        beside.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]:
@@ -127,8 +92,8 @@ def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
     wrong = "really be the other class" if kind == "logistic" else f"be off, by {ends}"
-    radius = decision.value if isinstance(decision, Radius | MeanRadius) else None
-    scale = " in the logarithm" if kind == "poisson" and isinstance(decision, Radius) else ""
+    radius = decision.radius
+    scale = " in the logarithm" if kind == "poisson" and decision.task == "regression" else ""
     return {
         "task": "regression" if radius is not None else "classification",
         "label": "the label",
@@ -153,21 +118,25 @@ def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]
 
 
 def _certified(
-    question: "Question",
+    source: "Source",
     certificates: CertificateSet,
+    keeps: str,
     frame: Any,
     groups: Sequence[str],
     y_true: Any,
 ) -> Certified:
     """Return certificates as arrays, classes and groups in texts."""
-    decision, budget, bias = question.decision, certificates.budget, question.engine.bias
-    classes = decision.classes.tolist() if isinstance(decision, Threshold) else []
+    parts, labels = source.asked(), source.training_labels()
+    question, budget = parts[0].question, certificates.budget
+    decision, kind, bias = question.decision, _KINDS[certificates.link], question.engine.bias
+    classes = [] if decision.classes is None else decision.classes.tolist()
     names = dict(zip(classes, distinct_texts(classes), strict=True))
-    sizes, kind = _sizes(question, classes), _KINDS[certificates.link]
     truth, right = _truth(certificates, names, y_true)
-    keeps = _asked(question, certificates)["keeps"]
+    sizes = np.array([_sizes(each.question, classes) for each in parts])
+    ends = question.targets.min(), question.targets.max()
+    middle = 0.0 if kind == "logistic" else float(sum(ends)) / 2
     return Certified(
-        n_train=len(bias.lower),
+        n_train=min(len(each.place) for each in parts),
         n_movable=int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0))),
         budgets=[BudgetRate.of(f"{budget:g}", int(budget), certificates.verdict)],
         score=certificates.score,
@@ -178,43 +147,31 @@ def _certified(
         quality=right,
         classes=tuple(names.values()),
         groups=_groups(frame, groups),
-        train_counts=[each.rows for each in sizes],
-        class_sizes=dict(zip(names.values(), sizes, strict=False)),
-        three=lambda alone: summaries(question.asked(), alone, len(certificates), keeps=keeps),
-        chosen_threshold=_chosen(decision, kind, question.targets),
-        can_balance=kind == "ridge" and not isinstance(decision, AboveMean),
+        train_counts=[int(np.sum(labels == each)) for each in classes] if sizes.size else [],
+        # Of folds, those of the one that has fewest of a class
+        class_sizes={
+            name: Size(*map(int, least))
+            for name, least in zip(names.values(), sizes.min(axis=0), strict=False)
+        },
+        three=lambda alone: summaries(parts, alone, len(certificates), keeps=keeps),
+        chosen_threshold=decision.threshold not in (None, middle),
+        can_balance=kind == "ridge" and decision.threshold != "balanced",
         in_python=True,
     )
 
 
-def _shown(question: "Question", certificates: CertificateSet, frame: Any) -> Shown:
+def _shown(source: "Source", certificates: CertificateSet, frame: Any) -> Shown:
     """Return how a page shows single rows."""
     ranges = certificates.score, certificates.low, certificates.high
+    labels = source.training_labels()
     return Shown(
         test=FrameRows(frame, len(certificates)),
-        train=FrameRows(None, len(question.engine.bias.lower)),
+        train=FrameRows(None, len(labels)),
         columns=[] if frame is None else list(frame.columns),
-        train_label=lambda row: as_text(question.code.decode(question.targets[[row]]).tolist()[0]),
+        train_label=lambda row: as_text(labels[[row]].tolist()[0]),
         new_label=as_text,
-        witnesses=lambda at: _witnesses(question, certificates, at),
+        witnesses=lambda at: _witnesses(source, certificates, at),
         probability=probability_ranges(*ranges) if certificates.link == "logistic" else None,
-    )
-
-
-def _fewest(folds: "Folds", names: Sequence[str]) -> dict[str, Size]:
-    """Return the size of each class among the training rows of the fold that has fewest of it."""
-    sources: list[Any] = [each.certificates.source for each in folds.folds]
-    known = np.array([_sizes(each, each.decision.classes.tolist()) for each in sources])
-    return {
-        name: Size(*map(int, least)) for name, least in zip(names, known.min(axis=0), strict=True)
-    }
-
-
-def _chosen(decision: Decision, kind: str, targets: FloatArray) -> bool:
-    """Return whether one class ends elsewhere than half-way between the two."""
-    middle = 0.0 if kind == "logistic" else float(targets.min() + targets.max()) / 2
-    return isinstance(decision, AboveMean) or (
-        isinstance(decision, Threshold) and decision.value != middle
     )
 
 
@@ -272,11 +229,11 @@ def _effects(question: "Question") -> dict[str, Any]:
 
 
 def _witnesses(
-    question: "Question | Folds", certificates: CertificateSet, at: IntArray
+    source: "Source", certificates: CertificateSet, at: IntArray
 ) -> list[Witness | None]:
     enough = certificates.minimum_budgets.high
     return [
-        question.witness(int(row), float(enough[row])) if np.isfinite(enough[row]) else None
+        source.witness(int(row), float(enough[row])) if np.isfinite(enough[row]) else None
         for row in at
     ]
 

@@ -1,8 +1,7 @@
 """Reviews: which labels to check, what that proves, and what to expect of it."""
 
 import operator
-from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,14 @@ from sklearn.base import clone
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
-from unswayed.estimators.fitted import Reading
 from unswayed.estimators.question import Question
-from unswayed.estimators.together import AllRows
+from unswayed.estimators.together import CertifiedTogether
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
 from unswayed.joint.review import Review
 from unswayed.joint.search import Progress
-from unswayed.labels.bias import LabelBias, ResolvedBias, bias_without, corrected
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.bias import ResolvedBias, bias_without, corrected
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
 from unswayed.models.steps import as_labels
 from unswayed.results.certificates import Verdict
@@ -60,13 +58,9 @@ class Simulation:
     def _count(self, checked: IntArray, correction: FloatArray) -> int:
         """Return how many rows are proven robust after labels were checked and corrected."""
         question = self.question
-        bias = question.engine.bias
-        targets, lower, upper = (
-            np.array(each) for each in (question.targets, bias.lower, bias.upper)
-        )
+        targets = question.targets.copy()
         targets[checked] += correction
-        lower[checked] = upper[checked] = 0.0
-        after = question.under(ResolvedBias(lower, upper, bias.budget, bias.whole), targets)
+        after = question.under(_spared(question.engine.bias, checked), targets)
         verdict = after.case.answer(self.budget).verdict[question.group]
         return int(np.sum(verdict == Verdict.ROBUST))
 
@@ -77,14 +71,8 @@ class Simulation:
 _DRAWN = 10  # random orders whose mean is a baseline
 
 
-class Reviewable(AllRows):
-    """What the certified meta-estimators answer about labels to check; `Certified` has the rest."""
-
-    bias: LabelBias | None
-
-    @abstractmethod
-    def _read(self, labels: NDArray[Any]) -> Reading:
-        """Read labels as a model does."""
+class Reviewable(CertifiedTogether):
+    """Meta-estimators that say which labels to check, too."""
 
     @ordinary_arithmetic()
     def review_plan(
@@ -149,16 +137,43 @@ class Reviewable(AllRows):
         """
         fitted = self._current()
         fitted.need("joint", "review_plan")
-        return plan_review(
-            self._question(fitted, X, None, decision),
-            self._budget(fitted, budget),
-            labels=labels,
-            costs=costs,
-            cost_limit=cost_limit,
-            exclude=exclude,
-            per_reviewer=per_reviewer,
+        question, within = self._question(fitted, X, None, decision), self._budget(fitted, budget)
+        n_labels = len(question.targets)
+        many = _count(labels, "labels", 0, "how many labels can be checked")
+        least = 0 if per_reviewer is None else 1
+        batch = many if per_reviewer is None else per_reviewer
+        batch = _count(batch, "per_reviewer", least, "labels per reviewer")
+        cost, limit = _costs(costs, n_labels), _limit(cost_limit)
+        if not within.countable:
+            raise InputError(
+                f"a review plan is about budgets that are a number of labels, and this one is a "
+                f"{type(within).__name__}; pass budget=, or a bias, with a count or a share"
+            )
+        checked = as_rows(exclude, n_labels)
+        if len(checked):
+            question = question.under(_spared(question.engine.bias, checked))
+        fragile = question.fragile(within)
+        weight = np.bincount(question.group).astype(np.float64)
+        review = Review(fragile, weight, cost, many)
+        order = review.best(limit, progress)
+        sure = weight.sum() - weight[np.unique(fragile.row)].sum()
+        drawn = [review.curve(review.drawn(len(order), seed)) for seed in range(_DRAWN)]
+        return ReviewPlan(
+            order=order,
+            labels=_as_given(question, order),
+            cost=cost[order],
+            batch=np.arange(len(order)) // max(1, batch) + 1,
+            robust_after=review.curve(order) + int(sure),
+            n_rows=len(question.group),
+            baselines={
+                "random": np.mean(drawn, axis=0) + sure,
+                "witness": review.curve(review.most_used(len(order))) + sure,
+            },
+            budget=within.amount,
+            question=f"{question.decision} if {within}",
+            trusted=question.trusted,
             like=fitted.like,
-            progress=progress,
+            source=Simulation(question, within),
         )
 
     def reviewed(
@@ -204,63 +219,11 @@ class Reviewable(AllRows):
         )
 
 
-def plan_review(
-    question: Question,
-    budget: Budget,
-    *,
-    labels: Any,
-    costs: Any,
-    cost_limit: Any,
-    exclude: Any,
-    per_reviewer: Any,
-    like: Any,
-    progress: Progress | None,
-) -> ReviewPlan:
-    """Return the labels whose verification makes most of the rows robust."""
-    n_labels = len(question.targets)
-    many = _count(labels, "labels", 0, "how many labels can be checked")
-    batch = many if per_reviewer is None else per_reviewer
-    batch = _count(batch, "per_reviewer", 0 if per_reviewer is None else 1, "labels per reviewer")
-    cost, limit = _costs(costs, n_labels), _limit(cost_limit)
-    if not isinstance(budget, Count):
-        raise InputError(
-            f"a review plan is about budgets that are a number of labels, and this one is a "
-            f"{type(budget).__name__}; pass budget=, or a bias, with a count or a share"
-        )
-    checked = np.zeros(n_labels, dtype=bool)
-    checked[as_rows(exclude, n_labels)] = True
-    if checked.any():
-        bias = question.engine.bias
-        left = ResolvedBias(
-            np.where(checked, 0.0, bias.lower),
-            np.where(checked, 0.0, bias.upper),
-            bias.budget,
-            bias.whole,
-        )
-        question = question.under(left)
-    asked = question.collective(budget)
-    weight = np.bincount(question.group).astype(np.float64)
-    review = Review(asked.fragile, weight, cost, many)
-    order = review.best(limit, progress)
-    sure = weight.sum() - weight[np.unique(asked.fragile.row)].sum()
-    drawn = [review.curve(review.drawn(len(order), seed)) for seed in range(_DRAWN)]
-    return ReviewPlan(
-        order=order,
-        labels=_as_given(question, order),
-        cost=cost[order],
-        batch=np.arange(len(order)) // max(1, batch) + 1,
-        robust_after=review.curve(order) + int(sure),
-        n_rows=len(question.group),
-        baselines={
-            "random": np.mean(drawn, axis=0) + sure,
-            "witness": review.curve(review.most_used(len(order))) + sure,
-        },
-        budget=budget.amount,
-        question=f"{question.decision} if {budget}",
-        trusted=question.trusted,
-        like=like,
-        source=Simulation(question, budget),
-    )
+def _spared(bias: ResolvedBias, rows: IntArray) -> ResolvedBias:
+    """Return a bias by which the labels of some rows are right."""
+    lower, upper = bias.lower.copy(), bias.upper.copy()
+    lower[rows] = upper[rows] = 0.0
+    return replace(bias, lower=lower, upper=upper)
 
 
 def _as_given(question: Question, rows: IntArray) -> NDArray[Any]:

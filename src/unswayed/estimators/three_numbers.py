@@ -1,21 +1,18 @@
 """Three numbers of one budget: rows one at a time, all rows together, labels wrong at random."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from unswayed._core.rounding import ordinary_arithmetic
-from unswayed._typing import FloatArray, IntArray
-from unswayed.estimators.question import Question
+from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
 from unswayed.joint.attack import Drawn, at_random
 from unswayed.joint.fragile import count_goal
 from unswayed.joint.quick import Attacks, Exclusive, Placed, Quick
 from unswayed.joint.search import Deadline, Search
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget
 from unswayed.results.certificates import CertificateSet, Verdict
 from unswayed.results.curves import Alone, RandomDraws, Summary
 
@@ -26,28 +23,9 @@ _SMALL = 2**17  # numbers of influence: so few are worth a linear programme and 
 _LARGE = 2**20  # numbers of weights: attacks then take their time
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Rows put to a model, and where its training rows are among all labels."""
-
-    question: Question
-    place: IntArray
-    known: FloatArray | None = None  # minimum budgets of the rows, where they were computed before
-
-    @cached_property
-    def least(self) -> FloatArray:
-        """Minimum budgets of the distinct rows, 0 where nothing is known."""
-        question = self.question
-        if self.known is None:
-            found = question.case.least.low
-        else:
-            found = self.known[np.unique(question.group, return_index=True)[1]]
-        return np.nan_to_num(found, nan=0.0, posinf=np.inf)
-
-
 def summary_of(asked: Sequence[Asked], certificates: CertificateSet, *, seed: int = 0) -> Summary:
     """Return the three numbers at the budget of some certificates."""
-    if not isinstance(asked[0].question.engine.bias.budget, Count):
+    if not asked[0].question.engine.bias.budget.countable:
         raise InputError(
             "a summary is about a number of wrong labels, and this budget is one of another kind; "
             "certify_together says what one admissible set of labels does to all rows"
@@ -108,19 +86,19 @@ def _together(
     """Return at most and at least how many rows one label set overturns, at each budget."""
     most = [n_rows - each.robust for each in alone]
     own = asked[0].question.engine.bias.budget if asked else None
-    if not isinstance(own, Count) or not all(_has_rows(each.question) for each in asked):
+    if own is None or not own.countable or not all(_can(each, "joint") for each in asked):
         return most, [_attacked(asked, each) for each in alone]
     placed = [Placed(_quick(each), each.place) for each in asked]
     budgets = [own.sized(each.labels) for each in alone]
-    sets = [_exclusive(placed, each) for each, at in zip(budgets, alone, strict=True) if at.main]
+    main = [each for each, at in zip(budgets, alone, strict=True) if at.main]
+    sets = [[part.quick.exclusive(each) for part in placed] for each in main]
     for at, each in enumerate(alone):
         found = [_counted(placed, of, each.labels) for of in sets if of[0].amount >= each.labels]
         most[at] = min(most[at], *found) if found else most[at]
     attacks = Attacks(placed, budgets[-1])
-    wanted = [each for each, at in zip(budgets, alone, strict=True) if at.main]
-    if sum(each.quick.size for each in placed) > _LARGE:
-        wanted = wanted[-1:]  # sets of the largest are tried at the others
-    least = [attacks.at_least(each) if each in wanted else 0 for each in budgets]
+    # Where that takes its time, sets of the largest are tried at the others.
+    tried = main[-1:] if sum(each.quick.size for each in placed) > _LARGE else main
+    least = [attacks.at_least(each) if each in tried else 0 for each in budgets]
     least = [max(low, attacks.known(each)) for low, each in zip(least, budgets, strict=True)]
     for at, each in enumerate(alone):
         if each.main and len(asked) == 1:
@@ -133,8 +111,8 @@ def _together(
     )
 
 
-def _has_rows(question: Question) -> bool:
-    return "joint" in question.engine.can
+def _can(asked: Asked, capability: str) -> bool:
+    return capability in asked.question.engine.can
 
 
 def _quick(asked: Asked) -> Quick:
@@ -146,10 +124,6 @@ def _quick(asked: Asked) -> Quick:
         count=asked.question.count,
         least=asked.least,
     )
-
-
-def _exclusive(placed: Sequence[Placed], budget: Budget) -> list[Exclusive]:
-    return [each.quick.exclusive(budget) for each in placed]
 
 
 def _counted(placed: Sequence[Placed], sets: Sequence[Exclusive], labels: int) -> int:
@@ -169,7 +143,7 @@ def _thoroughly(asked: Asked, budget: Budget) -> tuple[int, int]:
     fragile = int(np.sum(asked.least <= budget.amount))
     if not 0 < fragile * entries <= _SMALL:
         return 0, n_rows
-    rows = question.collective(budget).fragile
+    rows = question.fragile(budget)
     goal = count_goal(question.count[rows.row].astype(np.int64), Fraction(1), rows.row)
     found = Search(rows).largest(goal, Deadline.of(0.0))
     return int(found.inner), int(found.outer)
@@ -190,11 +164,11 @@ def _random(
     asked: Sequence[Asked], alone: Sequence[Alone], n_rows: int, seed: int
 ) -> list[RandomDraws | None]:
     """Return what random label sets do, at each budget."""
-    if not asked or not all("draws" in each.question.engine.can for each in asked):
+    if not asked or not all(_can(each, "draws") for each in asked):
         return [None] * len(alone)
-    if not isinstance(asked[0].question.engine.bias.budget, Count):
+    if not asked[0].question.engine.bias.budget.countable:
         return [None] * len(alone)
-    refits = "joint" not in asked[0].question.engine.can  # every draw is another fit
+    refits = not _can(asked[0], "joint")  # every draw is another fit
     models = [_drawn(each) for each in asked]
     found: list[RandomDraws | None] = [None] * len(alone)
     for main, draws in ((True, _REFITS if refits else DRAWS), (False, _FEW_DRAWS)):

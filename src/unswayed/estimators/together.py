@@ -1,7 +1,6 @@
 """Questions about many rows at once: one set of wrong labels has to serve them all."""
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -12,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import enclose, nearest
 from unswayed._core.rounding import narrower, ordinary_arithmetic, wider
-from unswayed._typing import BoolArray, FloatArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.estimators.base import Certified
 from unswayed.estimators.certificate_file import (
     end_section,
-    first_rows,
     groups_section,
     multipliers_section,
     named_section,
@@ -23,37 +22,27 @@ from unswayed.estimators.certificate_file import (
     together_section,
     witness_section,
 )
-from unswayed.estimators.fitted import Fitted
-from unswayed.estimators.question import Collective, JointRows, Question, as_seconds, ways_of
+from unswayed.estimators.in_folds import Folds
+from unswayed.estimators.question import Question, first_rows
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, refuse_masked
-from unswayed.joint.fragile import Changes, count_goal, whole_numbers
+from unswayed.joint.fragile import Changes, Fragile, count_goal, whole_numbers
 from unswayed.joint.metrics import Form, Largest, Named, Sample, own_metric
-from unswayed.joint.ranges import End, Mean, Ranges, Sums, alike
+from unswayed.joint.ranges import Mean, Ranges, Sums, alike
 from unswayed.joint.search import Deadline, Progress, Search
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Radius
-from unswayed.results.collective import GroupRanges, MetricRange, TogetherCertificate
+from unswayed.results.collective import (
+    CollectiveWitness,
+    GroupRanges,
+    MetricRange,
+    TogetherCertificate,
+)
 from unswayed.results.groups import group_names
 
 
-class AllRows(ABC):
-    """Meta-estimators that answer for many rows together; `Certified` is built on it."""
-
-    @abstractmethod
-    def _current(self) -> Fitted:
-        """Return the result of the last fit."""
-
-    @abstractmethod
-    def _question(
-        self, fitted: Fitted, X: Any, resolve: str | None, decision: Decision | None
-    ) -> Question:
-        """Put rows to a fitted model."""
-
-    @staticmethod
-    @abstractmethod
-    def _budget(fitted: Fitted, budget: float | Budget | None) -> Budget:
-        """Read a budget; None is the bias's own."""
+class CertifiedTogether(Certified):
+    """Meta-estimators that answer for many rows together, too."""
 
     @ordinary_arithmetic()
     def certify_together(
@@ -114,9 +103,8 @@ class AllRows(ABC):
         fitted = self._current()
         fitted.need("joint", "certify_together")
         return together(
-            self._question(fitted, X, None, decision).collective(
-                self._budget(fitted, budget), ways_of(direction)
-            ),
+            self._question(fitted, X, None, decision),
+            self._budget(fitted, budget),
             time_limit=time_limit,
             direction=direction,
             where=where,
@@ -180,22 +168,22 @@ class AllRows(ABC):
         """
         fitted = self._current()
         fitted.need("joint", "certify_metric")
-        numbers = fitted.labels.decision is None
         # A mean is not decided by anything: any radius will do.
-        question = self._question(fitted, X, None, Radius(0.0) if numbers else None)
+        decision = Radius(0.0) if fitted.labels.decision is None else None
         asked = MetricQuestion(
-            question=question,
+            question=self._question(fitted, X, None, decision),
             budget=self._budget(fitted, budget),
             groups=groups,
             y_true=y_true,
             time_limit=time_limit,
             progress=progress,
         )
-        return asked.of_numbers(metric) if numbers else asked.of_classes(metric)
+        return asked.range_of(metric)
 
 
 def together(
-    asked: Collective,
+    question: Question | Folds,
+    budget: Budget,
     *,
     time_limit: float,
     direction: str | None,
@@ -204,15 +192,14 @@ def together(
     progress: Progress | None,
 ) -> TogetherCertificate:
     """Return how many of the rows one admissible set of labels can overturn."""
-    seconds = as_seconds(time_limit)
-    question, budget = asked.question, asked.budget
+    fragile = question.fragile(budget, _ways(direction))
+    seconds = _seconds(time_limit)
     among = _mask(where, len(question.group))
     weight = _weights(weights, len(question.group))
     steps, unit, blur = whole_numbers(weight)
     steps = np.where(among, steps, 0)
-    per_row = np.bincount(question.group, minlength=int(question.group.max(initial=-1)) + 1) * 0
+    per_row = np.zeros(int(question.group.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(per_row, question.group, steps)
-    fragile = asked.fragile
     goal = count_goal(per_row[fragile.row], unit, fragile.row)
     search = Search(fragile, progress)
     found = search.largest(goal, Deadline.of(seconds))
@@ -226,7 +213,7 @@ def together(
         at_most=shown(found.outer, 1),
         at_least=shown(found.inner, 0),
         proven=found.proven,
-        witness=asked.witness(found.changes, among),
+        witness=_overturning(question, fragile, found.changes, among),
         fragile=shown(goal.ceiling, 1),
         n_rows=int(among.sum()),
         bounds={name: shown(bound, 1) for name, bound in found.bounds.items()},
@@ -236,7 +223,7 @@ def together(
     )
 
     def section() -> dict[str, Any]:
-        claim = {
+        return together_section(direction, among, None if whole else weight) | {
             "at_least": made.at_least,
             "at_most": made.at_most,
             "rests_on": made.rests_on,
@@ -245,11 +232,51 @@ def together(
                 fragile, search.multipliers(goal), first_rows(question.group)
             ),
         }
-        return together_section(
-            claim, direction=direction, among=among, weights=None if whole else weight
-        )
 
     return replace(made, source=question.claimed(budget, section))
+
+
+def _ways(direction: str | None) -> tuple[float, ...]:
+    """Return the ways in which rows may be overturned; raise unless `direction` is one."""
+    ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
+    if direction not in ways:
+        raise InputError(
+            f"direction must be 'up', 'down' or None, got {direction!r}; 'up' counts rows whose "
+            "score rises too far, which is towards the second class"
+        )
+    return ways[direction]
+
+
+def _seconds(time_limit: Any) -> float:
+    """Return a time limit; raise unless it is a number of seconds, 0 or more."""
+    given = as_doubles(time_limit, "time_limit")
+    if given.ndim or not given >= 0:
+        raise InputError(
+            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
+            "mixed-integer programmes and returns the bounds that take little time"
+        )
+    return min(float(given), 1e9)
+
+
+def _witness(
+    question: Question | Folds, changes: Changes, overturned: IntArray | None = None
+) -> CollectiveWitness:
+    """Return label changes in the user's terms, beside the rows that they overturn."""
+    lower, upper = question.offsets
+    offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
+    labels = question.targets[changes.rows] + offset * changes.share
+    hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
+    return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
+
+
+def _overturning(
+    question: Question | Folds, fragile: Fragile, changes: Changes, among: BoolArray | None = None
+) -> CollectiveWitness:
+    """Return label changes and the rows that they overturn, in the user's terms."""
+    overturned, _ = fragile.outcome(changes)
+    hit = np.isin(question.group, fragile.row[overturned])
+    hit &= True if among is None else among
+    return _witness(question, changes, np.flatnonzero(hit))
 
 
 def _mask(where: Any, n_rows: int) -> BoolArray:
@@ -289,13 +316,14 @@ CLOSED_FORM = "closed form"
 _CLOSE = 2**24  # of the size of a value: how far from it numbers are that it is said to be between
 
 _MEANS = ("mean_prediction", "mean_prediction_difference")
+_ENDS = ("value", "low", "high", "inner_low", "inner_high", "proven_low", "proven_high")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricQuestion:
     """A metric of rows that are put to a model."""
 
-    question: JointRows
+    question: Question | Folds
     budget: Budget
     groups: Any
     y_true: Any
@@ -312,11 +340,25 @@ class MetricQuestion:
         names, which = group_names(self.groups, self._n_rows)
         return tuple((name, which == at) for at, name in enumerate(names))
 
+    def _made(self, name: str, n_rows: int, **ends: Any) -> MetricRange:
+        return MetricRange(
+            metric=name,
+            n_rows=n_rows,
+            budget=self.budget.amount,
+            question=str(self.budget),
+            trusted=self.question.trusted,
+            **ends,
+        )
+
+    def range_of(self, metric: Any) -> MetricRange:
+        """Return the range of a metric of predicted classes, or of predicted numbers."""
+        numbers = self.question.code.classes is None
+        return self._of_numbers(metric) if numbers else self._of_classes(metric)
+
     # --- classes --------------------------------------------------------------------------
 
-    def of_classes(self, metric: Any) -> MetricRange:
-        """Return the range of a metric of predicted classes."""
-        seconds = as_seconds(self.time_limit)
+    def _of_classes(self, metric: Any) -> MetricRange:
+        seconds = _seconds(self.time_limit)
         classes = self.question.code.classes
         assert classes is not None  # noqa: S101  (a classifier has classes)
         actual = self._actual(classes)
@@ -331,31 +373,15 @@ class MetricQuestion:
             labels = None if self.y_true is None else as_values(self.y_true)
             form, parts = own.form(labels, classes, self._n_rows), []
             asked, rate = own_section(name, own.ends(labels, classes, self._n_rows)), name
-        collective = self.question.collective(self.budget)
-        search = Search(collective.fragile, self.progress)
+        search = Search(self.question.fragile(self.budget), self.progress)
         ranges = Ranges(search, self.question.group, self.question.positive)
-        deadline = Deadline.of(seconds)
-        found = self._range(
-            collective,
-            ranges,
-            form,
-            deadline.part(0.6 if parts else 1.0),
-            name,
-            self._n_rows,
-            asked,
-        )
+        range_of, deadline = partial(self._range, ranges), Deadline.of(seconds)
+        own_time = deadline.part(0.6 if parts else 1.0)
+        found = range_of(form, own_time, name, self._n_rows, asked)
         by_group = []
         for at, (group, rows, function) in enumerate(parts):
-            part = deadline.part(1 / (len(parts) - at))
-            one = self._range(
-                collective,
-                ranges,
-                Largest((function,)),
-                part,
-                f"{rate} of {group}",
-                int(rows.sum()),
-            )
-            by_group.append((group, one))
+            part, of = deadline.part(1 / (len(parts) - at)), Largest((function,))
+            by_group.append((group, range_of(of, part, f"{rate} of {group}", int(rows.sum()))))
         return replace(found, by_group=GroupRanges(tuple(by_group)))
 
     def _actual(self, classes: NDArray[Any]) -> BoolArray | None:
@@ -378,7 +404,6 @@ class MetricQuestion:
 
     def _range(
         self,
-        collective: Collective,
         ranges: Ranges,
         form: Form,
         deadline: Deadline,
@@ -386,10 +411,11 @@ class MetricQuestion:
         n_rows: int,
         asked: dict[str, Any] | None = None,
     ) -> MetricRange:
-        value = ranges.value(form)
+        value, fragile = ranges.value(form), ranges.search.fragile
         low, high = ranges.ends(form, deadline, name)
-        made = MetricRange(
-            metric=name,
+        made = self._made(
+            name,
+            n_rows,
             value=nearest(value),
             low=enclose(low.outer)[0],
             high=enclose(high.outer)[1],
@@ -397,32 +423,27 @@ class MetricQuestion:
             inner_high=enclose(high.inner)[1 if high.proven else 0],
             proven_low=low.proven,
             proven_high=high.proven,
-            witness_low=self._witness(collective, low),
-            witness_high=self._witness(collective, high),
+            witness_low=_overturning(self.question, fragile, low.changes),
+            witness_high=_overturning(self.question, fragile, high.changes),
             rests_on=(low.rests_on, high.rests_on),
-            n_rows=n_rows,
-            budget=self.budget.amount,
-            question=str(self.budget),
-            trusted=self.question.trusted,
         )
         if asked is None:
             return made
-        first = first_rows(self.question.group)
-        ends = (made.low, made.inner_low), (made.high, made.inner_high)
-        section = asked | {
-            "value": made.value,
-            "low": end_section(ranges, form, low, ends[0], first, up=False),
-            "high": end_section(ranges, form, high, ends[1], first, up=True),
-        }
-        return replace(made, source=self.question.claimed(self.budget, lambda: section))
 
-    @staticmethod
-    def _witness(collective: Collective, end: End) -> Any:
-        return collective.witness(end.changes)
+        def section() -> dict[str, Any]:
+            ends = (made.low, made.inner_low), (made.high, made.inner_high)
+            first = first_rows(self.question.group)
+            return asked | {
+                "value": made.value,
+                "low": end_section(ranges, form, low, ends[0], first, up=False),
+                "high": end_section(ranges, form, high, ends[1], first, up=True),
+            }
+
+        return replace(made, source=self.question.claimed(self.budget, section))
 
     # --- numbers --------------------------------------------------------------------------
 
-    def of_numbers(self, metric: Any) -> MetricRange:
+    def _of_numbers(self, metric: Any) -> MetricRange:
         """Return the range of a mean of predicted numbers, or of the gap between groups' means."""
         if not isinstance(metric, str) or metric not in _MEANS:
             raise InputError(
@@ -435,7 +456,7 @@ class MetricQuestion:
             raise InputError(
                 f"{metric} compares groups: pass groups=, one group per row, at least two of them"
             )
-        as_seconds(self.time_limit)
+        _seconds(self.time_limit)
         rates = [rows / rows.sum() for _, rows in members]
         pairs = [a - b for a in rates for b in rates if a is not b] if difference else []
         every = np.full(self._n_rows, 1.0 / self._n_rows)
@@ -444,14 +465,14 @@ class MetricQuestion:
         )
         n_rows = [int(rows.sum()) for _, rows in members]
         parts = tuple(
-            (group, self._mean(f"{_MEANS[0]} of {group}", sums.ends(at), sums, n_rows[at]))
+            (group, self._mean(f"{_MEANS[0]} of {group}", sums.ends(at), n_rows[at]))
             for at, (group, _) in enumerate(members)
         )
         if difference:
             found, changes = self._gap(metric, sums, range(len(rates), len(sums.value)))
         else:
             mean = sums.ends(len(rates))
-            found = self._mean(metric, mean, sums, self._n_rows)
+            found = self._mean(metric, mean, self._n_rows)
             changes = mean.changes_low, mean.changes_high
         section = self._mean_section(
             found, sums, len(rates), members if difference else (), changes
@@ -500,24 +521,14 @@ class MetricQuestion:
         value = [float(narrower(part, error).max()), float(wider(part, error).max())]
         return asked | {"value": value, "low": low, "high": high}
 
-    def _mean(self, name: str, mean: Mean, sums: Sums, n_rows: int) -> MetricRange:
-        collective = Collective(self.question, self.budget, sums.fragile)
-        return MetricRange(
-            metric=name,
-            value=mean.value,
-            low=mean.low,
-            high=mean.high,
-            inner_low=mean.inner_low,
-            inner_high=mean.inner_high,
-            proven_low=mean.proven_low,
-            proven_high=mean.proven_high,
-            witness_low=collective.labels(mean.changes_low),
-            witness_high=collective.labels(mean.changes_high),
+    def _mean(self, name: str, mean: Mean, n_rows: int) -> MetricRange:
+        return self._made(
+            name,
+            n_rows,
+            **{end: getattr(mean, end) for end in _ENDS},
+            witness_low=_witness(self.question, mean.changes_low),
+            witness_high=_witness(self.question, mean.changes_high),
             rests_on=(CLOSED_FORM, CLOSED_FORM),
-            n_rows=n_rows,
-            budget=self.budget.amount,
-            question=str(self.budget),
-            trusted=self.question.trusted,
         )
 
     def _gap(
@@ -533,15 +544,14 @@ class MetricQuestion:
         low = max(0.0, *(each.low for each in found))
         best = sums.gentlest(pairs, [each.changes_low for each in found])
         inner_low = min(best.value, present) if math.isfinite(best.value) else present
-        collective = Collective(self.question, self.budget, sums.fragile)
         made = replace(
-            self._mean(name, top, sums, self._n_rows),
+            self._mean(name, top, self._n_rows),
             value=present,
             low=low,
             high=high,
             inner_low=inner_low,
             proven_low=alike(low, inner_low, size),
             proven_high=alike(high, top.inner_high, size),
-            witness_low=collective.labels(best.changes),
+            witness_low=_witness(self.question, best.changes),
         )
         return made, (best.changes, top.changes_high)

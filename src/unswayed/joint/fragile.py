@@ -12,7 +12,7 @@ from unswayed._core.influence import Entries
 from unswayed._core.kernels import block_starts, run_blocks
 from unswayed._core.rounding import SAFETY, gamma, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class Fragile:
     @property
     def countable(self) -> bool:
         """Whether the budget is a number of labels, so that any so many labels are admissible."""
-        return isinstance(self.budget, Count)
+        return self.budget.countable
 
     @cached_property
     def columns(self) -> Columns:

@@ -13,7 +13,7 @@ from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError, InputError
 from unswayed.inputs import as_doubles, refuse_masked, take_rows
-from unswayed.labels.budgets import Budget, Count, as_written, count_budget
+from unswayed.labels.budgets import Budget, Count, as_budget, as_written
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
@@ -298,9 +298,7 @@ class LabelBias:
         mask = self._mask(n_rows, X, y if labels is None else labels)
         lower[~mask], upper[~mask] = 0.0, 0.0
         # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
-        budget = self.budget
-        if not isinstance(budget, Budget):
-            budget = Count(count_budget(budget, n_rows))
+        budget = as_budget(self.budget, n_rows)
         return ResolvedBias(lower + 0.0, upper + 0.0, budget, whole=self.kind == "flips")
 
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Budget:
     effects. Rows in no part are never wrong.
     """
 
+    countable: ClassVar[bool] = False  # whether any labels may be wrong that are few enough
     labels: int
 
     def parts(self) -> "Sequence[Part]":
@@ -289,6 +290,7 @@ class _Ranked(NamedTuple):
 class Count(Budget):
     """At most so many labels are wrong, so that the reach is the sum of the largest effects."""
 
+    countable: ClassVar[bool] = True
     labels: int
 
     def __post_init__(self) -> None:
@@ -396,6 +398,11 @@ class Count(Budget):
         if not self.labels:
             return "no label is wrong, which proves nothing"
         return f"up to {self.labels} {'label is' if self.labels == 1 else 'labels are'} wrong"
+
+
+def as_budget(budget: "Amount | Budget", n_rows: int) -> Budget:
+    """Return a budget for as many training rows; numbers are counts of labels, or shares."""
+    return budget if isinstance(budget, Budget) else Count(count_budget(budget, n_rows))
 
 
 def count_budget(budget: Amount, n_rows: int) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from reprlib import repr as shown
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,6 +69,23 @@ class ExactLimits:
 
 class Decision(ABC):
     """What must stay the same of a score. Subclass it for a decision of your own."""
+
+    task: ClassVar[str | None] = None  # what a certificate file calls the kind of prediction
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The two classes, where classes are predicted."""
+        return None
+
+    @property
+    def threshold(self) -> float | str | None:
+        """Where one class ends and the other begins; "balanced" is the mean of the labels."""
+        return None
+
+    @property
+    def radius(self) -> float | None:
+        """How far a number may move and still count as the same."""
+        return None
 
     @abstractmethod
     def margins(self, scores: Scores) -> Margins:
@@ -141,12 +158,18 @@ def hidden_slack(distance: FloatArray, error: FloatArray) -> FloatArray:
 class Threshold(Decision):
     """Classification: the second class if ``score > value``, else the first."""
 
+    task: ClassVar[str | None] = "classification"
     value: float
     classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]), compare=False)
 
     def __post_init__(self) -> None:
         _set_double(self, "threshold", -math.inf, "where one class ends and the other begins")
         object.__setattr__(self, "classes", np.asarray(self.classes))
+
+    @property
+    def threshold(self) -> float | str:
+        """Where one class ends and the other begins."""
+        return self.value
 
     @classmethod
     def between(cls, first: float, second: float, classes: ArrayLike = (0, 1)) -> "Threshold":
@@ -189,7 +212,7 @@ class Threshold(Decision):
 
     def document(self) -> dict[str, Any]:
         """Return the question as a certificate file writes it."""
-        return {"task": "classification", "threshold": self.value}
+        return {"task": self.task, "threshold": self.threshold}
 
     def __str__(self) -> str:
         return "same class"
@@ -202,20 +225,27 @@ class AboveMean(Threshold):
     The value is 0: the threshold of scores that are measured so.
     """
 
-    def document(self) -> dict[str, Any]:
-        """Return the question as a certificate file writes it."""
-        return {"task": "classification", "threshold": "balanced"}
+    @property
+    def threshold(self) -> str:
+        """The mean of the labels."""
+        return "balanced"
 
 
 @dataclass(frozen=True, slots=True)
 class Radius(Decision):
     """Regression: the prediction may move by `value` either way, inclusively."""
 
+    task: ClassVar[str | None] = "regression"
     value: float
 
     def __post_init__(self) -> None:
         meaning = "how far a prediction may move and still count as the same"
         _set_double(self, "radius", 0.0, meaning)
+
+    @property
+    def radius(self) -> float:
+        """How far a prediction may move."""
+        return self.value
 
     def margins(self, scores: Scores) -> Margins:
         """Return the radius for every score, without any error."""
@@ -236,7 +266,7 @@ class Radius(Decision):
 
     def document(self) -> dict[str, Any]:
         """Return the question as a certificate file writes it."""
-        return {"task": "regression", "radius": self.value}
+        return {"task": self.task, "radius": self.value}
 
     def __str__(self) -> str:
         return f"within {written(self.value)}"
@@ -246,11 +276,17 @@ class Radius(Decision):
 class MeanRadius(Decision):
     """Counts: the expected count, exp(score), may move by `value` either way, inclusively."""
 
+    task: ClassVar[str | None] = "counts"
     value: float
 
     def __post_init__(self) -> None:
         meaning = "how far an expected count may move and still count as the same"
         _set_double(self, "radius", 0.0, meaning)
+
+    @property
+    def radius(self) -> float:
+        """How far an expected count may move."""
+        return self.value
 
     def margins(self, scores: Scores) -> Margins:
         """Return how far logarithms may move; errors are bounded by those of both ends."""
@@ -286,7 +322,7 @@ class MeanRadius(Decision):
 
     def document(self) -> dict[str, Any]:
         """Return the question as a certificate file writes it."""
-        return {"task": "counts", "radius": self.value}
+        return {"task": self.task, "radius": self.value}
 
     def __str__(self) -> str:
         return f"expected count within {written(self.value)}"
@@ -295,6 +331,8 @@ class MeanRadius(Decision):
 @dataclass(frozen=True, slots=True)
 class Sign(Decision):
     """Coefficients: the sign must stay; a zero must not move."""
+
+    task: ClassVar[str | None] = "coefficients"
 
     def margins(self, scores: Scores) -> Margins:
         """Return the distance to 0, where touching counts; 0 itself may not move at all."""
@@ -328,7 +366,7 @@ class Sign(Decision):
 
     def document(self) -> dict[str, Any]:
         """Return the question as a certificate file writes it."""
-        return {"task": "coefficients"}
+        return {"task": self.task}
 
     def __str__(self) -> str:
         return "same sign"

@@ -18,8 +18,9 @@ from unswayed import __version__
 from unswayed._core.kernels import thread_count
 from unswayed._core.tally import P
 from unswayed.exceptions import InputError, UnswayedError
+from unswayed.inputs import is_lazy
 from unswayed.pieces.passes import OrderedSum, Passes, Progress, Task, Watch
-from unswayed.pieces.pieces import HeldPiece, Partition, Piece, import_dask, is_lazy, pieces_of
+from unswayed.pieces.pieces import HeldPiece, Partition, Piece, import_dask, pieces_of
 
 GROUP = 8
 """Parts that one task adds up. A power of two: the sum is then that of `OrderedSum`."""

@@ -2,7 +2,6 @@
 
 import glob
 import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pyarrow.fs as pa_fs
 
 from unswayed._typing import IntArray
 from unswayed.exceptions import InputError, UnswayedError
+from unswayed.inputs import is_lazy
 from unswayed.words import beginning, without_secrets
 
 _PARQUET = (".parquet", ".pq")
@@ -282,12 +282,6 @@ def cut(rows: Any, here: slice) -> Any:
 
 # ----------------------------------------------------------------------------------------
 # Partitions: pieces of training rows that dask computes, on a cluster or on threads.
-
-
-def is_lazy(X: object) -> bool:
-    """Return whether something is a dask collection."""
-    dask = sys.modules.get("dask")
-    return dask is not None and bool(dask.is_dask_collection(X))
 
 
 def import_dask() -> Any:

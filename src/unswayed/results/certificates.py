@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError, VacuousWarning, warn_asker
 from unswayed.inputs import frame_like
+from unswayed.results.collective import Saved
 from unswayed.results.curves import Summary
 from unswayed.results.groups import CONFIDENCE, GroupRates, StandardErrors, group_rates
 from unswayed.words import number_end, share_range
@@ -104,52 +105,8 @@ class MinimumBudgets:
 _VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
 
 
-class CertificateSource(Protocol):
-    """The model behind a `CertificateSet`, which computes some of its answers on demand."""
-
-    def minimum_budgets(self) -> MinimumBudgets:
-        """Return the least number of wrong labels that overturns each row."""
-        ...
-
-    def standard_errors(self) -> StandardErrors:
-        """Return by how much chance in the sample moves the numbers that are asked about."""
-        ...
-
-    def witness(self, row: int, amount: float) -> Witness:
-        """Return the smallest set of label changes, `amount` at most, that overturns a row."""
-        ...
-
-    def frame(self, columns: dict[str, Any]) -> Any:
-        """Return columns as a frame of the library the rows came in."""
-        ...
-
-    def save(self, certificates: "CertificateSet", path: Path, data: Path | None) -> None:
-        """Write a certificate file, and the data it is about."""
-        ...
-
-    @property
-    def quick(self) -> bool:
-        """Whether a summary takes no time worth mentioning."""
-        ...
-
-    def summary(self, certificates: "CertificateSet", seed: int) -> Summary:
-        """Return what wrong labels do to these rows one at a time, together and at random."""
-        ...
-
-    def report(
-        self,
-        certificates: "CertificateSet",
-        path: Path,
-        table: Any,
-        groups: Sequence[str],
-        y_true: Any,
-    ) -> None:
-        """Write a page about certificates."""
-        ...
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CertificateSet:
+class CertificateSet(Saved):
     """Certificates of a set of test rows (or of coefficients), one entry each.
 
     Minimum budgets and witnesses are computed on demand by the fitted model behind them (`source`),
@@ -188,7 +145,7 @@ class CertificateSet:
     link : str, optional
         What scores are, where they are no predictions themselves: "logistic" for log-odds, "log"
         for logarithms of expected counts.
-    source : CertificateSource, optional
+    source : Source, optional
         The model behind them: it answers for minimum budgets and witnesses.
 
     Examples
@@ -245,7 +202,11 @@ class CertificateSet:
     names: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
     link: str | None = None
-    source: CertificateSource | None = None
+    source: Any = None  # of `unswayed.estimators.question`
+    _WITHOUT_MODEL: ClassVar[str] = (
+        "these certificates carry no model to ask; make them with certify() of the fitted "
+        "model (one that was pickled leaves its model behind)"
+    )
 
     def __len__(self) -> int:
         return len(self.score)
@@ -292,7 +253,8 @@ class CertificateSet:
     @cached_property
     def minimum_budgets(self) -> MinimumBudgets:
         """Proven bounds on the least number of wrong labels that overturns each row."""
-        return self._model().minimum_budgets()
+        found: MinimumBudgets = self._model().minimum_budgets()
+        return found
 
     @property
     def minimum_budget(self) -> FloatArray:
@@ -311,7 +273,8 @@ class CertificateSet:
     @cached_property
     def standard_errors(self) -> StandardErrors:
         """Standard errors of coefficients, and why there are none where there are none."""
-        return self._model().standard_errors()
+        found: StandardErrors = self._model().standard_errors()
+        return found
 
     @property
     def standard_error(self) -> FloatArray:
@@ -386,10 +349,9 @@ class CertificateSet:
                 "a summary is about predictions, and these are certificates of coefficients; ask "
                 "those of certify(X)"
             )
-        found = self._summaries.get(seed)
-        if found is None:
-            found = self._summaries[seed] = self._model().summary(self, seed)
-        return found
+        if seed not in self._summaries:
+            self._summaries[seed] = self._model().summary(self, seed)
+        return self._summaries[seed]
 
     @cached_property
     def _summaries(self) -> dict[int, Summary]:
@@ -420,9 +382,9 @@ class CertificateSet:
         if not -len(self) <= row < len(self):
             raise InputError(f"row {row} is out of range: there are {len(self)} certificates")
         row %= len(self)
-        if self.verdict[row] != Verdict.NOT_ROBUST:
-            return None
-        return self._model().witness(row, self.budget)
+        overturned = self.verdict[row] == Verdict.NOT_ROBUST
+        found: Witness | None = self._model().witness(row, self.budget) if overturned else None
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificates as columns by name, minimum budgets included.
@@ -470,26 +432,10 @@ class CertificateSet:
         frame
             One line per certificate.
         """
-        columns = self.to_dict()
-        return frame_like(None, columns) if self.source is None else self.source.frame(columns)
+        return frame_like(None if self.source is None else self.source.origin, self.to_dict())
 
-    def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
-        """Write a certificate file, which `unswayed verify` checks without trusting the engine.
-
-        It holds the question, hashes of the data and one claim per row, witnesses included, but
-        not the data: whoever checks it has those, or is given them.
-
-        Parameters
-        ----------
-        path : path
-            The file, usually named ``.json``.
-        data : path, optional
-            Another file, named ``.npz``, for the training and test rows as the final estimator
-            sees them: behind a pipeline or a kernel, nobody could compute them again.
-        """
-        if data is not None and Path(path).resolve() == Path(data).resolve():
-            raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
-        self._model().save(self, Path(path), None if data is None else Path(data))
+    def _write(self, path: Path, data: Path | None) -> None:
+        self._model().save(self, path, data)
 
     def report(
         self,
@@ -522,15 +468,7 @@ class CertificateSet:
                 "a report is about rows, and these are certificates of coefficients; report those "
                 "of certify(X), which has the coefficients on its page too"
             )
-        self._model().report(self, Path(path), table, groups, y_true)
-
-    def _model(self) -> CertificateSource:
-        if self.source is None:
-            raise InputError(
-                "these certificates carry no model to ask; make them with certify() of the fitted "
-                "model (one that was pickled leaves its model behind)"
-            )
-        return self.source
+        self._model().report(self, Path(path), table=table, groups=groups, y_true=y_true)
 
     def __copy__(self) -> "CertificateSet":
         new = object.__new__(type(self))
@@ -541,7 +479,7 @@ class CertificateSet:
         if self.source is not None:
             _ = self.minimum_budgets
             _ = None if self.names is None else self.standard_errors
-        return self.__dict__ | {"source": None}
+        return super().__getstate__()
 
     def _counts(self) -> dict[Verdict, int]:
         return {verdict: int(np.sum(self.verdict == verdict)) for verdict in Verdict}
@@ -560,7 +498,7 @@ class CertificateSet:
             return ""
         if not self._summaries and self.source is None:
             return ""
-        if not self._summaries and not (self.source is not None and self.source.quick):
+        if not self._summaries and not self.source.quick:
             return "\n  together, at random: summary() says"
         found = next(iter(self._summaries.values()), None) or self.summary()
         return "".join(f"\n  {name}: {words}" for name, words in found.others().items())

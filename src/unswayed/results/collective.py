@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,28 +14,25 @@ from unswayed.exceptions import InputError
 from unswayed.words import number_end, range_text
 
 
-class CollectiveSource(Protocol):
-    """What a certificate was made from, as far as it is needed to write a file of it."""
-
-    def save(self, path: Path, data: Path | None) -> None:
-        """Write a certificate file, and the data it is about."""
-        ...
-
-
 class Saved:
     """What can be written to a certificate file by the model that made it.
 
     That model (`source`) is kept as long as the certificate is. It is not pickled.
     """
 
-    source: CollectiveSource | None
+    source: Any
+    _WITHOUT_MODEL: ClassVar[str] = (
+        "this certificate carries no model to write a file about: save what certify_"
+        "together() or certify_metric() returned, before it was pickled, and not its "
+        "by_group (of one group, ask about the rows of that group)"
+    )
 
     def save(self, path: str | PathLike[str], *, data: str | PathLike[str] | None = None) -> None:
         """Write a certificate file, which `unswayed verify` checks without trusting the engine.
 
-        It holds the question, hashes of the data and the claim, with the labels that reach what is
-        reached and what the bounds can be proven from again, but not the data: whoever checks it
-        has those, or is given them.
+        It holds the question, hashes of the data and the claims, with the labels that prove what
+        can be reached and what the bounds can be proven from again, but not the data: whoever
+        checks it has those, or is given them.
 
         Parameters
         ----------
@@ -47,13 +44,15 @@ class Saved:
         """
         if data is not None and Path(path).resolve() == Path(data).resolve():
             raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
+        self._write(Path(path), None if data is None else Path(data))
+
+    def _write(self, path: Path, data: Path | None) -> None:
+        self._model().save(path, data)
+
+    def _model(self) -> Any:
         if self.source is None:
-            raise InputError(
-                "this certificate carries no model to write a file about: save what certify_"
-                "together() or certify_metric() returned, before it was pickled, and not its "
-                "by_group (of one group, ask about the rows of that group)"
-            )
-        self.source.save(Path(path), None if data is None else Path(data))
+            raise InputError(self._WITHOUT_MODEL)
+        return self.source
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"source": None}
@@ -127,7 +126,7 @@ class TogetherCertificate(Saved):
         What was asked, in words.
     trusted : tuple of str
         What the caller vouched for and nobody proved.
-    source : CollectiveSource, optional
+    source : CollectiveClaim, optional
         The model behind it, which writes files.
 
     Examples
@@ -155,7 +154,7 @@ class TogetherCertificate(Saved):
     budget: float
     question: str
     trusted: tuple[str, ...] = ()
-    source: CollectiveSource | None = None
+    source: Any = None
 
     @property
     def rests_on(self) -> str:
@@ -219,7 +218,7 @@ class MetricRange(Saved):
         What was asked, in words.
     trusted : tuple of str
         What the caller vouched for and nobody proved.
-    source : CollectiveSource, optional
+    source : CollectiveClaim, optional
         The model behind it, which writes files.
     by_group : GroupRanges
         The same for every group, where there are groups and the metric is one of single groups.
@@ -260,7 +259,7 @@ class MetricRange(Saved):
     question: str
     trusted: tuple[str, ...] = ()
     by_group: "GroupRanges" = field(default_factory=lambda: GroupRanges(()))
-    source: CollectiveSource | None = None
+    source: Any = None
 
     @property
     def proven(self) -> bool:

@@ -89,8 +89,8 @@ def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
 class RandomDraws:
     """What label sets drawn at random did: a simulation, and no proof of anything."""
 
-    mean: float  # Share of the predictions that changed, on average and in the worst draw
-    largest: float  # Share of the predictions that changed, on average and in the worst draw
+    mean: float  # Share of the predictions that changed, on average
+    largest: float  # and in the worst draw
     draws: int  # How many label sets were drawn
 
 

@@ -128,16 +128,10 @@ def paired_interval(
 
     low = difference - joined(below[1], above[0])
     high = difference + joined(above[1], below[0])
-    if not _differ(first, second, 1 - confidence):
+    differ = 2 * special.bdtr(min(first, second), first + second, 0.5) <= 1 - confidence
+    if not differ:
         low, high = min(low, 0.0), max(high, 0.0)
     return max(low, -1.0), min(high, 1.0)
-
-
-def _differ(first: int, second: int, level: float) -> bool:
-    """Return whether rows turn one way more often than the other, by McNemar's exact test."""
-    from scipy.special import bdtr  # noqa: PLC0415  (that few questions need)
-
-    return bool(2 * bdtr(min(first, second), first + second, 0.5) <= level)
 
 
 def gap_interval(

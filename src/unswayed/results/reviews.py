@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,21 +18,6 @@ from unswayed.inputs import as_doubles, eager_frame, frame_like, is_missing
 
 ANSWER = "checked_label"
 """The column for what a reviewer finds: the label as it should be, empty if nobody has looked."""
-
-
-class ReviewSource(Protocol):
-    """The model that a plan was made for, as far as a review of it can be simulated."""
-
-    @property
-    def usual_rate(self) -> float:
-        """The budget's share of the labels that may be wrong."""
-        ...
-
-    def robust(
-        self, order: IntArray, checks: IntArray, rate: float, rng: np.random.Generator
-    ) -> IntArray:
-        """Draw which labels are wrong, and count robust rows after the first checks of a plan."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +100,7 @@ class ReviewPlan:
         What the caller vouched for and nobody proved.
     like : frame, optional
         An empty frame of the library that `to_frame` uses.
-    source : ReviewSource, optional
+    source : Simulation, optional
         The model that `expected_after` refits, kept as long as the plan is. It is not pickled.
 
     Examples
@@ -149,7 +134,7 @@ class ReviewPlan:
     question: str
     trusted: tuple[str, ...] = ()
     like: Any = field(default=None, repr=False)
-    source: ReviewSource | None = field(default=None, repr=False)
+    source: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.order)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.estimators.three_numbers import Asked
+from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Decision
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
@@ -148,7 +148,8 @@ class ModelPerFold(InMemory):
         self, at: IntArray, certify: Callable[[Study, IntArray], CertificateSet]
     ) -> "CrossCertificates":
         """Return certificates of some rows, given how those of one fold are made."""
-        from unswayed.estimators.cross import Fold, Folds, join
+        from unswayed.estimators.cross import join
+        from unswayed.estimators.in_folds import Fold, Folds
 
         made = [
             Fold(certify(part, within), trains, places)

@@ -13,7 +13,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.passes import MergedEngine
 from unswayed.estimators import METHODS, CertifiedClassifier, CertifiedRegressor
 from unswayed.estimators import fit_in_pieces as fitting
-from unswayed.estimators.three_numbers import Asked
+from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Decision
 from unswayed.pieces.pieces import Place

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, IntArray, Matrix
-from unswayed.estimators.three_numbers import Asked
+from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.pieces.pieces import Place

@@ -205,9 +205,9 @@ class TrainingFiles:
         counts = [piece.rows for piece in self.wide]
         return None if None in counts else sum(count or 0 for count in counts)
 
-    def columns(self, request: Request) -> fitting.Columns:
+    def columns(self, request: Request) -> fitting.FeatureRule:
         """Return how columns become features: as those of files in memory do."""
-        return fitting.Columns(
+        return fitting.FeatureRule(
             categorical=request.categorical,
             standardise=True,
             categories_first=True,

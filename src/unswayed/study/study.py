@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.certificate_file import pack_doubles, pack_rows, write_certificates
-from unswayed.estimators.three_numbers import Asked, summaries
+from unswayed.estimators.question import Asked
+from unswayed.estimators.three_numbers import summaries
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import RATIONAL, Decision
 from unswayed.pieces.pieces import Place
