@@ -29,8 +29,8 @@ from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, refuse_masked
 from unswayed.joint.fragile import Changes, count_goal, whole_numbers
 from unswayed.joint.metrics import Form, Largest, Named, Sample, own_metric
-from unswayed.joint.ranges import End, Mean, Ranges, Sums, alike
-from unswayed.joint.search import Deadline, Progress, Search
+from unswayed.joint.ranges import Mean, Ranges, Sums, alike
+from unswayed.joint.search import Deadline, End, Progress, Search
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.results.collective import GroupRanges, MetricRange, TogetherCertificate
