@@ -45,6 +45,7 @@ from unswayed.results.certificates import CertificateSet, MinimumBudgets
 from unswayed.results.groups import StandardErrors
 
 _BLOCK = 2**22  # numbers in a block: kernel rows of all rows may not fit into memory
+_SPARSE = 64  # numbers that a CSR row is taken to have, however many training rows there are
 _BLOCKS_KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
 
 RELATIVE = 4.0 * UNIT
@@ -184,12 +185,12 @@ class Locked:
 class RepresentedRows(Locked):
     """A set of feature rows as a learner represents them, made on demand."""
 
-    def __init__(self, learner: Learner, rows: Matrix) -> None:
+    def __init__(self, learner: LinearInLabels, rows: Matrix) -> None:
         super().__init__()
         self.rows = rows
         self._learner = learner
         self._given = learner.takes_features  # they are what they are
-        self._step = max(1, _BLOCK // max(1, learner.n_rows))
+        self._step = max(1, _BLOCK // max(1, _SPARSE if learner.sparse else learner.n_rows))
         self._made: OrderedDict[int, Matrix] = OrderedDict()
 
     def __len__(self) -> int:

@@ -22,9 +22,9 @@ from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.joint.fragile import Changes, Fragile, Multipliers
-from unswayed.joint.metrics import Form, Function, Largest, Named, Quotient, Sample, Smallest
-from unswayed.joint.ranges import End, Ranges
-from unswayed.joint.search import FRAGILE
+from unswayed.joint.metrics import Form, Function, Named, Quotient, Sample
+from unswayed.joint.ranges import Ranges
+from unswayed.joint.search import FRAGILE, End
 from unswayed.labels.budgets import Budget
 from unswayed.results.certificates import CertificateSet, Verdict
 
@@ -447,16 +447,7 @@ def end_section(
         made["at"] = list(end.at.as_integer_ratio())
     if end.rests_on == FRAGILE:
         return made
-    made["multipliers"] = [section(each) for each in _bounded_functions(form, end, up=up)]
+    made["multipliers"] = [section(each) for each in form.bounded(end.at, up=up)]
     if isinstance(form, Quotient):
         made["floor"] = [section(-each) for family in form.families for each in family]
     return made
-
-
-def _bounded_functions(form: Form, end: End, *, up: bool) -> list[Function]:
-    """Return the functions that an outer end follows from upper bounds of."""
-    if isinstance(form, Largest | Smallest):
-        return [each if up else -each for each in form.functions]
-    assert end.at is not None  # noqa: S101  (quotients have it)
-    differences = [above.less(below, end.at) for above, below in form.pairs]
-    return [each if up else -each for each in differences]

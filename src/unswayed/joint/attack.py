@@ -14,67 +14,6 @@ from unswayed.joint.fragile import Changes, Fragile, Goal
 from unswayed.labels.bias import ResolvedBias
 from unswayed.results.curves import RandomDraws
 
-
-@dataclass(frozen=True, eq=False)
-class Prefixes:
-    """Sums of the strongest effects of labels on rows, as doubles add up."""
-
-    count: IntArray  # Number of labels with each effect
-    value: FloatArray  # Effects of each row in falling order, 0 or more
-
-    @cached_property
-    def _labels(self) -> FloatArray:
-        return np.cumsum(self.count, axis=1, dtype=np.float64)
-
-    @cached_property
-    def _sums(self) -> FloatArray:
-        return np.cumsum(self.count * self.value, axis=1)
-
-    def __getitem__(self, rows: IntArray) -> "Prefixes":
-        return Prefixes(self.count[rows], self.value[rows])
-
-    def _place(self, labels: FloatArray) -> IntArray:
-        """Return where the so manieth label of each row stands; the width if there is none."""
-        return np.asarray((self._labels < labels[:, None]).sum(axis=1))
-
-    def value_at(self, labels: FloatArray) -> FloatArray:
-        """Return the effect of the so manieth label of each row, 0 if there is none."""
-        padded = np.pad(self.value, ((0, 0), (0, 1)))
-        return np.asarray(padded[np.arange(len(padded)), self._place(labels)])
-
-    def first(self, labels: FloatArray) -> FloatArray:
-        """Return the sum of the strongest so many labels of each row."""
-        place, rows = self._place(labels), np.arange(len(self.value))
-        sums, counts = (np.pad(each, ((0, 0), (1, 0))) for each in (self._sums, self._labels))
-        rest = np.where(place < self.value.shape[1], labels - counts[rows, place], 0.0)
-        return np.asarray(sums[rows, place] + rest * self.value_at(labels))
-
-    def reach(self, budget: int, checked: FloatArray) -> FloatArray:
-        """Return the reach of `budget` labels after the strongest so many were checked."""
-        return self.first(checked + budget) - self.first(checked)
-
-    def needed(self, budget: int, most: int, target: FloatArray) -> FloatArray:
-        """Return how many checks bring each reach down to its target; more than `most` if none."""
-        low, high = np.full(len(target), -1.0), np.full(len(target), most + 1.0)
-        while (high - low > 1).any():
-            middle = np.floor((low + high) / 2)
-            enough = self.reach(budget, middle) <= target
-            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-        return high
-
-    def to_exceed(self, margin: FloatArray) -> FloatArray:
-        """Return how many labels it takes to exceed each margin; infinite if all do not."""
-        sums = np.pad(self._sums, ((0, 0), (1, 0)))
-        labels = np.pad(self._labels, ((0, 0), (1, 0)))
-        place, rows = (sums <= margin[:, None]).sum(axis=1) - 1, np.arange(len(margin))
-        place = np.maximum(place, 0)
-        value = np.pad(self.value, ((0, 0), (0, 1)))[rows, place]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            more = np.floor((margin - sums[rows, place]) / value) + 1
-        return np.where(value > 0, labels[rows, place] + more, np.inf)
-
-
-# ----------------------------------------------------------------------------------------
 # Chance: what label sets drawn at random do to predictions. A simulation, and no proof.
 
 Overturned = Callable[[Any], FloatArray]
@@ -163,8 +102,7 @@ class Attack:
     value: Fraction = field(init=False)  # What it is proven to reach
 
     def __post_init__(self) -> None:
-        none = np.zeros(0, dtype=np.intp)
-        self.changes = self.fragile.from_labels(none, np.zeros(0), np.zeros(0))
+        self.changes = self.fragile.unchanged
         self.value = self.goal.value(*self.fragile.outcome(self.changes))
 
     def offer(self, changes: Changes | None) -> bool:
@@ -184,7 +122,7 @@ class Attack:
     def _overturned(self, moved: FloatArray) -> FloatArray:
         return (moved > self._margin[:, None]).astype(np.float64)
 
-    @property
+    @cached_property
     def _margin(self) -> FloatArray:
         return np.where(self.fragile.known, self.fragile.margin, np.inf)
 
@@ -208,11 +146,8 @@ class Attack:
                 changes = strongest(fragile, weight @ fragile.influence)
                 self.offer(changes)
                 progress = (fragile.effects @ changes.amount) / scale
-                # Far from being overturned: given up, by and by. Far beyond: less is enough.
-                near = (progress > 0.3) & (progress <= 1.0)
-                factor = np.where(near, 1.3, np.where(progress > 1.2, 0.8, 0.85))
-                factor = np.where((progress > 1.0) & (progress <= 1.2), 1.05, factor)
-                weight *= np.where(start > 0, factor, np.where(progress > 0.8, 1.3, 0.9))
+                others = np.where(progress > 0.8, 1.3, 0.9)
+                weight *= np.where(start > 0, factor(progress), others)
 
     def _starts(self) -> list[FloatArray]:
         """First weights: all rows, and those of each of the two directions that matter.
@@ -223,11 +158,8 @@ class Attack:
         for at in np.argsort(self.goal.offsets, kind="stable")[:_FUNCTIONS]:
             pull = self.goal.slopes[at] * self.fragile.known
             correlation = self.fragile.influence @ (pull @ self.fragile.influence)
-            found += [
-                pull,
-                np.where(correlation > 0, pull, 0.0),
-                np.where(correlation < 0, pull, 0),
-            ]
+            ways = (correlation > 0, correlation < 0)
+            found += [pull, *(np.where(way, pull, 0.0) for way in ways)]
         return found
 
     def _try_parts(self, changes: Changes) -> None:
@@ -235,14 +167,10 @@ class Attack:
         if self.goal.single:
             return
         strength = self.goal.slopes[self.goal.offsets.argmin()] @ self.fragile.effects
-        order = np.argsort(-strength[self.fragile.column_of(changes)], kind="stable")
+        order = np.argsort(-strength[changes.column], kind="stable")
         for count in range(1, len(order) + 1, max(1, len(order) // _PARTS)):
             kept = np.sort(order[:count])
-            self.offer(
-                self.fragile.from_labels(
-                    changes.rows[kept], changes.share[kept], changes.sign[kept]
-                )
-            )
+            self.offer(self.fragile.part(changes, kept))
 
     # --- fractional solutions -------------------------------------------------------------
 
@@ -357,6 +285,16 @@ class Attack:
         nearness = np.clip(progress, -1.0, 1.0) / 4 + np.clip(2 * progress - 1, 0.0, 1.0) / 4
         reached = self.goal.values(self._overturned(moved))
         return np.asarray(reached + _NEAR * (self.goal.values(nearness) / (1 + len(margin)) ** 0.5))
+
+
+def factor(progress: FloatArray) -> FloatArray:
+    """Return how weights of rows change, given how near each row is to being overturned, at 1.
+
+    Far from being overturned: given up, by and by. Far beyond: less is enough.
+    """
+    return np.select(
+        [progress > 1.2, progress > 1.0, progress > 0.3], [0.8, 1.05, 1.3], default=0.85
+    )
 
 
 def strongest(fragile: Fragile, combined: FloatArray) -> Changes:

@@ -1,9 +1,11 @@
 """Fragile rows: what single label changes do to them, and which exclude one another."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +48,7 @@ class Changes:
     rows: IntArray  # Training rows, ascending
     share: FloatArray  # How much of its offset each label is moved by, above 0 and at most 1
     sign: FloatArray  # +1 for labels that rise, -1 for labels that fall
+    column: IntArray  # The column that each label belongs to
     amount: FloatArray  # Sum of the shares of each of the columns
 
 
@@ -64,7 +67,6 @@ class Fragile:
     error: FloatArray  # Of a movement and of the margin together. Infinite where nothing is known
     # How far labels can move the row towards being overturned and away from it, rounded up
     ahead: FloatArray
-    # How far labels can move the row towards being overturned and away from it, rounded up
     back: FloatArray
     # Weight vectors: influence is their product with the design rows of the entries
     weights: FloatArray
@@ -127,38 +129,20 @@ class Fragile:
 
     def outcome(self, changes: Changes) -> tuple[BoolArray, BoolArray]:
         """Return the rows that the changes are proven to overturn, and those proven to stay."""
-        used = np.flatnonzero(changes.amount)
-        effects = self.effects[:, used]
-        shares = [changes.share[self.column_of(changes) == at] for at in used]
-        moved = np.array(
-            [
-                math.fsum(
-                    effect * share for effect, of in zip(row, shares, strict=True) for share in of
-                )
-                for row in effects.tolist()
-            ]
-        )
+        effects = self.effects[:, changes.column] * changes.share
+        moved = np.array([math.fsum(row) for row in effects.tolist()])
         overturned = narrower(moved, self.error) > self.margin
         kept = wider(moved, self.error) <= self.margin
         return overturned & self.known, kept & self.known
-
-    def column_of(self, changes: Changes) -> IntArray:
-        """Return the column of each label of a set."""
-        up, down = self.columns_of_labels
-        return np.where(changes.sign > 0, up[changes.rows], down[changes.rows])
 
     @cached_property
     def columns_of_labels(self) -> tuple[IntArray, IntArray]:
         """For each training row the column of its rise and of its fall; -1 where it has none."""
         entries = self.entries
-        up, down = np.full(self.n_labels, -1), np.full(self.n_labels, -1)
-        n_up = int(np.count_nonzero(entries.n_upper))
-        for of, members, count, first in (
-            (up, entries.members_up, entries.n_upper, 0),
-            (down, entries.members_down, entries.n_lower, n_up),
-        ):
-            number = first + np.cumsum(count > 0) - 1
-            of[members] = np.repeat(number, count.astype(np.intp))
+        up, down = np.full((2, self.n_labels), -1)
+        number = np.repeat(np.arange(len(self.columns)), self.columns.count.astype(np.intp))
+        n_up = len(entries.members_up)
+        up[entries.members_up], down[entries.members_down] = number[:n_up], number[n_up:]
         return up, down
 
     def from_labels(self, rows: IntArray, share: FloatArray, sign: FloatArray) -> Changes:
@@ -166,7 +150,16 @@ class Fragile:
         up, down = self.columns_of_labels
         column = np.where(sign > 0, up[rows], down[rows])
         amount = np.bincount(column, weights=share, minlength=len(self.columns)).astype(float)
-        return Changes(rows, share, sign, amount)
+        return Changes(rows, share, sign, column, amount)
+
+    def part(self, changes: Changes, kept: IntArray | slice) -> Changes:
+        """Return some of the labels of a set."""
+        return self.from_labels(changes.rows[kept], changes.share[kept], changes.sign[kept])
+
+    @property
+    def unchanged(self) -> Changes:
+        """No label changes at all."""
+        return self.from_labels(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0))
 
     def from_columns(self, labels: IntArray, amount: FloatArray) -> Changes | None:
         """Return label changes given by how many labels of each column move.
@@ -215,7 +208,6 @@ class Events:
 
     at: IntArray  # Numbers of fragile rows
     over: BoolArray  # True: the row is overturned; False: it keeps its prediction
-    sign: FloatArray  # 1 or -1, likewise
     level: FloatArray  # Rounded down
     back: FloatArray  # How far labels can move away from the level, rounded up
 
@@ -226,10 +218,14 @@ class Events:
         return cls(
             at=np.concatenate((first, second)),
             over=np.repeat([True, False], [len(first), len(second)]),
-            sign=np.repeat([1.0, -1.0], [len(first), len(second)]),
             level=np.concatenate((fragile.least[first], -fragile.most[second])),
             back=np.concatenate((fragile.back[first], fragile.ahead[second])),
         )
+
+    @property
+    def sign(self) -> FloatArray:
+        """1 where rows are overturned, -1 where they keep their predictions."""
+        return np.where(self.over, 1.0, -1.0)
 
     def __len__(self) -> int:
         return len(self.at)
@@ -242,46 +238,40 @@ class Conflicts:
     fragile: Fragile
 
     @cached_property
-    def _both_over(self) -> BoolArray:
+    def _over(self) -> Events:
         every = np.ones(len(self.fragile), dtype=bool)
-        events = Events.of(self.fragile, every, ~every)
-        first, second = np.triu_indices(len(events), 1)
-        found = self._matrix(events, events, first, second)
+        return Events.of(self.fragile, every, ~every)
+
+    @cached_property
+    def _both_over(self) -> BoolArray:
+        pairs = np.triu_indices(len(self._over), 1)
+        found = self._exclusive(self._over, self._over, *pairs)
         return found | found.T
 
     @cached_property
     def _over_and_kept(self) -> BoolArray:
         every = np.ones(len(self.fragile), dtype=bool)
-        over, kept = Events.of(self.fragile, every, ~every), Events.of(self.fragile, ~every, every)
-        first, second = np.nonzero(~np.eye(len(over), dtype=bool))
-        return self._matrix(over, kept, first, second)
-
-    def _matrix(self, one: Events, other: Events, first: IntArray, second: IntArray) -> BoolArray:
-        found = np.zeros((len(self.fragile), len(self.fragile)), dtype=bool)
-        hit = self._exclusive(one, other, first, second)
-        found[one.at[first[hit]], other.at[second[hit]]] = True
-        return found
+        kept = Events.of(self.fragile, ~every, every)
+        return self._exclusive(self._over, kept, *np.nonzero(~np.eye(len(kept), dtype=bool)))
 
     def _exclusive(
         self, one: Events, other: Events, first: IntArray, second: IntArray
     ) -> BoolArray:
-        """Return which pairs of events are proven to exclude each other."""
-        fragile, found = self.fragile, np.zeros(len(first), dtype=bool)
-        if not len(fragile.entries):
-            return found
-        width = len(fragile.entries)
-        rounded = fragile.rounding
-        scales = [np.maximum(np.abs(each.level), 1e-6 * (fragile.ahead + fragile.back)[each.at])
-                  for each in (one, other)]  # fmt: skip
-        left = np.arange(len(first))
+        """Return which rows have pairs of events that are proven to exclude each other."""
+        fragile, width = self.fragile, len(self.fragile.entries)
+        found = np.zeros((len(fragile), len(fragile)), dtype=bool)
+        least = 1e-6 * (fragile.ahead + fragile.back)
+        scales = [np.maximum(np.abs(each.level), least[each.at]) for each in (one, other)]
+        most = max(0, _MOST_WORK // (len(_SHARES) * max(1, width)))
+        left = np.arange(len(first) if width else 0)
         for share in _SHARES:
-            left = left[~found[left]][: max(0, _MOST_WORK // (len(_SHARES) * width))]
-            starts = block_starts(len(left), 8 * width, 2**24)
+            left = left[:most]
             a, b = first[left], second[left]
             x = share * one.sign[a] / scales[0][a]
             y = (1 - share) * other.sign[b] / scales[1][b]
             level = np.abs(x) * one.level[a] + np.abs(y) * other.level[b]
-            error = SAFETY * (np.abs(x) * rounded[one.at[a]] + np.abs(y) * rounded[other.at[b]])
+            error = np.abs(x) * fragile.rounding[one.at[a]]
+            error = SAFETY * (error + np.abs(y) * fragile.rounding[other.at[b]])
             error += gamma(4) * (np.abs(x * one.level[a]) + np.abs(y * other.level[b]))
             reached = np.empty(len(left))
 
@@ -293,8 +283,10 @@ class Conflicts:
                 reached[here] = fragile.reach(rows, error[here])  # noqa: B023
 
             if len(left):
-                run_blocks(starts, width, work)
-            found[left] = reached < level
+                run_blocks(block_starts(len(left), 8 * width, 2**24), width, work)
+            hit = reached < level
+            found[one.at[a[hit]], other.at[b[hit]]] = True
+            left = left[~hit]
         return found
 
     def between(self, events: Events) -> BoolArray:
@@ -363,14 +355,24 @@ class Goal:
     row: IntArray
 
     @property
+    def _functions(self) -> Iterator[tuple[Fraction, NDArray[np.int64], Fraction]]:
+        return zip(self.start, self.gains, self.unit, strict=True)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells goals about the same rows apart."""
+        return self.start, self.unit, self.gains.tobytes()
+
+    @property
     def single(self) -> bool:
         """Whether there is one function only."""
         return len(self.start) == 1
 
     def apart(self) -> list["Goal"]:
         """Return goals of one function each."""
-        parts = zip(self.start, self.gains, self.unit, strict=True)
-        return [Goal((start,), gains[None], (unit,), self.row) for start, gains, unit in parts]
+        return [
+            Goal((start,), gains[None], (unit,), self.row) for start, gains, unit in self._functions
+        ]
 
     @cached_property
     def offsets(self) -> FloatArray:
@@ -400,13 +402,10 @@ class Goal:
 
     def value(self, overturned: BoolArray, kept: BoolArray | None = None) -> Fraction:
         """Return what is reached for certain."""
-        doubtful = ~overturned if kept is None else ~kept
-        counted = np.where(self.gains > 0, overturned, doubtful if kept is not None else overturned)
-        sums = (self.gains * counted).sum(axis=1).tolist()
-        return min(
-            start + unit * int(total)
-            for start, unit, total in zip(self.start, self.unit, sums, strict=True)
-        )
+        lost = overturned if kept is None else ~kept
+        sums = (self.gains * np.where(self.gains > 0, overturned, lost)).sum(axis=1)
+        parts = zip(self.start, self.unit, sums.tolist(), strict=True)
+        return min(start + unit * int(total) for start, unit, total in parts)
 
     def values(self, overturned: FloatArray) -> FloatArray:
         """Return values in doubles, of many sets of rows at once."""
@@ -418,44 +417,41 @@ class Goal:
 
         Of several functions it is also at most that of their mean: of gaps in both directions, 0.
         """
-        most = min(
-            start + unit * self._most(gains)
-            for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True)
-        )
-        return most if self.single else min(most, self._ceiling_of_mean)
-
-    @property
-    def _ceiling_of_mean(self) -> Fraction:
+        most = min(start + unit * self._most(gains) for start, gains, unit in self._functions)
+        if self.single:
+            return most
         count = math.lcm(*(unit.denominator for unit in self.unit))
-        weight = [int(unit * count) for unit in self.unit]
         # Python's own integers: products of many denominators are large.
-        gains = sum(w * row.astype(object) for w, row in zip(weight, self.gains, strict=True))
-        best = np.zeros(int(self.row.max(initial=-1)) + 1, dtype=object)
-        np.maximum.at(best, self.row, gains)
-        total = sum(self.start) + Fraction(int(best.sum()), count)
-        return Fraction(total / len(self.start))
+        gains = [int(unit * count) * of.astype(object) for _, of, unit in self._functions]
+        total = sum(self.start) + Fraction(self._most(np.sum(gains, axis=0)), count)
+        return min(most, Fraction(total / len(self.start)))
 
-    def _most(self, gains: NDArray[np.int64]) -> int:
-        best = np.zeros(int(self.row.max(initial=-1)) + 1, dtype=np.int64)
+    def _most(self, gains: NDArray[Any]) -> int:
+        best = np.zeros(int(self.row.max(initial=-1)) + 1, dtype=gains.dtype)
         np.maximum.at(best, self.row, gains)
         return int(best.sum())
+
+    @property
+    def _steps(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Each function's start, and how far apart its values are."""
+        for start, gains, unit in self._functions:
+            yield start, unit * math.gcd(*gains.tolist())
 
     def snap(self, bound: float) -> Fraction:
         """Return the largest value that exists and is not above a bound."""
         if not math.isfinite(bound):
             return self.ceiling
         exact = Fraction(bound)
-        found = []
-        for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True):
-            step = unit * math.gcd(*gains.tolist())
-            found.append(start + step * math.floor((exact - start) / step) if step else start)
+        found = (
+            start + step * math.floor((exact - start) / step) if step else start
+            for start, step in self._steps
+        )
         return min(self.ceiling, max(found))
 
     def next_above(self, value: Fraction) -> float:
         """Return a double at most as large as every value above a given one that exists."""
         found = []
-        for start, unit, gains in zip(self.start, self.unit, self.gains, strict=True):
-            step = unit * math.gcd(*gains.tolist())
+        for start, step in self._steps:
             if step:
                 found.append(start + step * (math.floor((value - start) / step) + 1))
             elif start > value:
@@ -523,23 +519,12 @@ class Multipliers:
     cuts: FloatArray  # One per clique
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
-    """A bound, and the multipliers that lead to it; None where the solver gave none."""
-
-    bound: Fraction
-    multipliers: Multipliers | None = None
-
-
-def lagrangian(
-    fragile: Fragile,
-    goal: Goal,
-    multipliers: Multipliers,
-) -> float:
+def lagrangian(fragile: Fragile, goal: Goal, multipliers: Multipliers) -> float:
     """Return a bound on what labels can reach, for any multipliers."""
     events, links, cuts = multipliers.events, multipliers.links, multipliers.cuts
     gain = goal.slopes[0]
-    worth = _worth(gain, events)
+    # What each event adds to the goal, compared with the worst.
+    worth = np.maximum(events.sign * gain[events.at], 0.0)
     dual = np.zeros(len(events))
     for members, cut in zip(multipliers.cliques, cuts.tolist(), strict=True):
         dual[members] += cut
@@ -547,12 +532,11 @@ def lagrangian(
     rest = worth - links * (events.level + events.back) - dual
     combined = (links * events.sign) @ fragile.influence[events.at]
     reached = fragile.reach(combined[None], np.array([links @ fragile.rounding[events.at]]))
-    # Of rows about which nothing is known, the better outcome is taken.
-    unknown = np.abs(gain[~fragile.known])
     terms = [
         goal.offsets[0],
         *np.minimum(gain, 0.0).tolist(),
-        *unknown.tolist(),
+        # Of rows about which nothing is known, the better outcome is taken.
+        *np.abs(gain[~fragile.known]).tolist(),
         *np.maximum(rest, 0.0).tolist(),
         *(links * events.back).tolist(),
         *cuts.tolist(),
@@ -560,9 +544,3 @@ def lagrangian(
     ]
     size = math.fsum(map(abs, terms)) + float(links @ needed) + float(dual.sum())
     return math.fsum(terms) + SAFETY * gamma(len(cuts) + len(events) + 16) * size
-
-
-def _worth(gain: FloatArray, events: Events) -> FloatArray:
-    """What each event adds to the goal, compared with the worst."""
-    here = gain[events.at]
-    return np.where(events.over, np.maximum(here, 0.0), np.maximum(-here, 0.0))

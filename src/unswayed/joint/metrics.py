@@ -10,7 +10,7 @@ smallest of quotients. Names and conventions are fairlearn's: `selection_rate`,
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -39,6 +39,11 @@ class Function:
     def value(self, positive: BoolArray) -> Fraction:
         """Return its value for predictions."""
         return self.start + self.unit * int(self.gains[positive].sum())
+
+    @property
+    def size(self) -> Fraction:
+        """What its absolute value never exceeds."""
+        return abs(self.start) + self.unit * int(np.abs(self.gains).sum())
 
     def __neg__(self) -> "Function":
         return Function(-self.start, -self.gains, self.unit, self.blur)
@@ -74,16 +79,21 @@ def _common(one: Fraction, other: Fraction) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class Largest:
-    """A metric that is the largest of some functions; of a single one, that function."""
+    """A metric that is the largest of some functions, or, with sign -1, that times -1.
+
+    The smallest of some functions is the largest of their negatives, times -1.
+    """
 
     functions: tuple[Function, ...]
+    sign: int = 1
 
+    def value(self, positive: BoolArray) -> Fraction:
+        """Return its value for predictions."""
+        return self.sign * max(each.value(positive) for each in self.functions)
 
-@dataclass(frozen=True, eq=False)
-class Smallest:
-    """A metric that is the smallest of some functions."""
-
-    functions: tuple[Function, ...]
+    def bounded(self, at: Fraction | None, *, up: bool) -> list[Function]:
+        """Return the functions that an outer end follows from upper bounds of."""
+        return [each if up == (self.sign > 0) else -each for each in self.functions]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +105,23 @@ class Quotient:
     families: tuple[tuple[Function, ...], ...]
     capped: bool  # No quotient exceeds 1, as of the smallest and the largest of the same rates
 
+    def value(self, positive: BoolArray) -> Fraction:
+        """Return its value for predictions; raise `ZeroDivisionError` where it has none."""
+        for family in self.families:
+            if max(each.value(positive) for each in family) <= 0:
+                raise ZeroDivisionError
+        # Where one group's rate is 0 and another's is not, the quotient of the two is 0.
+        values = ((above.value(positive), below.value(positive)) for above, below in self.pairs)
+        return min(above / below for above, below in values if below)
 
-Form = Largest | Smallest | Quotient
+    def bounded(self, at: Fraction | None, *, up: bool) -> list[Function]:
+        """Return how far numerators exceed so many times their denominators, or fall short."""
+        assert at is not None  # noqa: S101  (quotients have it)
+        differences = [above.less(below, at) for above, below in self.pairs]
+        return differences if up else [-each for each in differences]
+
+
+Form = Largest | Quotient
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,70 +133,67 @@ class Sample:
     # Rows of each group, in sorted order; empty without groups
     groups: tuple[tuple[Any, BoolArray], ...]
 
+    @property
+    def truth(self) -> BoolArray:
+        """True classes, of metrics that were checked to have them."""
+        assert self.actual is not None  # noqa: S101  (tells mypy)
+        return self.actual
+
 
 # --- rates --------------------------------------------------------------------------------------
 
 
-def _rate(of: BoolArray, *, negative: bool = False) -> Function:
-    """Return the share of some rows that is predicted positive, or negative."""
-    count = int(of.sum())
-    gains = of.astype(np.int64)
-    if negative:
-        return Function(Fraction(1), -gains, Fraction(1, count))
-    return Function(Fraction(0), gains, Fraction(1, count))
-
-
-def _accuracy(sample: Sample, rows: BoolArray) -> Function:
-    assert sample.actual is not None  # noqa: S101  (tells mypy)
-    gains = np.where(sample.actual, 1, -1) * rows
-    count = int(rows.sum())
-    return Function(Fraction(int((~sample.actual & rows).sum()), count), gains, Fraction(1, count))
-
-
-def _of_class(positive: bool, negative: bool) -> Callable[[Sample, BoolArray], Function]:
-    def rate(sample: Sample, rows: BoolArray) -> Function:
-        assert sample.actual is not None  # noqa: S101  (tells mypy)
-        return _rate(rows & (sample.actual == positive), negative=negative)
-
-    return rate
-
-
 @dataclass(frozen=True)
 class Rate:
-    """A rate of some rows."""
+    """A share of rows of one true class, or of all rows."""
 
-    # From a sample and flags of rows to a function
-    function: Callable[[Sample, BoolArray], Function]
-    classes: tuple[bool, ...] = ()  # True classes that it needs rows of: True for the positive one
-    needs_truth: bool = True
+    classes: tuple[bool, ...]  # The true class: True for the positive one; empty for all rows
+    counted: bool | None  # The predicted class that counts; None for the true one
+
+    @property
+    def needs_truth(self) -> bool:
+        """Whether predictions are compared with true classes."""
+        return bool(self.classes) or self.counted is None
+
+    def rows(self, sample: Sample, among: BoolArray) -> BoolArray:
+        """Return the rows, among some, that it is a share of."""
+        return among & np.isin(sample.truth, self.classes) if self.classes else among
+
+    def function(self, sample: Sample, among: BoolArray) -> Function:
+        """Return the rate of some rows."""
+        rows = self.rows(sample, among)
+        counted = np.asarray(sample.truth if self.counted is None else self.counted)
+        count = int(rows.sum())
+        start = Fraction(int((~counted & rows).sum()), count)
+        return Function(start, np.where(counted, 1, -1) * rows, Fraction(1, count))
 
 
 RATES = {
-    "selection_rate": Rate(lambda _, rows: _rate(rows), needs_truth=False),
-    "accuracy": Rate(_accuracy),
-    "true_positive_rate": Rate(_of_class(True, False), (True,)),
-    "false_negative_rate": Rate(_of_class(True, True), (True,)),
-    "false_positive_rate": Rate(_of_class(False, False), (False,)),
-    "true_negative_rate": Rate(_of_class(False, True), (False,)),
+    "selection_rate": Rate((), True),
+    "accuracy": Rate((), None),
+    "true_positive_rate": Rate((True,), True),
+    "false_negative_rate": Rate((True,), False),
+    "false_positive_rate": Rate((False,), True),
+    "true_negative_rate": Rate((False,), False),
 }
 """Rates of rows, by name."""
 
 _KINDS = ("difference", "ratio", "group_min", "group_max")
 
-_ALIASES = {
+_FAIR = {
     "demographic_parity": ("selection_rate",),
     "equal_opportunity": ("true_positive_rate",),
     "equalized_odds": ("true_positive_rate", "false_positive_rate"),
-    "accuracy_score": ("accuracy",),
-    "recall_score": ("true_positive_rate",),
 }
+"""What is said of gaps between groups only, and the rates that it is about."""
+
+_ALIASES = _FAIR | {"accuracy_score": ("accuracy",), "recall_score": ("true_positive_rate",)}
 
 
 def names() -> list[str]:
     """Return the names of all metrics."""
     compared = [f"{name}_{kind}" for name in RATES for kind in _KINDS]
-    fair = ["demographic_parity", "equal_opportunity", "equalized_odds"]
-    return [*RATES, *compared, *(f"{name}_{kind}" for name in fair for kind in _KINDS[:2])]
+    return [*RATES, *compared, *(f"{name}_{kind}" for name in _FAIR for kind in _KINDS[:2])]
 
 
 @dataclass(frozen=True)
@@ -191,8 +213,7 @@ class Named:
             if base != name and (base in RATES or base in _ALIASES):
                 return cls(name, _ALIASES.get(base, (base,)), kind)
         rates = _ALIASES.get(name, (name,))
-        if rates[0] not in RATES or name in ("demographic_parity", "equal_opportunity",
-                                            "equalized_odds"):  # fmt: skip
+        if rates[0] not in RATES or name in _FAIR:
             raise InputError(
                 f"there is no metric {name!r}; the metrics of classes are {', '.join(names())}, "
                 "and RowSum for one of your own"
@@ -220,14 +241,13 @@ class Named:
         every = ("all rows", np.ones(sample.n_rows, dtype=bool))
         for group, rows in sample.groups or (every,):
             for rate in self.rates:
-                for positive in RATES[rate].classes:
-                    assert sample.actual is not None  # noqa: S101  (tells mypy)
-                    if not (rows & (sample.actual == positive)).any():
-                        raise InputError(
-                            f"{rate} of {group!r} is a share of its rows whose true class is the "
-                            f"{'positive' if positive else 'negative'} one, and it has none; leave "
-                            "that group out, or merge it with another"
-                        )
+                if RATES[rate].classes and not RATES[rate].rows(sample, rows).any():
+                    kind = "positive" if True in RATES[rate].classes else "negative"
+                    raise InputError(
+                        f"{rate} of {group!r} is a share of its rows whose true class is the "
+                        f"{kind} one, and it has none; leave that group out, or merge it with "
+                        "another"
+                    )
 
     def form(self, sample: Sample) -> Form:
         """Return the metric of a sample."""
@@ -241,7 +261,7 @@ class Named:
         if self.kind == "group_max":
             return Largest(families[0])
         if self.kind == "group_min":
-            return Smallest(families[0])
+            return Largest(tuple(-each for each in families[0]), sign=-1)
         pairs = [(a, b) for rates in families for a in rates for b in rates if a is not b]
         if self.kind == "difference":
             return Largest(tuple(a - b for a, b in pairs))
@@ -346,10 +366,8 @@ class RowSum:
         list of one (2, n) array
             The first row for negative predictions, the second for positive ones.
         """
-        ends = np.zeros((2, n_rows))
-        for factor, terms in self._terms:
-            ends += factor * _ends(terms, y_true, classes, n_rows)
-        return [ends]
+        parts = (times * _ends(terms, y_true, classes, n_rows) for times, terms in self._terms)
+        return [sum(parts, np.zeros((2, n_rows)))]
 
     def function(self, y_true: Any, classes: NDArray[Any], n_rows: int) -> Function:
         """Return the sum as a function of predictions.

@@ -10,7 +10,7 @@ Fewer labels do less, so that sets found at one budget serve all smaller ones: `
 sets that have a row which so many labels overturn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from unswayed._core.influence import MadeRows, WeightRows, Weights
 from unswayed._core.rounding import SAFETY, UNIT, gamma, narrower, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.selection import ExactEngine
+from unswayed.joint.attack import factor
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margins
 
@@ -85,18 +86,12 @@ class Quick:
 
     @cached_property
     def _made(self) -> Weights:
-        parts = [
-            Weights(*(each[here] for each in self.weights.block(start, stop)))
-            for start, stop, here in self._blocks()
-        ]
-        return Weights(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
-    def _blocks(self) -> Iterator[tuple[int, int, IntArray]]:
-        """Yield blocks of rows, and which rows of a block are looked at."""
-        step = max(1, _MOST_NUMBERS // max(1, self.engine.influence.width))
+        step, parts = max(1, _MOST_NUMBERS // max(1, self.engine.influence.width)), []
         for start in range(0, max(1, len(self.weights)), step):
             stop = min(start + step, len(self.weights))
-            yield start, stop, self.rows[(self.rows >= start) & (self.rows < stop)] - start
+            here = self.rows[(self.rows >= start) & (self.rows < stop)] - start
+            parts.append([each[here] for each in self.weights.block(start, stop)])
+        return Weights(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     # --- at most --------------------------------------------------------------------------
 
@@ -161,19 +156,14 @@ class _Events:
         made, margins = asked._made, asked.margins[asked.rows]
         bounds = asked.engine.reach(MadeRows(made), budget)
         off = 2.0 * bounds.error + margins.slack
+        margin = np.stack((margins.up, margins.down))
+        outer = np.stack((bounds.outer_up, bounds.outer_down))
+        level = narrower(margin, off)
+        overturned = np.isfinite(margin) & ~(wider(outer, margins.slack) <= margin)
         # A row that may be overturned in a way that is no event is none at all: it counts alone.
-        usable, found = np.isfinite(off), []
-        for margin, outer in ((margins.up, bounds.outer_up), (margins.down, bounds.outer_down)):
-            level = narrower(margin, off)
-            inside = wider(outer, margins.slack) <= margin
-            rows = np.flatnonzero(np.isfinite(margin) & ~inside)
-            usable[rows] &= level[rows] > _LEAST_MARGIN
-            found.append((rows, level, outer))
-        kept = [(rows[usable[rows]], level, outer) for rows, level, outer in found]
-        at = np.concatenate([rows for rows, _, _ in kept])
-        sign = np.repeat([1.0, -1.0], [len(rows) for rows, _, _ in kept])
-        level = np.concatenate([level[rows] for rows, level, _ in kept])
-        reach = np.concatenate([outer[rows] for rows, _, outer in kept])
+        usable = np.isfinite(off) & (~overturned | (level > _LEAST_MARGIN)).all(axis=0)
+        way, at = np.nonzero(overturned & usable)
+        sign, level, reach = np.where(way, -1.0, 1.0), level[way, at], outer[way, at]
         scaled = Weights(
             made.values[at] * (sign / level)[:, None], made.error[at] / level, made.size[at] / level
         )
@@ -233,15 +223,9 @@ def _sorted(events: _Events, count: IntArray, most_pairs: int) -> IntArray:
         sets = _cliques(likely, free, order, most_pairs)
         if not sets:
             break
-        first, second = (
-            np.concatenate(each)
-            for each in zip(*(np.triu_indices(len(of), 1) for of in sets), strict=True)
+        first, second = np.concatenate(
+            [of[np.stack(np.triu_indices(len(of), 1))] for of in sets], axis=1
         )
-        start = np.repeat(
-            np.cumsum([0, *map(len, sets)])[:-1], [len(of) * (len(of) - 1) // 2 for of in sets]
-        )
-        members = np.concatenate(sets)
-        first, second = members[first + start], members[second + start]
         most_pairs -= len(first)
         proven = events.means(first, second, share[first, second]) < _NEARLY_ONE
         proven |= events.row[first] == events.row[second]  # two directions of one row
@@ -308,14 +292,10 @@ class _Targets:
         off = asked.engine.precision.errors(made.error, made.size, top.most_labels)
         off = 2.0 * off + margins.slack
         near = (asked.least[asked.rows] <= top.amount) & np.isfinite(off)
-        up, down = (
-            np.flatnonzero(near & np.isfinite(each) & (each > _LEAST_MARGIN))
-            for each in (margins.up, margins.down)
-        )
-        at = np.concatenate((up, down))
-        sign = np.repeat([1.0, -1.0], [len(up), len(down)])
-        margin = np.concatenate((margins.up[up], margins.down[down]))
-        unit = made.values[at] * (sign / margin)[:, None]
+        margin = np.stack((margins.up, margins.down))
+        way, at = np.nonzero(near & np.isfinite(margin) & (margin > _LEAST_MARGIN))
+        margin = margin[way, at]
+        unit = made.values[at] * (np.where(way, -1.0, 1.0) / margin)[:, None]
         return cls(asked.rows[at], margin, unit, off[at] / margin)
 
 
@@ -372,7 +352,7 @@ class Attacks:
                 found += int(part.quick.count[of.row[moved > 1.0]].sum())
                 moves.append(moved)
             best, kept = (found, push) if found > best else (best, kept)
-            weight = [each * _factor(moved) for each, moved in zip(weight, moves, strict=True)]
+            weight = [each * factor(moved) for each, moved in zip(weight, moves, strict=True)]
         return best, kept
 
     def _strongest(self, push: FloatArray, budget: Budget) -> FloatArray:
@@ -392,10 +372,3 @@ class Attacks:
             over = narrower(moved, lost + of.error) > 1.0
             total += int(part.quick.count[np.unique(of.row[over])].sum())
         return total
-
-
-def _factor(moved: FloatArray) -> FloatArray:
-    """Return how weights change: rows that are nearly overturned count more, others less."""
-    near = (moved > 0.3) & (moved <= 1.0)
-    factor = np.where(near, 1.3, np.where(moved > 1.2, 0.8, 0.85))
-    return np.where((moved > 1.0) & (moved <= 1.2), 1.05, factor)

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.joint.attack import strongest
 from unswayed.joint.fragile import Changes, Fragile, Goal
-from unswayed.joint.metrics import Form, Function, Largest, Quotient, Smallest
-from unswayed.joint.search import FRAGILE, Deadline, Found, Search, dearest, enough, weakest
+from unswayed.joint.metrics import Form, Function, Quotient
+from unswayed.joint.search import FRAGILE, Deadline, End, Search, dearest, enough, weakest
 from unswayed.labels.budgets import Budget
 from unswayed.models.learner import Scores
 
@@ -133,40 +132,32 @@ class Sums:
         Tried are label sets and parts of them: fewer labels, or, where labels need not move by all
         of their offset, all by less.
         """
-        part = self.fragile.effects[which.start : which.stop]
-        value = self.value[which.start : which.stop]
-        off = SAFETY * (self.fragile.error + self.error)[which.start : which.stop].max()
-        none = np.zeros(0, dtype=np.intp)
-        best = Gentle(self.fragile.from_labels(none, np.zeros(0), np.zeros(0)), value.max(), off)
+        here = slice(which.start, which.stop)
+        part, value = self.fragile.effects[here], self.value[here]
+        off = SAFETY * (self.fragile.error + self.error)[here].max()
+        best = Gentle(self.fragile.unchanged, value.max(), off)
         for changes in tried:
             for less in self._parts(changes, value, part):
                 # One sum is rounded once per term here, and not once.
                 largest = float((value + part @ less.amount).max())
-                error = off + 4 * gamma(len(less.amount) + 4) * float(self._size(which, less))
+                size = float((np.abs(value) + np.abs(part) @ less.amount).max())
+                error = off + 4 * gamma(len(less.amount) + 4) * size
                 if largest + error < best.value + best.error:
                     best = Gentle(less, largest, error)
         return Gentle(best.changes, best.value + best.error, 2 * best.error)
 
-    def _size(self, which: range, changes: Changes) -> float:
-        part = np.abs(self.fragile.effects[which.start : which.stop])
-        return float((np.abs(self.value[which.start : which.stop]) + part @ changes.amount).max())
-
     def _parts(self, changes: Changes, value: FloatArray, effects: FloatArray) -> list[Changes]:
         """Return parts of a label set: the first labels, or all labels moved by less."""
         if self.fragile.whole:
-            cuts = range(1, len(changes.rows) + 1)
-            return [
-                self.fragile.from_labels(changes.rows[:n], changes.share[:n], changes.sign[:n])
-                for n in cuts
-            ]
+            sizes = range(1, len(changes.rows) + 1)
+            return [self.fragile.part(changes, slice(n)) for n in sizes]
         moved = effects @ changes.amount
         with np.errstate(divide="ignore", invalid="ignore"):
             # Where two of the sums, seen as functions of the share, cross.
             shares = (value[:, None] - value) / (moved - moved[:, None])
-        wanted = [1.0, *shares[(shares > 0) & (shares < 1)].tolist()]
         return [
             self.fragile.from_labels(changes.rows, changes.share * share, changes.sign)
-            for share in wanted
+            for share in (1.0, *shares[(shares > 0) & (shares < 1)].tolist())
         ]
 
 
@@ -193,24 +184,6 @@ class Gentle:
 _ROUNDS = 12  # of better and better quotients
 
 _FINEST = 2**53  # denominator of quotients; beyond, the next double is near enough
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class End:
-    """One end of a range."""
-
-    outer: Fraction  # No admissible labels lead beyond
-    inner: Fraction  # Proven to be reached
-    changes: Changes  # The labels that reach it
-    proven: bool
-    rests_on: str
-    # Bounds on the function that was made large, by what they rest on
-    bounds: dict[str, Fraction] = field(default_factory=dict)
-    at: Fraction | None = None  # Of quotients, the value whose excess was bounded
-
-    def mirrored(self) -> "End":
-        """Return the end of the negative metric."""
-        return replace(self, outer=-self.outer, inner=-self.inner)
 
 
 @dataclass(eq=False)
@@ -240,7 +213,7 @@ class Ranges:
     def value(self, form: Form) -> Fraction:
         """Return the value of a metric as predictions are."""
         try:
-            return _value(form, self.positive)
+            return form.value(self.positive)
         except ZeroDivisionError:
             raise InputError(
                 "this ratio has a denominator of 0 for the predictions as they are, so that it is "
@@ -249,22 +222,19 @@ class Ranges:
 
     def ends(self, form: Form, deadline: Deadline, name: str = "") -> tuple[End, End]:
         """Return both ends of the range of a metric."""
-        if isinstance(form, Smallest):
-            mirror = Largest(tuple(-each for each in form.functions))
-            low, high = self.ends(mirror, deadline, f"less {name}")
-            return high.mirrored(), low.mirrored()
         if isinstance(form, Quotient):
             return self._quotient(form, deadline, name)
+        name = name if form.sign > 0 else f"less {name}"
         high = self._highest(form.functions, deadline.part(0.5), f"{name}, high")
         low = self._found([-each for each in form.functions], deadline, f"{name}, less low")
-        return low.mirrored(), high
+        return (low.mirrored(), high) if form.sign > 0 else (high.mirrored(), low)
 
     def _found(self, functions: Sequence[Function], deadline: Deadline, name: str) -> End:
         """Return how large the least of some functions can become."""
-        goal = self.goal(functions)
-        found = self.search.largest(goal, deadline, name=name)
+        found = self.search.largest(self.goal(functions), deadline, name=name)
         blur = max(each.blur for each in functions)
-        return _end(found, blur)
+        bounds = {name: bound + blur for name, bound in found.bounds.items()}
+        return replace(found, outer=found.outer + blur, inner=found.inner - blur, bounds=bounds)
 
     def _highest(self, functions: Sequence[Function], deadline: Deadline, name: str) -> End:
         """Return how large the largest of some functions can become: each is asked about alone."""
@@ -300,17 +270,22 @@ class Ranges:
 
     def _quotient(self, form: Quotient, deadline: Deadline, name: str) -> tuple[End, End]:
         floors = [self._floor(each, deadline, capped=form.capped) for each in form.families]
-        floor = _Floor(min(each.value for each in floors), dearest(e.rests_on for e in floors))
-        high, reached = self._climb(form, deadline.part(0.5), f"{name}, high", floor, up=True)
-        low, too = self._climb(form, deadline, f"{name}, low", floor, up=False)
+        least = min(floor for floor, _ in floors), dearest(rests_on for _, rests_on in floors)
+        high, reached = self._climb(form, deadline.part(0.5), f"{name}, high", least, up=True)
+        low, too = self._climb(form, deadline, f"{name}, low", least, up=False)
         # Of label sets whose value is not known, all that is known is that it is in the range.
         return (
             low if too else replace(low, inner=high.outer),
             high if reached else replace(high, inner=low.outer),
         )
 
-    def _floor(self, family: Sequence[Function], deadline: Deadline, *, capped: bool) -> "_Floor":
-        """Return what the largest of some denominators never falls below; 0 if nothing is known."""
+    def _floor(
+        self, family: Sequence[Function], deadline: Deadline, *, capped: bool
+    ) -> tuple[Fraction, str]:
+        """Return what the largest of some denominators never falls below, and what that rests on.
+
+        It is 0 if nothing is known.
+        """
         quick = min((self._quick(-each) for each in family), key=lambda each: min(each.values()))
         rests_on = weakest(quick)
         least = -quick[rests_on]
@@ -318,7 +293,7 @@ class Ranges:
             end = self._found([-each for each in family], deadline.part(0.2), "denominator")
             least, rests_on = -end.outer, end.rests_on
             if least <= 0 and end.inner < 0 and capped:
-                return _Floor(Fraction(0), FRAGILE)
+                return Fraction(0), FRAGILE
         if least <= 0:
             raise InputError(
                 "this ratio has a denominator that is 0 for some admissible labels, or that cannot "
@@ -326,10 +301,16 @@ class Ranges:
                 "ratio is undefined. Ask for the difference instead of the ratio, or for a smaller "
                 "budget"
             )
-        return _Floor(least, rests_on)
+        return least, rests_on
 
     def _climb(
-        self, form: Quotient, deadline: Deadline, name: str, floor: "_Floor", *, up: bool
+        self,
+        form: Quotient,
+        deadline: Deadline,
+        name: str,
+        floor: tuple[Fraction, str],
+        *,
+        up: bool,
     ) -> tuple[End, bool]:
         """Return how large, or small, the smallest quotient can become, and if that is reached.
 
@@ -337,35 +318,33 @@ class Ranges:
         it D larger at most, the quotient becomes at most D/floor larger; if they make it larger at
         all, there is a better quotient, and the same is asked of that.
         """
-        none = np.zeros(0, dtype=np.intp)
-        changes = self._fragile.from_labels(none, np.zeros(0), np.zeros(0))
+        (least, floor_rests_on), sign = floor, 1 if up else -1
+        changes = self._fragile.unchanged
         start = self._known_value(form, changes)
-        best = self.value(form) if start is None else start
-        known = start is not None
-        outer, rests_on, at = (Fraction(1) if up else Fraction(0)), FRAGILE, best
+        best, known = (self.value(form), False) if start is None else (start, True)
+        outer, rests_on, at = Fraction(up), FRAGILE, best
         bounded = form.capped
         for _ in range(_ROUNDS):
             found = self._excess(form, best, deadline, name, up=up)
             excess = max(found.outer, Fraction(0))
             # None exceeds 1 where the floor is not known.
-            excess = excess / floor.value if floor.value else excess and Fraction(1)
-            bound = best + excess if up else best - excess
-            if not bounded or (bound < outer if up else bound > outer):
+            excess = excess / least if least else excess and Fraction(1)
+            bound = best + sign * excess
+            if not bounded or sign * bound < sign * outer:
                 outer, at, bounded = bound, found.at or best, True
-                rests_on = dearest((found.rests_on, floor.rests_on))
+                rests_on = dearest((found.rests_on, floor_rests_on))
             value = self._known_value(form, found.changes)
-            better = value is not None and (value > best if up else value < best)
-            if not better or value is None:
+            if value is None or sign * value <= sign * best:
                 break
             best, changes, known = value, found.changes, True
-            if deadline.limited and deadline.left <= 0:
+            if deadline.spent():
                 break
         outer = max(outer, best) if up else min(outer, best)
         # What terms were rounded by may be missing from what is reached.
         blur = max(above.blur + abs(best) * below.blur for above, below in form.pairs)
         closed = outer == best or (found.proven and found.inner <= 0)
         if blur:
-            best += (-blur if up else blur) / floor.value
+            best -= sign * blur / least
         return End(outer, best, changes, closed and known, rests_on, at=at), known
 
     def _excess(
@@ -373,19 +352,12 @@ class Ranges:
     ) -> End:
         """Return how far labels can take quotients beyond the best one, times the denominator."""
         at = best if best.denominator <= _FINEST else Fraction(float(best))
-        slip = abs(best - at)
-        differences = [above.less(below, at) for above, below in form.pairs]
-        if slip:
-            differences = [
-                replace(each, blur=each.blur + slip * _size(below))
-                for each, (_, below) in zip(differences, form.pairs, strict=True)
-            ]
-        part = deadline.part(0.5)
-        if up:
-            end = self._found(differences, part, name)
-        else:
-            end = self._highest([-each for each in differences], part, name)
-        return replace(end, at=at)
+        excesses = [
+            replace(each, blur=each.blur + abs(best - at) * below.size)
+            for each, (_, below) in zip(form.bounded(at, up=up), form.pairs, strict=True)
+        ]
+        extreme = self._found if up else self._highest
+        return replace(extreme(excesses, deadline.part(0.5), name), at=at)
 
     def _known_value(self, form: Form, changes: Changes) -> Fraction | None:
         """Return the value of a metric after label changes; None unless every row is known."""
@@ -394,38 +366,6 @@ class Ranges:
             return None
         flipped = np.isin(self.group, self._fragile.row[overturned])
         try:
-            return _value(form, self.positive ^ flipped)
+            return form.value(self.positive ^ flipped)
         except ZeroDivisionError:
             return None
-
-
-class _Floor(NamedTuple):
-    """What a denominator never falls below, and what that rests on."""
-
-    value: Fraction
-    rests_on: str
-
-
-def _size(function: Function) -> Fraction:
-    return abs(function.start) + function.unit * int(np.abs(function.gains).sum())
-
-
-def _end(found: Found, blur: Fraction) -> End:
-    bounds = {name: bound + blur for name, bound in found.bounds.items()}
-    outer, inner = found.outer + blur, found.inner - blur
-    return End(outer, inner, found.changes, found.proven, found.rests_on, bounds)
-
-
-def _value(form: Form, positive: BoolArray) -> Fraction:
-    if isinstance(form, Quotient):
-        for family in form.families:
-            if max(each.value(positive) for each in family) <= 0:
-                raise ZeroDivisionError
-        # Where one group's rate is 0 and another's is not, the quotient of the two is 0.
-        return min(
-            above.value(positive) / below.value(positive)
-            for above, below in form.pairs
-            if below.value(positive)
-        )
-    values = [each.value(positive) for each in form.functions]
-    return max(values) if isinstance(form, Largest) else min(values)

@@ -7,7 +7,7 @@ shows in the number of robust rows: labels are chosen by what they do for rows t
 can still finish, and those most that few checks would finish.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +16,6 @@ import numpy as np
 from unswayed._core.influence import Entries
 from unswayed._core.rounding import wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.joint.attack import Prefixes
 from unswayed.joint.fragile import Fragile
 
 _BLOCK = 2**22  # effects that are sorted at once
@@ -26,12 +25,69 @@ _EAGERNESS = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Sums of the strongest effects of labels on rows, as doubles add up."""
+
+    count: IntArray  # Number of labels with each effect
+    value: FloatArray  # Effects of each row in falling order, 0 or more
+
+    @cached_property
+    def _steps(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Labels before each effect, their sum, and the effect, which is 0 behind the last one."""
+        labels = np.cumsum(self.count, axis=1, dtype=np.float64)
+        sums = np.cumsum(self.count * self.value, axis=1)
+        before = ((0, 0), (1, 0))
+        return np.pad(labels, before), np.pad(sums, before), np.pad(self.value, ((0, 0), (0, 1)))
+
+    def __getitem__(self, rows: IntArray) -> "Prefixes":
+        return Prefixes(self.count[rows], self.value[rows])
+
+    def _at(self, place: IntArray) -> Iterator[FloatArray]:
+        return (each[np.arange(len(place)), place] for each in self._steps)
+
+    def _place(self, labels: FloatArray) -> IntArray:
+        """Return where the so manieth label of each row stands; the width if there is none."""
+        return np.asarray((self._steps[0][:, 1:] < labels[:, None]).sum(axis=1))
+
+    def value_at(self, labels: FloatArray) -> FloatArray:
+        """Return the effect of the so manieth label of each row, 0 if there is none."""
+        _, _, value = self._at(self._place(labels))
+        return value
+
+    def first(self, labels: FloatArray) -> FloatArray:
+        """Return the sum of the strongest so many labels of each row."""
+        before, sums, value = self._at(self._place(labels))
+        return sums + (labels - before) * value
+
+    def reach(self, budget: int, checked: FloatArray) -> FloatArray:
+        """Return the reach of `budget` labels after the strongest so many were checked."""
+        return self.first(checked + budget) - self.first(checked)
+
+    def needed(self, budget: int, most: int, target: FloatArray) -> FloatArray:
+        """Return how many checks bring each reach down to its target; more than `most` if none."""
+        low, high = np.full(len(target), -1.0), np.full(len(target), most + 1.0)
+        while (high - low > 1).any():
+            middle = np.floor((low + high) / 2)
+            enough = self.reach(budget, middle) <= target
+            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+        return high
+
+    def to_exceed(self, margin: FloatArray) -> FloatArray:
+        """Return how many labels it takes to exceed each margin; infinite if all do not."""
+        place = (self._steps[1] <= margin[:, None]).sum(axis=1) - 1
+        before, sums, value = self._at(np.maximum(place, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            more = np.floor((margin - sums) / value) + 1
+        return np.where(value > 0, before + more, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
 class Kinds:
     """Labels that may be wrong, those that do the same to every row together."""
 
     of: IntArray  # The kind of each training row; -1 where the label cannot be wrong
     up: IntArray  # The columns of a kind's rise and fall; -1 where there is none
-    down: IntArray  # The columns of a kind's rise and fall; -1 where there is none
+    down: IntArray
     members: IntArray  # Training rows kind by kind, in the order in which they are checked
     start: IntArray  # Where each kind begins
 
@@ -131,15 +187,15 @@ class Review:
     def _greedy(self, eagerness: float, limit: float) -> IntArray:
         """Return labels in the order of what they do for rows that can be finished."""
         kinds, left = self.kinds, self.kinds.count.copy()
-        next_cost = np.full(len(kinds), np.inf)
         picked: list[int] = []
         rows = np.flatnonzero(self.fragile.known)
         hopeful = rows
         spent = 0.0
         while len(picked) < self.labels:
             has = np.flatnonzero(left)
-            next_cost[:] = np.inf
-            next_cost[has] = self.cost[kinds.members[kinds.start[has + 1] - left[has]]]
+            next_row, next_cost = np.full(len(kinds), -1), np.full(len(kinds), np.inf)
+            next_row[has] = kinds.members[kinds.start[has + 1] - left[has]]
+            next_cost[has] = self.cost[next_row[has]]
             affordable = next_cost <= limit - spent
             if not affordable.any():
                 break
@@ -148,12 +204,11 @@ class Review:
             if not (score[affordable] > 0).any():
                 rows, score = self._progress(rows, left)
             score = np.where(affordable, score / next_cost, 0.0)
-            best = int(score.argmax()) if len(score) else 0
-            if not len(score) or score[best] <= 0:
+            best = int(score.argmax())
+            if score[best] <= 0:
                 break
-            row = int(kinds.members[kinds.start[best + 1] - left[best]])
-            picked.append(row)
-            spent += float(self.cost[row])
+            picked.append(int(next_row[best]))
+            spent += float(self.cost[picked[-1]])
             left[best] -= 1
         return np.array(picked, dtype=np.intp)
 
@@ -276,18 +331,14 @@ class Review:
         return rows[np.argsort(-used[rows], kind="stable")][:length]
 
 
-def _without(fragile: Fragile, checked: Sequence[int] | IntArray) -> Entries:
+def _without(fragile: Fragile, checked: IntArray) -> Entries:
     """Return the entries without the labels of some training rows."""
-    entries, columns = fragile.entries, fragile.columns
-    counts = []
-    for of, sign, count in zip(
-        fragile.columns_of_labels, (1, -1), (entries.n_upper, entries.n_lower), strict=True
-    ):
-        column = of[np.asarray(checked, dtype=np.intp)]
-        column = column[column >= 0]
-        assert (columns.sign[column] == sign).all()  # noqa: S101
-        gone = np.bincount(columns.entry[column], minlength=len(count))
-        counts.append(count - gone)
+    entries, counts = fragile.entries, []
+    present = (entries.n_upper, entries.n_lower)
+    for of, count in zip(fragile.columns_of_labels, present, strict=True):
+        column = of[checked]
+        entry = fragile.columns.entry[column[column >= 0]]
+        counts.append(count - np.bincount(entry, minlength=len(count)))
     return replace(
         entries,
         n_upper=counts[0],

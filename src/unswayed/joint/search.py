@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.joint.attack import Attack
 from unswayed.joint.fragile import (
-    Bounded,
     Changes,
     Conflicts,
     Events,
@@ -34,20 +33,33 @@ _FEW_EFFECTS = 2 * 10**6  # that a solver can be given one by one
 _SAFE_MOMENTS = 100.0  # larger weights would multiply the tolerance of moments beyond usefulness
 
 
+class Solution(NamedTuple):
+    """The best that a solver found."""
+
+    rows: BoolArray  # Rows that are overturned
+    amount: FloatArray  # How much of each column moves
+    labels: FloatArray  # By how many labels
+
+
 class Solved(NamedTuple):
     """What a solver found."""
 
     # No admissible labels reach more, tolerances included; infinite if nothing is known, minus
     # infinite if there are no such labels
     bound: float
-    rows: BoolArray | None = None  # Rows that are overturned in its best solution
-    amount: FloatArray | None = None  # How much of each column moves there, and by how many labels
-    labels: FloatArray | None = None  # How much of each column moves there, and by how many labels
+    best: Solution | None = None
+
+
+Constraint = tuple[Any, FloatArray, FloatArray]
+"""Matrix, low and high: low <= matrix·x <= high."""
 
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """The programmes of some events of fragile rows."""
+    """The programmes of some events of fragile rows.
+
+    Variables are b, whether each row is overturned, f, how much of each column moves, and moments.
+    """
 
     fragile: Fragile
     events: Events  # Those that goals are about: others have no constraint
@@ -55,14 +67,6 @@ class Programme:
     compact: bool = True  # Write effects by moments where that takes fewer numbers
 
     # --- the constraints ------------------------------------------------------------------
-
-    @property
-    def _n_rows(self) -> int:
-        return len(self.fragile)
-
-    @property
-    def _n_columns(self) -> int:
-        return len(self.fragile.columns)
 
     @cached_property
     def _scale(self) -> FloatArray:
@@ -75,13 +79,13 @@ class Programme:
     def _moments(self) -> tuple[FloatArray, Any] | None:
         """Weights of the rows in moments, divided by their size, and moments of the columns."""
         fragile, columns = self.fragile, self.fragile.columns
-        few = self._n_rows * self._n_columns <= _FEW_EFFECTS
-        if fragile.design is None or (few and not self.compact):
+        effects = len(fragile) * len(columns)
+        if fragile.design is None or (effects <= _FEW_EFFECTS and not self.compact):
             return None
         rows = sparse.csr_array(fragile.design[columns.entry])
         rows = sparse.csr_array(rows.multiply(columns.offset[:, None]))
         width = rows.shape[1]
-        if self._n_rows * width + rows.nnz > self._n_rows * self._n_columns // 2:
+        if len(fragile) * width + rows.nnz > effects // 2:
             return None
         size = np.abs(rows).max(axis=0).toarray().ravel() if rows.nnz else np.zeros(width)
         size = np.where(size > 0, size, 1.0)
@@ -91,91 +95,70 @@ class Programme:
         return weights, sparse.csr_array(rows.multiply(1.0 / size).T)
 
     @cached_property
-    def _width(self) -> int:
-        """Number of variables before those of single goals: b, f and moments."""
-        extra = 0 if self._moments is None else self._moments[0].shape[1]
-        return self._n_rows + self._n_columns + extra
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of the ranges of the variables."""
+        n, most = len(self.fragile), self.fragile.budget.most_labels
+        free = np.full(0 if self._moments is None else self._moments[0].shape[1], np.inf)
+        count = np.minimum(self.fragile.columns.count, most)
+        low = np.concatenate((np.zeros(n + len(count)), -free))
+        return low, np.concatenate((np.ones(n), count, free))
 
     @cached_property
-    def _movement(self) -> Any:
-        """Movement of each row, divided by its size, as a function of all variables."""
+    def _links(self) -> Constraint:
+        """What ties each event to the labels that bring it about."""
+        events, at, n = self.events, self.events.at, len(self.fragile)
+        width, scale = len(self._ends[0]), self._scale[at]
         if self._moments is None:
-            right: Any = sparse.csr_array(self.fragile.effects / self._scale[:, None])
-            left = sparse.csr_array((self._n_rows, self._n_rows))
+            movement = _placed(self.fragile.effects / self._scale[:, None], n, width)
+            slack = np.ones(len(at))
         else:
-            right = sparse.csr_array(self._moments[0])
-            left = sparse.csr_array((self._n_rows, self._n_rows + self._n_columns))
-        return sparse.csr_array(sparse.hstack((left, right)))
-
-    @cached_property
-    def _links(self) -> tuple[Any, FloatArray]:
-        """Constraints matrix·x >= low that tie each event to the labels that bring it about."""
-        events, at = self.events, self.events.at
-        scale = self._scale[at]
-        level = events.level / scale - TOLERANCE * self._slack[at]
-        back = events.back / scale + TOLERANCE * self._slack[at]
+            movement = _placed(self._moments[0], n + len(self.fragile.columns), width)
+            # The solver's tolerance counts once for every moment.
+            slack = (1.0 + np.abs(self._moments[0]).sum(axis=1))[at]
+        level = events.level / scale - TOLERANCE * slack
+        back = events.back / scale + TOLERANCE * slack
         needed = np.maximum(level + back, 0.0)
         # Of an event that is a row being kept, the variable is 1 - b.
         tie = sparse.csr_array(
-            (-needed * events.sign, (np.arange(len(at)), at)), shape=(len(at), self._width)
+            (-needed * events.sign, (np.arange(len(at)), at)), shape=(len(at), width)
         )
-        matrix = sparse.csr_array(self._movement[at].multiply(events.sign[:, None])) + tie
-        low = np.where(events.over, -back, -back + needed)
-        return sparse.csr_array(matrix), low
+        matrix = sparse.csr_array(movement[at].multiply(events.sign[:, None])) + tie
+        return matrix, np.where(events.over, -back, -back + needed), np.full(len(at), np.inf)
 
     @cached_property
-    def _slack(self) -> FloatArray:
-        """How often the solver's tolerance counts in each row."""
-        if self._moments is None:
-            return np.ones(self._n_rows)
-        return np.asarray(1.0 + np.abs(self._moments[0]).sum(axis=1))
-
-    @cached_property
-    def _cuts(self) -> tuple[Any, FloatArray]:
-        """Constraints matrix·x <= high: of each clique, at most one event."""
-        which = np.concatenate([np.array(clique) for clique in self.cliques] or [np.zeros(0, int)])
+    def _cuts(self) -> Constraint:
+        """Of each clique, at most one event."""
+        which = np.array([event for clique in self.cliques for event in clique], dtype=np.intp)
         number = np.repeat(np.arange(len(self.cliques)), [len(each) for each in self.cliques])
-        sign = self.events.sign[which.astype(int)]
-        shape = (len(self.cliques), self._width)
-        matrix = sparse.csr_array((sign, (number, self.events.at[which.astype(int)])), shape=shape)
+        sign, shape = self.events.sign[which], (len(self.cliques), len(self._ends[0]))
+        matrix = sparse.csr_array((sign, (number, self.events.at[which])), shape=shape)
         kept = np.bincount(number, weights=sign < 0, minlength=len(self.cliques))
-        return matrix, np.asarray(1.0 - kept, dtype=np.float64)
+        return matrix, np.full(len(kept), -np.inf), np.asarray(1.0 - kept, dtype=np.float64)
 
     @cached_property
-    def _fixed(self) -> tuple[Any, FloatArray, FloatArray]:
-        """Constraints low <= matrix·x <= high of the labels themselves: budget and moments."""
-        total = np.zeros(self._width)
-        total[self._n_rows : self._n_rows + self._n_columns] = 1.0
-        most = float(min(self.fragile.budget.most_labels, self.fragile.columns.count.sum()))
-        parts, low, high = [sparse.csr_array(total[None])], [np.zeros(1)], [np.array([most])]
-        if self._moments is not None:
-            width = self._moments[0].shape[1]
-            left = sparse.csr_array((width, self._n_rows))
-            parts.append(sparse.hstack((left, self._moments[1], -sparse.eye_array(width))))
-            low.append(np.zeros(width))
-            high.append(np.zeros(width))
-        return sparse.vstack(parts, format="csr"), np.concatenate(low), np.concatenate(high)
-
-    @cached_property
-    def _ends(self) -> tuple[FloatArray, FloatArray]:
-        """Ends of the ranges of the variables."""
-        extra = self._width - self._n_rows - self._n_columns
-        low = np.concatenate((np.zeros(self._n_rows + self._n_columns), np.full(extra, -np.inf)))
-        count = np.minimum(self.fragile.columns.count, self.fragile.budget.most_labels)
-        return low, np.concatenate((np.ones(self._n_rows), count, np.full(extra, np.inf)))
+    def _fixed(self) -> Constraint:
+        """What holds for the labels themselves: the budget first, then moments."""
+        n, columns, width = len(self.fragile), self.fragile.columns, len(self._ends[0])
+        most = float(min(self.fragile.budget.most_labels, columns.count.sum()))
+        total = _placed(np.ones((1, len(columns))), n, width)
+        none = np.zeros(width - n - len(columns))
+        if self._moments is None:
+            return total, np.zeros(1), np.array([most])
+        moments = sparse.hstack((self._moments[1], -sparse.eye_array(len(none))))
+        matrix = sparse.vstack((total, _placed(moments, n, width)), format="csr")
+        return matrix, np.append(0.0, none), np.append(most, none)
 
     # --- the linear relaxation ------------------------------------------------------------
 
-    def multipliers(self, goal: Goal, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+    def multipliers(self, goal: Goal, seconds: float) -> Multipliers | None:
         """Return multipliers of the events' constraints and of the cliques, for a good bound.
 
         They come from the linear relaxation; whatever they are, the bound they lead to holds.
         """
-        links, low = self._links
-        cuts, high = self._cuts
+        (links, low, _), (cuts, _, high) = self._links, self._cuts
         fixed, fixed_low, fixed_high = self._fixed
-        cost = np.zeros(self._width)
-        cost[: self._n_rows] = -goal.slopes[0]
+        cost = np.zeros(links.shape[1])
+        cost[: len(self.fragile)] = -goal.slopes[0]
         equal = fixed_low == fixed_high
         found = linprog(
             cost,
@@ -190,149 +173,89 @@ class Programme:
         if found.status != 0 or found.ineqlin is None:
             return None
         dual = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
-        n_links, n_cuts = len(self.events), len(self.cliques)
-        return dual[:n_links] / self._scale[self.events.at], dual[n_links : n_links + n_cuts]
+        of_links, of_cuts, _ = np.split(dual, np.cumsum((len(low), len(high))))
+        of_links = of_links / self._scale[self.events.at]
+        return Multipliers(self.events, self.cliques, of_links, of_cuts)
 
     # --- the mixed-integer programme ------------------------------------------------------
 
     def solve(
-        self,
-        goal: Goal,
-        seconds: float,
-        *,
-        whole: bool = False,
-        above: float = -np.inf,
+        self, goal: Goal, seconds: float, *, whole: bool = False, above: float = -np.inf
     ) -> Solved:
-        """Return a bound on the goal, and the best that was found."""
-        model = _Model(self, goal, whole=whole, above=above)
+        """Return a bound on the goal, and the best that was found.
+
+        Behind the other variables come one for the least of several functions, and one per column
+        for how many labels move, where labels may move by a part of their offset.
+        """
+        n, columns = len(self.fragile), self.fragile.columns
+        parts = whole and not self.fragile.whole
+        moved, least = slice(n, n + len(columns)), len(self._ends[0])
+        counted = least + (not goal.single)
+        width = counted + len(columns) * parts
+        low, high = (np.append(each, np.zeros(width - least)) for each in self._ends)
+        integral, cost = np.zeros((2, width))
+        integral[:n] = 1
+        # Objectives of size 1: the solver's tolerances are absolute there.
+        unit = float(np.abs(goal.slopes).max(initial=0.0)) or 1.0
+        tolerance = TOLERANCE * goal.size / unit
+        slopes = np.zeros((len(goal.slopes), width))
+        slopes[:, :n] = goal.slopes / unit
+        if goal.single:
+            start = float(goal.offsets[0])
+            cost[:n] = -slopes[0, :n]
+            floor = np.array([above / unit - tolerance - start / unit])
+        else:
+            start = 0.0
+            slopes[:, least] = cost[least] = -1.0
+            floor = -goal.offsets / unit - tolerance
+            low[least], high[least] = above / unit - tolerance, np.inf
+        rows = [self._links, self._cuts, self._fixed, (slopes, floor, np.full(len(floor), np.inf))]
+        if parts:  # the budget is of labels, and not of what they move by
+            matrix, fixed_low, fixed_high = self._fixed
+            rows[2] = matrix[1:], fixed_low[1:], fixed_high[1:]
+            rows += _labels(self.fragile, counted, width)
+            high[counted:], integral[counted:] = high[moved], 1
+        elif whole:
+            integral[moved] = 1
+        matrix = sparse.vstack([_placed(each, 0, width) for each, _, _ in rows], format="csc")
+        ends = (np.concatenate(each) for each in list(zip(*rows, strict=True))[1:])
         found = milp(
-            model.cost,
-            constraints=LinearConstraint(model.matrix, model.low, model.high),
-            bounds=Bounds(model.least, model.most),
-            integrality=model.integral,
+            cost,
+            constraints=LinearConstraint(matrix, *ends),
+            bounds=Bounds(low, high),
+            integrality=integral,
             options={"time_limit": max(seconds, 0.1), "mip_rel_gap": 0.0},
         )
         if found.status == 2:  # infeasible
             return Solved(-np.inf)
         bound = np.inf
         if found.mip_dual_bound is not None and np.isfinite(found.mip_dual_bound):
-            bound = -found.mip_dual_bound * model.unit + TOLERANCE * goal.size + model.start
+            bound = -found.mip_dual_bound * unit + TOLERANCE * goal.size + start
         if found.x is None:
             return Solved(bound)
-        n, c = self._n_rows, self._n_columns
-        amount = np.clip(found.x[n : n + c], 0.0, self.fragile.columns.count)
-        labels = model.labels(found.x)
-        return Solved(bound, found.x[:n] > 0.5, amount, labels)
+        amount = np.clip(found.x[moved], 0.0, columns.count)
+        labels = np.rint(found.x[counted:]) if parts else np.ceil(found.x[moved] - 1e-6)
+        return Solved(bound, Solution(found.x[:n] > 0.5, amount, labels))
 
 
-class _Model:
-    """The arrays that a solver is given, for one goal.
-
-    After b, f and moments come one variable for the least of several functions, and one per column
-    for how many labels move, where labels may move by a part of their offset.
-    """
-
-    def __init__(
-        self,
-        programme: Programme,
-        goal: Goal,
-        *,
-        whole: bool,
-        above: float,
-    ) -> None:
-        n, c = programme._n_rows, programme._n_columns
-        self._first, self._columns = n, slice(n, n + c)
-        parts = whole and not programme.fragile.whole
-        several = not goal.single
-        width = programme._width
-        self._at_least, width = width, width + several
-        self._counted, width = width if parts else None, width + c * parts
-        # Objectives of size 1: the solver's tolerances are absolute there.
-        peak = float(np.abs(goal.slopes).max(initial=0.0))
-        self.unit = peak if peak > 0 else 1.0
-        links, low = programme._links
-        cuts, high = programme._cuts
-        fixed, fixed_low, fixed_high = programme._fixed
-        if parts:  # the budget is of labels, and not of what they move by
-            fixed, fixed_low, fixed_high = fixed[1:], fixed_low[1:], fixed_high[1:]
-        rows = [(links, low, np.full(len(low), np.inf)), (cuts, np.full(len(high), -np.inf), high)]
-        rows.append((fixed, fixed_low, fixed_high))
-        rows += self._functions(goal, n, width, above, several=several)
-        if self._counted is not None:
-            rows += self._labels(programme, width)
-        self.matrix = sparse.vstack([_wide(matrix, width) for matrix, _, _ in rows], format="csc")
-        self.low = np.concatenate([each for _, each, _ in rows])
-        self.high = np.concatenate([each for _, _, each in rows])
-        self._variables(programme, goal, width, whole=whole)
-
-    def _functions(
-        self, goal: Goal, n: int, width: int, above: float, *, several: bool
-    ) -> list[tuple[Any, FloatArray, FloatArray]]:
-        """Constraints that make a variable of the least function, and put it above a value."""
-        slopes = goal.slopes / self.unit
-        matrix = np.zeros((len(slopes), width))
-        matrix[:, :n] = slopes
-        self.cost = np.zeros(width)
-        tolerance = TOLERANCE * goal.size / self.unit
-        self._floor = above / self.unit - tolerance
-        if several:
-            self.start = 0.0
-            matrix[:, self._at_least] = -1.0
-            self.cost[self._at_least] = -1.0
-            low = -goal.offsets / self.unit - tolerance
-        else:
-            self.start = float(goal.offsets[0])
-            self.cost[:n] = -slopes[0]
-            low = np.array([self._floor - self.start / self.unit])
-        return [(sparse.csr_array(matrix), low, np.full(len(low), np.inf))]
-
-    def _labels(self, programme: Programme, width: int) -> list[tuple[Any, FloatArray, FloatArray]]:
-        """Constraints of how many labels move: as many as their shares sum up to, or more."""
-        c = programme._n_columns
-        assert self._counted is not None  # noqa: S101  (tells mypy)
-        at = np.arange(c)
-        moved = sparse.csr_array((np.ones(c), (at, self._first + at)), shape=(c, width))
-        count = sparse.csr_array((np.ones(c), (at, self._counted + at)), shape=(c, width))
-        total = sparse.csr_array((np.ones(c), (np.zeros(c, int), self._counted + at)), (1, width))
-        most = float(programme.fragile.budget.most_labels)
-        none = np.zeros(c)
-        return [
-            (count - moved, none, np.full(c, np.inf)),
-            (total, np.zeros(1), np.array([most])),
-        ]
-
-    def _variables(self, programme: Programme, goal: Goal, width: int, *, whole: bool) -> None:
-        low, high = programme._ends
-        extra = width - len(low)
-        self.least = np.concatenate((low, np.zeros(extra)))
-        self.most = np.concatenate((high, np.zeros(extra)))
-        if not goal.single:
-            self.least[self._at_least], self.most[self._at_least] = self._floor, np.inf
-        self.integral = np.zeros(width)
-        self.integral[: self._first] = 1
-        if self._counted is not None:
-            counted = slice(self._counted, width)
-            self.most[counted] = self.most[self._columns]
-            self.integral[counted] = 1
-        elif whole:
-            self.integral[self._columns] = 1
-
-    def labels(self, x: FloatArray) -> FloatArray:
-        """Return how many labels of each column move in a solution."""
-        if self._counted is not None:
-            return np.rint(x[self._counted :])
-        return np.ceil(x[self._columns] - 1e-6)
+def _placed(matrix: Any, start: int, width: int) -> Any:
+    """Return a matrix with columns of zeros before and behind it."""
+    made = sparse.csr_array(matrix)
+    entries = (made.data, made.indices + start, made.indptr)
+    return sparse.csr_array(entries, shape=(made.shape[0], width))
 
 
-def _wide(matrix: Any, width: int) -> Any:
-    """Return a matrix with columns of zeros behind it."""
-    missing = width - matrix.shape[1]
-    if not missing:
-        return matrix
-    return sparse.hstack((matrix, sparse.csr_array((matrix.shape[0], missing))))
+def _labels(fragile: Fragile, counted: int, width: int) -> list[Constraint]:
+    """Return constraints of how many labels move: as many as their shares sum up to, or more."""
+    c = len(fragile.columns)
+    each = sparse.eye_array(c)
+    more = _placed(each, counted, width) - _placed(each, len(fragile), width)
+    total = _placed(np.ones((1, c)), counted, width)
+    most = np.array([float(fragile.budget.most_labels)])
+    return [(more, np.zeros(c), np.full(c, np.inf)), (total, np.zeros(1), most)]
 
 
-# --- Search: bounds from cheap to dear and attacks between them, until they meet or time is up
+# --- the search -----------------------------------------------------------------------------
 
 
 FRAGILE, LAGRANGIAN, HIGHS = "fragile rows", "Lagrangian", "HiGHS"
@@ -365,30 +288,31 @@ class Deadline:
         """Seconds that are left, 0 at least."""
         return max(0.0, self.started + self.seconds - time.monotonic())
 
+    def spent(self) -> bool:
+        """Return whether the time is up."""
+        return self.limited and self.left <= 0
+
     def part(self, share: float) -> "Deadline":
         """Return a deadline after a part of what is left."""
         return Deadline(self.left * share, self.limited)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """The range of the largest value of a goal."""
+class End:
+    """The largest value of a goal, or one end of the range of a metric, from both sides."""
 
-    outer: Fraction  # No admissible labels reach more
+    outer: Fraction  # No admissible labels lead beyond
     inner: Fraction  # Proven to be reached
     changes: Changes  # The labels that reach it
-    # Bounds that were computed, by what they rest on; the least is `outer`
-    bounds: dict[str, Fraction]
+    proven: bool  # Whether the two meet
+    rests_on: str  # What the outer bound rests on
+    # Bounds on what was made large, by what they rest on; the least is `outer`
+    bounds: dict[str, Fraction] = field(default_factory=dict)
+    at: Fraction | None = None  # Of quotients, the value whose excess was bounded
 
-    @property
-    def proven(self) -> bool:
-        """Whether the two ends meet."""
-        return self.outer == self.inner
-
-    @property
-    def rests_on(self) -> str:
-        """What the outer bound rests on."""
-        return weakest(self.bounds)
+    def mirrored(self) -> "End":
+        """Return the end of the negative metric."""
+        return replace(self, outer=-self.outer, inner=-self.inner)
 
 
 _ORDER = (FRAGILE, LAGRANGIAN, HIGHS)  # what asks for least trust first
@@ -409,10 +333,6 @@ def enough(bounds: dict[str, Fraction], outer: Fraction) -> str:
     return next((name for name in _ORDER if bounds.get(name, outer + 1) <= outer), weakest(bounds))
 
 
-def _key(goal: Goal) -> tuple[Any, ...]:
-    return goal.start, goal.unit, goal.gains.tobytes()
-
-
 @dataclass(eq=False)
 class Search:
     """Questions about one set of fragile rows; what they share is computed once."""
@@ -423,28 +343,46 @@ class Search:
     def __post_init__(self) -> None:
         self._conflicts = Conflicts(self.fragile)
         self._pool: list[Changes] = []
-        self._bounded: dict[tuple[Any, ...], Bounded] = {}
+        self._bounded: dict[Any, tuple[Fraction, Multipliers | None]] = {}
 
-    def largest(self, goal: Goal, deadline: Deadline, *, name: str = "") -> Found:
+    def largest(self, goal: Goal, deadline: Deadline, *, name: str = "") -> End:
         """Return the range of the largest value of a goal."""
-        return _Run(self, goal, deadline, name).result()
+        found = _Run(self, goal, deadline, name).result()
+        self._pool.append(found.changes)
+        return found
 
     def warm(self, goal: Goal, deadline: Deadline) -> None:
         """Look for label sets before bounds take the time; later questions try them too."""
-        attack = Attack(self.fragile, goal, lambda: deadline.limited and deadline.left <= 0)
+        attack = Attack(self.fragile, goal, deadline.spent)
         attack.reweigh()
         self._pool.append(attack.changes)
 
-    def quick(self, goal: Goal) -> dict[str, Fraction]:
-        """Return bounds on a goal that take little time."""
-        run = _Run(self, goal, Deadline.of(0.0), "")
-        run.bound()
-        return run.bounds
+    def quick(self, goal: Goal, deadline: Deadline | None = None) -> dict[str, Fraction]:
+        """Return bounds on a goal that take little time; of several functions, on each alone."""
+        found = {FRAGILE: goal.ceiling}
+        if len(self.fragile.columns) and len(self.fragile):  # otherwise that is exact
+            seconds = 0.0 if deadline is None else deadline.left
+            found[LAGRANGIAN] = min(self._bound(each, seconds) for each in goal.apart())
+        return found
 
     def multipliers(self, goal: Goal) -> Multipliers | None:
         """Return the multipliers that a goal of one function was bounded by, if it was."""
-        found = self._bounded.get(_key(goal))
-        return None if found is None else found.multipliers
+        return self._bounded.get(goal.key, (None, None))[1]
+
+    def programme(self, goal: Goal, *, compact: bool = True) -> Programme:
+        """Return the programme of the events that a goal is about."""
+        events = Events.of(self.fragile, goal.wanted, goal.feared)
+        exclusive = cliques(self._conflicts.between(events))
+        return Programme(self.fragile, events, exclusive, compact)
+
+    def _bound(self, goal: Goal, seconds: float) -> Fraction:
+        """Return a bound by multipliers on a goal of one function."""
+        if goal.key not in self._bounded:
+            found, bound = self.programme(goal).multipliers(goal, max(seconds, 60.0)), goal.ceiling
+            if found is not None:
+                bound = goal.snap(lagrangian(self.fragile, goal, found))
+            self._bounded[goal.key] = bound, found
+        return self._bounded[goal.key][0]
 
 
 class _Run:
@@ -452,108 +390,64 @@ class _Run:
 
     def __init__(self, search: Search, goal: Goal, deadline: Deadline, name: str) -> None:
         self._search, self._goal, self._deadline, self._name = search, goal, deadline, name
-        self._fragile = search.fragile
-        effort = deadline.part(0.3)
-        self._attack = Attack(self._fragile, goal, lambda: effort.limited and effort.left <= 0)
-        self.bounds = {FRAGILE: goal.ceiling}
+        self._attack = Attack(search.fragile, goal, deadline.part(0.3).spent)
+        self._bounds = {FRAGILE: goal.ceiling}
 
     @property
     def _outer(self) -> Fraction:
-        return max(min(self.bounds.values()), self._attack.value)
+        return max(min(self._bounds.values()), self._attack.value)
 
     @property
     def _open(self) -> bool:
         return self._outer > self._attack.value
 
-    def result(self) -> Found:
+    def result(self) -> End:
         """Return the answer."""
+        attack = self._attack
         if self._open:
             for changes in self._search._pool:
-                self._attack.offer(changes)
-            self._attack.reweigh()
+                attack.offer(changes)
+            attack.reweigh()
             self._tell()
         if self._open:
-            self.bound()
+            self._bounds = self._search.quick(self._goal, self._deadline)
             self._tell()
-        if self._open and self._fragile.countable:
-            self._attack.improve(self._attack.changes.amount.round())
+        if self._open and self._search.fragile.countable:
+            attack.improve(attack.changes.amount.round())
         if self._open and self._deadline.left > _LEAST_SECONDS:
             self._branch()
-        attack = self._attack
-        self._search._pool.append(attack.changes)
-        return Found(self._outer, attack.value, attack.changes, self.bounds)
-
-    def bound(self) -> None:
-        """Bound the goal by multipliers; of several functions, by those of each alone."""
-        if not len(self._fragile.columns) or not len(self._fragile):
-            return  # nothing moves: the bound by fragile rows is exact
-        found = [self._lagrangian(each) for each in self._goal.apart()]
-        self.bounds[LAGRANGIAN] = min(found)
-
-    def _events(self, goal: Goal) -> tuple[Events, list[list[int]]]:
-        events = Events.of(self._fragile, goal.wanted, goal.feared)
-        return events, cliques(self._search._conflicts.between(events))
-
-    def _lagrangian(self, goal: Goal) -> Fraction:
-        known, key = self._search._bounded, _key(goal)
-        if key not in known:
-            known[key] = self._by_multipliers(goal)
-        return known[key].bound
-
-    def _by_multipliers(self, goal: Goal) -> Bounded:
-        events, exclusive = self._events(goal)
-        found = Programme(self._fragile, events, exclusive).multipliers(
-            goal, max(self._deadline.left, 60.0)
-        )
-        if found is None:
-            return Bounded(goal.ceiling)
-        multipliers = Multipliers(events, exclusive, *found)
-        return Bounded(goal.snap(lagrangian(self._fragile, goal, multipliers)), multipliers)
-
-    # --- programmes in whole numbers ------------------------------------------------------
+        proven, rests_on = not self._open, weakest(self._bounds)
+        return End(self._outer, attack.value, attack.changes, proven, rests_on, self._bounds)
 
     def _branch(self) -> None:
         """Ask the solver, first with fractional labels, then, if that is settled, whole ones.
 
         Whatever the kind of budget is, it allows no more labels than `most_labels`.
         """
-        events, exclusive = self._events(self._goal)
+        programme = self._search.programme(self._goal)
         for whole in (False, True):
-            programme = Programme(self._fragile, events, exclusive, compact=not whole)
-            settled = self._solve(programme, self._deadline.left * (1 - _REPAIR), whole=whole)
+            settled = self._solve(replace(programme, compact=not whole), whole=whole)
             self._tell()
-            going_on = self._open and settled and self._fragile.countable
-            if not going_on or self._deadline.left < _LEAST_SECONDS:
+            if not (self._open and settled) or self._deadline.left < _LEAST_SECONDS:
                 return
 
-    def _solve(self, programme: Programme, seconds: float, *, whole: bool) -> bool:
-        goal, attack = self._goal, self._attack
-        above = goal.next_above(attack.value)
-        found = programme.solve(goal, seconds, whole=whole, above=above)
+    def _solve(self, programme: Programme, *, whole: bool) -> bool:
+        """Bound the goal by the solver and try its solution; return whether that is settled."""
+        goal, attack, fragile = self._goal, self._attack, self._search.fragile
+        seconds, above = self._deadline.left * (1 - _REPAIR), goal.next_above(attack.value)
+        found, best = programme.solve(goal, seconds, whole=whole, above=above)
         # Nothing that is better than the attack exceeds the bound: the larger of the two holds.
-        bound = max(goal.snap(found.bound), attack.value) if found.bound > -1e300 else attack.value
-        self.bounds[HIGHS] = min(bound, self.bounds.get(HIGHS, bound))
-        if found.amount is None or found.labels is None or not self._fragile.countable:
+        bound = max(goal.snap(found), attack.value) if found > -1e300 else attack.value
+        self._bounds[HIGHS] = min(bound, self._bounds.get(HIGHS, bound))
+        if best is None or not fragile.countable:
             return False
-        self._take(found, whole=whole)
-        return goal.value(self._rows(found)) >= bound
-
-    def _take(self, found: Solved, *, whole: bool) -> None:
-        """Make label sets of a solution."""
-        assert found.amount is not None and found.labels is not None  # noqa: S101, PT018
-        attack, fragile = self._attack, self._fragile
         if whole:
-            amount = found.amount.round() if fragile.whole else found.amount
-            attack.offer(fragile.from_columns(found.labels.astype(int), amount))
-            return
-        limit = self._deadline.part(0.5)
-        attack.spent = lambda: limit.left <= 0
-        attack.round(found.amount, self._rows(found))
-
-    @staticmethod
-    def _rows(found: Solved) -> BoolArray:
-        assert found.rows is not None  # noqa: S101  (tells mypy)
-        return found.rows
+            amount = best.amount.round() if fragile.whole else best.amount
+            attack.offer(fragile.from_columns(best.labels.astype(int), amount))
+        else:
+            attack.spent = self._deadline.part(0.5).spent
+            attack.round(best.amount, best.rows)
+        return goal.value(best.rows) >= bound
 
     def _tell(self) -> None:
         if self._search.progress is None:
