@@ -68,31 +68,14 @@ class Columns:
 
     def features(self, survey: Survey) -> Survey:
         """Return what was found in the columns that are features."""
-        moments, numbers, texts = survey.moments, iter(range(len(survey.moments.low))), 0
-        columns, at, categories = [], [], []
-        for column in survey.columns:
-            if column.is_category:
-                found = survey.categories[texts]
-                texts += 1
-                varies = len(found) > 1
-            else:
-                here = next(numbers)
-                varies = bool(moments.low[here] != moments.high[here])
-            if column.name in self.beside or (self.varying and not varies):
-                continue
-            columns.append(column)
-            if column.is_category:
-                categories.append(found)
-            else:
-                at.append(here)
+        columns = tuple(
+            column
+            for column in survey.columns
+            if column.name not in self.beside and (column.varies or not self.varying)
+        )
         if not columns:
             raise InputError("no feature column is left beside the label; ignore fewer columns")
-        return replace(
-            survey,
-            columns=tuple(columns),
-            moments=moments.take(np.array(at, dtype=np.intp)),
-            categories=tuple(categories),
-        )
+        return replace(survey, columns=columns)
 
 
 # --- what cannot be had in pieces -------------------------------------------------------------
@@ -228,8 +211,8 @@ class FitInPieces:
             reading: Reading = self._certified._read(np.array([0, 1]))
             return replace(reading, code=replace(reading.code, classes=classes))
         if found.counts is None:
-            ends = (found.moments.low[0], found.moments.high[0])
-            values = np.array(ends if len(found.moments.low) else ["many", "different", "texts"])
+            ends = (found.moments.low, found.moments.high)
+            values = np.array(ends if found.moments.count else ["many", "different", "texts"])
         else:
             values = np.array(sorted(found.counts))
         reading = self._certified._read(values)
@@ -306,7 +289,8 @@ class FitInPieces:
             scaler.fit(shown)
             scaler.mean_ = np.array([column.mean for column in encoding.columns])
             scaler.scale_ = np.array([column.scale for column in encoding.columns])
-            scaler.var_ = survey.moments.variance
+            numbers = [column for column in survey.columns if not column.is_category]
+            scaler.var_ = np.array([column.moments.variance for column in numbers])
             scaler.n_samples_seen_ = learner.n_rows
 
 

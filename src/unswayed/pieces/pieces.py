@@ -6,7 +6,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,6 +227,24 @@ class Batch:
 
     def __getitem__(self, here: slice) -> "Batch":
         return Batch(cut(self.rows, here), cut(self.labels, here), self.numbers[here])
+
+
+def with_gaps(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the batches that have rows, each with the number of rows left out beside it.
+
+    If none has rows, but some were left out, one batch without rows says how many.
+    """
+    held: Batch | None = None  # held back, for what is left out after it
+    for batch in batches:
+        if held is not None and len(held) and len(batch):
+            yield held
+            held = batch
+        else:
+            kept, before = (batch, 0) if held is None else (held, held.left_out)
+            kept = batch if len(batch) else kept
+            held = replace(kept, left_out=before + batch.left_out)
+    if held is not None and (len(held) or held.left_out):
+        yield held
 
 
 class Piece(ABC):

@@ -262,10 +262,12 @@ class Categories:
             return self
         return Categories(np.asarray(encoded.indices)[self.codes], encoded.dictionary)
 
-    def used(self) -> list[Any]:
-        """Return the values that some row has."""
-        found = np.bincount(self.codes, minlength=len(self.values)) > 0
-        return list(self.values.filter(pa.array(found)).to_pylist())
+    def counts(self) -> dict[Any, int]:
+        """Return how many rows have each of the values that some row has."""
+        times = np.bincount(self.codes, minlength=len(self.values))
+        used = np.flatnonzero(times)
+        values = self.values.take(pa.array(used)).to_pylist()
+        return dict(zip(values, times[used].tolist(), strict=True))
 
     def array(self) -> pa.DictionaryArray:
         """Return the cells as Arrow has them."""
@@ -358,56 +360,50 @@ def first_bad(column: pa.ChunkedArray) -> int | None:
     return None if at < 0 else int(at)
 
 
-# ----------------------------------------------------------------------------------------
-# Moments: count, range, mean and spread of columns of numbers, which add up.
+def all_finite(numbers: FloatArray) -> bool:
+    """Return whether no number is infinite or NaN."""
+    # A sum that is finite has finite terms only; one that is not may have overflowed.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(numbers.sum()) or np.isfinite(numbers).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Moments:
-    """Count, range, mean and spread of some columns of numbers."""
+    """Count, range, mean and spread of a column of numbers, which add up."""
 
-    count: int
-    low: FloatArray
-    high: FloatArray
-    mean: FloatArray
-    squares: FloatArray  # Sum of squared distances from the mean
+    count: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    mean: float = 0.0
+    squares: float = 0.0  # Sum of squared distances from the mean
 
     @classmethod
-    def of(cls, columns: Sequence[FloatArray]) -> "Moments":
-        """Look at columns of finite numbers."""
-        d, count = len(columns), len(columns[0]) if columns else 0
-        found = cls(count, np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d), np.zeros(d))
-        distance = np.empty(count)
+    def of(cls, column: FloatArray) -> "Moments":
+        """Look at a column of finite numbers."""
+        count = len(column)
+        if not count:
+            return cls()
         with np.errstate(over="ignore", invalid="ignore"):
-            for at, column in enumerate(columns if count else ()):
-                found.low[at], found.high[at] = column.min(), column.max()
-                found.mean[at] = mean = column.mean()
-                np.subtract(column, mean, out=distance)
-                rest = distance.sum()  # 0 but for rounding; taken off as scikit-learn does
-                found.squares[at] = np.square(distance, out=distance).sum() - rest**2 / count
-        return found
-
-    def take(self, at: IntArray) -> "Moments":
-        """Return those of some of the columns."""
-        return Moments(self.count, self.low[at], self.high[at], self.mean[at], self.squares[at])
+            distance = column - (mean := column.mean())
+            rest = distance.sum()  # 0 but for rounding; taken off as scikit-learn does
+            squares = np.square(distance, out=distance).sum() - rest**2 / count
+        return cls(count, float(column.min()), float(column.max()), float(mean), float(squares))
 
     def __add__(self, other: "Moments") -> "Moments":
         if not self.count or not other.count:
             return self if self.count else other
         count = self.count + other.count
         apart = other.mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):
-            between = apart * apart * (self.count * (other.count / count))
-            return Moments(
-                count,
-                np.minimum(self.low, other.low),
-                np.maximum(self.high, other.high),
-                self.mean + apart * (other.count / count),
-                self.squares + other.squares + between,
-            )
+        return Moments(
+            count,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.mean + apart * (other.count / count),
+            self.squares + other.squares + apart * apart * (self.count * (other.count / count)),
+        )
 
     @property
-    def variance(self) -> FloatArray:
+    def variance(self) -> float:
         """Mean squared distance from the mean."""
         return self.squares / max(self.count, 1)
 
