@@ -26,8 +26,9 @@ from unswayed.models.families import family_of
 from unswayed.models.family import one_alpha
 from unswayed.models.ridge.summed import Design, RowSums, SummedRidge
 from unswayed.models.steps import final_estimator
-from unswayed.pieces.cluster import DaskPasses, pieces_of
+from unswayed.pieces.cluster import DaskPasses
 from unswayed.pieces.passes import Passes
+from unswayed.pieces.pieces import pieces_of
 from unswayed.tables.encoding import Encoding, Survey, SurveyTask
 
 MOST_DISTINCT = 2**18

@@ -1,5 +1,6 @@
 """Some rows of pieces: those that are held out, and all others."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -53,10 +54,7 @@ class RowCounts:
     rows: dict[int, int]  # By the number of the piece; one without rows may lack
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
-        rows = dict(self.rows)
-        for number, count in other.rows.items():
-            rows[number] = rows.get(number, 0) + count
-        return RowCounts(rows)
+        return RowCounts(dict(Counter(self.rows) + Counter(other.rows)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

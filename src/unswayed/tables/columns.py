@@ -58,8 +58,7 @@ def is_usable(kind: Any) -> bool:
     return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind))
 
 
-# ----------------------------------------------------------------------------------------
-# Numerals: texts that are numbers, in the ways that people write them.
+# --- Numerals: texts that are numbers, in the ways that people write them -----------------------
 
 Decimal = Literal[".", ","]
 
@@ -211,8 +210,7 @@ def _is_one(parts: Mapping[str, Any]) -> BoolArray:
     return np.asarray(pc.fill_null(found, False), dtype=bool)
 
 
-# --- Columns of a batch in one form, their moments, and which rows are different -----------
-
+# --- Columns in one form --------------------------------------------------------------------
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 """Texts as they travel: every different one once, and a number for each row."""
@@ -269,10 +267,6 @@ class Categories:
         values = self.values.take(pa.array(used)).to_pylist()
         return dict(zip(values, times[used].tolist(), strict=True))
 
-    def array(self) -> pa.DictionaryArray:
-        """Return the cells as Arrow has them."""
-        return pa.DictionaryArray.from_arrays(pa.array(self.codes), self.values, safe=False)
-
 
 def _plain_values(values: Any) -> Any:
     """Give equal values one form: texts of one width, integers and floats of 64 bits, no -0.0."""
@@ -326,32 +320,33 @@ def as_table(rows: Any, name: str = "") -> pa.Table | None:
     return table
 
 
+def array_as_table(rows: Any) -> pa.Table:
+    """Return the columns of an array of numbers: x0, x1 and so on."""
+    by_column = np.ascontiguousarray(rows.T, dtype=np.float64)
+    return pa.table({f"x{at}": numbers for at, numbers in enumerate(by_column)})
+
+
 def _opening(name: str) -> str:
     return f"{name}: " if name else ""
 
 
 def as_column(values: Any, name: str = "") -> pa.ChunkedArray:
     """Return labels of any library as an Arrow column."""
-    if isinstance(values, pa.ChunkedArray):
-        return values
-    if not isinstance(values, pa.Array):
-        if hasattr(values, "to_arrow"):
-            values = values.to_arrow()
-        else:
-            try:
-                values = pa.Array.from_pandas(values)
-            except (pa.ArrowException, TypeError) as error:
-                raise InputError(
-                    f"{_opening(name)}the labels are not all of one kind ({error}); write all the "
-                    "same way"
-                ) from None
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    elif not isinstance(values, pa.Array | pa.ChunkedArray):
+        try:
+            values = pa.Array.from_pandas(values)
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(
+                f"{_opening(name)}the labels are not all of one kind ({error}); write all the "
+                "same way"
+            ) from None
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
 def first_bad(column: pa.ChunkedArray) -> int | None:
     """Return the first row that misses a value or is not finite."""
-    if not column.null_count and not pa.types.is_floating(plain(column).type):
-        return None
     column = plain(column)
     bad = pc.is_null(column, nan_is_null=True)
     if pa.types.is_floating(column.type):
@@ -408,8 +403,7 @@ class Moments:
         return self.squares / max(self.count, 1)
 
 
-# ----------------------------------------------------------------------------------------
-# Distinct rows: which rows of a table are different, and how often each occurs.
+# --- Distinct rows: which rows of a table are different, and how often each occurs -------------
 
 Words = NDArray[np.uint64]
 Cells = Categories | FloatArray
@@ -446,7 +440,10 @@ class DistinctRows:
     def __init__(self, parts: "tuple[Distinct, ...] | None", limit: MostDistinct) -> None:
         self._parts = parts
         self._limit = limit
-        self._group_many()
+        most = limit.rows(parts[0].rows.num_columns) if parts else 0
+        if sum(map(len, parts or ())) > most and len(self.table() or ()) > most:
+            limit.exceeded = True
+            self._parts = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         self.table()  # as small as it can be, to travel
@@ -464,17 +461,6 @@ class DistinctRows:
         if len(self._parts) > 1:
             self._parts = (Distinct.joined(self._parts),)
         return self._parts[0]
-
-    def _group_many(self) -> None:
-        if not self._parts:
-            return
-        most = self._limit.rows(self._parts[0].rows.num_columns)
-        if sum(map(len, self._parts)) <= most:
-            return
-        found = self.table()
-        if found is not None and len(found) > most:
-            self._limit.exceeded = True
-            self._parts = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -495,11 +481,8 @@ class Distinct:
     ) -> "Distinct":
         """Group equal rows."""
         first, groups = group(words([*cells, labels]))
-        if counts is None:
-            totals = np.bincount(groups, minlength=len(first))
-        else:
-            totals = np.zeros(len(first), dtype=np.intp)
-            np.add.at(totals, groups, counts)
+        totals = np.zeros(len(first), dtype=np.intp)
+        np.add.at(totals, groups, 1 if counts is None else counts)
         kept = None if len(first) == len(groups) else first
         rows = pa.table([_array(column, kept) for column in cells], names=list(names))
         return cls(rows, _array(labels, kept), totals)
@@ -519,7 +502,7 @@ class Distinct:
 def _array(cells: Cells, kept: IntArray | None) -> pa.Array:
     if isinstance(cells, Categories):
         codes = cells.codes if kept is None else cells.codes[kept]
-        return Categories(codes, cells.values).array()
+        return pa.DictionaryArray.from_arrays(pa.array(codes), cells.values, safe=False)
     return pa.array(cells if kept is None else cells[kept])
 
 

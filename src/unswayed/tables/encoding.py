@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from unswayed.tables.columns import (
     Moments,
     MostDistinct,
     all_finite,
+    array_as_table,
     as_column,
     as_numbers,
     as_table,
@@ -215,23 +216,18 @@ class SurveyTask(Task[Survey]):
         columns, cells = _features(piece, batch, self.categorical)
         column, label = _labels(piece, batch)
         _refuse_identifiers(columns)
+        parts: tuple[Distinct, ...] | None = None
+        wide = isinstance(batch.rows, np.ndarray) and len(cells) > _MOST_ARRAY
+        if not self.limit.exceeded and not wide:
+            parts = (Distinct.of([column.name for column in columns], cells, label),)
         return Survey(
             columns,
             {number: len(batch)},
             {number: int(batch.numbers[-1]) + 1 if len(batch) else 0},
             batch.left_out,
             SurveyedLabels.of(column, label, piece.name),
-            self._tally(batch, columns, cells, label),
+            DistinctRows(parts, self.limit),
         )
-
-    def _tally(
-        self, batch: Batch, columns: Sequence[SurveyedColumn], cells: list[Cells], label: Cells
-    ) -> DistinctRows:
-        wide = isinstance(batch.rows, np.ndarray) and len(cells) > _MOST_ARRAY
-        if self.limit.exceeded or wide:
-            return DistinctRows(None, self.limit)
-        found = Distinct.of([column.name for column in columns], cells, label)
-        return DistinctRows((found,), self.limit)
 
 
 def _features(
@@ -239,7 +235,13 @@ def _features(
 ) -> tuple[tuple[SurveyedColumn, ...], list[Cells]]:
     table = as_table(batch.rows, piece.name)
     if table is None:
-        return _array(piece, batch)
+        rows = np.asarray(batch.rows)
+        if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+            raise InputError(
+                f"{piece.name} holds an array of shape {rows.shape} and type {rows.dtype}; pass a "
+                "frame, or an array of numbers with a row for each training row"
+            )
+        table = array_as_table(rows)
     columns: list[SurveyedColumn] = []
     cells: list[Cells] = []
     for name, values in zip(table.column_names, table.columns, strict=True):
@@ -261,48 +263,19 @@ def _cells(
     piece: Piece, batch: Batch, what: str, values: pa.ChunkedArray, *, is_category: bool
 ) -> Cells:
     """Return cells in the form in which they are computed with; raise if one is missing."""
-    if values.null_count or pa.types.is_null(values.type):
-        raise _bad_in_piece(piece, batch, what, values)
-    if is_category:
-        found = Categories.of(values).different()
-        if first_bad(pa.chunked_array([found.values])) is None:
-            return found
-        raise _bad_in_piece(piece, batch, what, values)
-    numbers = as_numbers(values)
-    if not all_finite(numbers):
-        raise _bad_in_piece(piece, batch, what, values)
-    return numbers
-
-
-def _bad_in_piece(piece: Piece, batch: Batch, what: str, values: pa.ChunkedArray) -> InputError:
-    """Name the first cell that is missing or infinite."""
+    is_bad = bool(values.null_count) or pa.types.is_null(values.type)
+    if not is_bad and is_category:
+        categories = Categories.of(values).different()
+        if first_bad(pa.chunked_array([categories.values])) is None:
+            return categories
+    elif not is_bad and all_finite(numbers := as_numbers(values)):
+        return numbers
     at = first_bad(values) or 0
     gone = is_missing(values[at].as_py())
     way = "fill it in, or drop such rows" if gone else "correct it, or drop the row"
     found = "missing" if gone else "infinite"
     place = piece.place(int(batch.numbers[at]))
-    return InputError(f"{place}: {what} is {found}; {way}")
-
-
-def _array(piece: Piece, batch: Batch) -> tuple[tuple[SurveyedColumn, ...], list[Cells]]:
-    """Return the columns of an array of numbers: x0, x1 and so on."""
-    rows = np.asarray(batch.rows)
-    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
-        raise InputError(
-            f"{piece.name} holds an array of shape {rows.shape} and type {rows.dtype}; pass a "
-            "frame, or an array of numbers with a row for each training row"
-        )
-    by_column = np.ascontiguousarray(rows.T, dtype=np.float64)
-    if not all_finite(by_column):
-        row = np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]
-        at = int(np.flatnonzero(~np.isfinite(rows[row]))[0])
-        numbers = pa.chunked_array([by_column[at]])
-        raise _bad_in_piece(piece, batch, f"column 'x{at}'", numbers)
-    columns = tuple(
-        SurveyedColumn.of(f"x{at}", "numbers", piece.name, numbers)
-        for at, numbers in enumerate(by_column)
-    )
-    return columns, list(by_column)
+    raise InputError(f"{place}: {what} is {found}; {way}")
 
 
 def _labels(piece: Piece, batch: Batch) -> tuple[pa.ChunkedArray, Cells]:
@@ -559,8 +532,7 @@ class Encoding:
                     f"the columns {', '.join(repr(c.name) for c in self.columns[:8])}; pass a "
                     "frame with these columns, or, if all are numbers, an array of as many"
                 )
-            by_column = np.ascontiguousarray(array.T, dtype=np.float64)
-            return [pa.chunked_array([pa.array(column)]) for column in by_column]
+            return list(array_as_table(array).columns)
         known = table.column_names
         for column in self.columns:
             if column.name not in known:

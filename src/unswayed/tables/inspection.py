@@ -28,10 +28,14 @@ from unswayed.words import as_text, counted, in_shell, is_called, option, shorte
 _LISTED = 12  # columns named in one sentence
 
 
-def _names(names: Sequence[str]) -> str:
+def _first(named: Sequence[str]) -> str:
     """Name columns in a sentence, the first ones if they are many."""
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(repr(shorten(name)) for name in names[:_LISTED]) + more
+    more = f" and {len(named) - _LISTED:,} more" if len(named) > _LISTED else ""
+    return ", ".join(named[:_LISTED]) + more
+
+
+def _names(names: Iterable[str]) -> str:
+    return _first([repr(shorten(name)) for name in names])
 
 
 def _about(kind: str, name: str, said: str, settles: str) -> Caveat:
@@ -291,7 +295,6 @@ def of_header(table: pa.Table) -> Iterator[Caveat]:
 Role = Literal["feature", "label", "weights", "ignored"]
 Kind = Literal["number", "category", "constant", "other"]
 _EXAMPLES = 3
-_NAMED = 12  # columns of a kind that a sentence names
 _LOOKED_AT = 100  # rows that examples are taken from
 _INFINITE = (float("inf"), -float("inf"))  # refused, and not left out
 # Kinds that are told in one sentence for all columns that have the same key.
@@ -389,16 +392,11 @@ class Inspection:
         rest = [each for each in self.columns if each not in two]
         kinds = {"number": "numbers", "category": "categories", "constant": "one value",
                  "other": "neither numbers nor texts"}  # fmt: skip
-        named = {"two classes": [f"{shorten(each.name)!r} ({' or '.join(each.examples)})"
-                                 for each in two]}  # fmt: skip
+        named = {"two classes": _first([f"{shorten(each.name)!r} ({' or '.join(each.examples)})"
+                                        for each in two])}  # fmt: skip
         for kind, words in kinds.items():
-            named[words] = [repr(shorten(each.name)) for each in rest if each.kind == kind]
-        return "; ".join(
-            f"{words} in {', '.join(names[:_NAMED])}"
-            + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-            for words, names in named.items()
-            if names
-        )
+            named[words] = _names(each.name for each in rest if each.kind == kind)
+        return "; ".join(f"{words} in {names}" for words, names in named.items() if names)
 
     def caveats(self) -> list[Caveat]:
         """Return what could mislead."""

@@ -201,7 +201,10 @@ class FilePiece(Piece):
 
     def _parquet_blocks(self, groups: range) -> Iterator[pa.RecordBatch]:
         with self.file.reading(), self.file.open() as source:
-            opened = _parquet(source, self.schema)
+            texts = [field.name for field in self.schema if field.type == TEXT]
+            opened = pq.ParquetFile(
+                source, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False
+            )
             for block in opened.iter_batches(
                 BATCH, list(groups), columns=self.schema.names, use_threads=False
             ):
@@ -316,11 +319,6 @@ def _doubles(schema: pa.Schema, kept: frozenset[str]) -> pa.Schema:
             for field in schema
         ]
     )
-
-
-def _parquet(source: Any, schema: pa.Schema) -> Any:
-    texts = [field.name for field in schema if field.type == TEXT]
-    return pq.ParquetFile(source, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False)
 
 
 def _even(blocks: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
