@@ -1,4 +1,4 @@
-"""Pieces: parts of the training rows, in files or of a dask collection, read in batches."""
+"""Files and their formats; pieces: parts of the training rows, which are read in batches."""
 
 import glob
 import importlib
