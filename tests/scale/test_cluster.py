@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ from tests.scale.tasks import (
     wait_for,
 )
 from unswayed.exceptions import InputError
-from unswayed.pieces.cluster import DaskPasses, is_lazy, pieces_of
+from unswayed.pieces.cluster import DaskPasses
 from unswayed.pieces.passes import LocalPasses
-from unswayed.pieces.pieces import HeldPiece
+from unswayed.pieces.pieces import HeldPiece, is_lazy, pieces_of
 
 TASK = Summing(WEIGHTS)
 
@@ -236,7 +237,8 @@ def test_lazy_is_what_dask_computes() -> None:
     assert not is_lazy(np.zeros(3))
     assert not is_lazy(pd.DataFrame())
     code = (
-        "import sys, unswayed.pieces.cluster as c; assert not c.is_lazy([]); "
+        "import sys, unswayed.pieces.cluster; from unswayed.pieces.pieces import is_lazy; "
+        "assert not is_lazy([]); "
         "sys.exit('dask' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -375,7 +377,7 @@ sys.meta_path.insert(0, Absent())
 
 
 def test_clusters_that_are_not_as_they_should_be(address: str, tmp_path: Path) -> None:
-    with DaskPasses(held(7), address, timeout=PATIENCE) as passes:
+    with closing(DaskPasses(held(7), address, timeout=PATIENCE)) as passes:
         passes.timeout = 0.1  # to connect may take longer
         with pytest.raises(InputError, match=r"has no workers, and none came within 0\.1 seconds"):
             passes.run(TASK)
@@ -387,11 +389,11 @@ def test_clusters_that_are_not_as_they_should_be(address: str, tmp_path: Path) -
         preload.write_text(code)
         with (
             worker(address, "--preload", str(preload)),
-            DaskPasses(held(7), address, timeout=PATIENCE) as passes,
+            closing(DaskPasses(held(7), address, timeout=PATIENCE)) as passes,
             pytest.raises(InputError, match=message),
         ):
             passes.run(TASK)
-    with worker(address) as good, DaskPasses(held(7), address, timeout=PATIENCE) as passes:
+    with worker(address) as good, closing(DaskPasses(held(7), address, timeout=PATIENCE)) as passes:
         until(lambda: len(passes.client.scheduler_info()["workers"]) == 1)
         assert passes.run(TASK).bits == LocalPasses(held(7)).run(TASK).bits
         gate = tmp_path / "gate"
@@ -408,7 +410,7 @@ def test_clusters_that_are_not_as_they_should_be(address: str, tmp_path: Path) -
 def test_a_cluster_that_loses_all_workers_is_not_waited_for_forever(
     address: str, tmp_path: Path
 ) -> None:
-    with worker(address) as only, DaskPasses(held(7), address, timeout=PATIENCE) as passes:
+    with worker(address) as only, closing(DaskPasses(held(7), address, timeout=PATIENCE)) as passes:
         running = in_background(passes, Gated(WEIGHTS, "", str(tmp_path), (2,)))
         until(lambda: 2 in begun(tmp_path))
         passes.timeout = 0.1

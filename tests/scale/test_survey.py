@@ -41,6 +41,15 @@ def survey(pieces, threads=1, **options):
     return LocalPasses(pieces, threads=threads).run(SurveyTask(**options))
 
 
+def numbers_of(found, what):
+    """One of the moments of every column of numbers."""
+    return [getattr(each.moments, what) for each in found.columns if not each.is_category]
+
+
+def categories_of(found):
+    return tuple(each.categories for each in found.columns if each.is_category)
+
+
 @st.composite
 def tables(draw, max_rows=40):
     n = draw(st.integers(1, max_rows))
@@ -72,11 +81,13 @@ def test_rows_cut_anywhere_tell_what_pandas_says_of_the_whole(problem, form, thr
         ("flag", "truth values", False),
     ]
     numbers = rows[["x", "flag"]].astype(float)
-    np.testing.assert_array_equal(found.moments.low, numbers.min())
-    np.testing.assert_array_equal(found.moments.high, numbers.max())
-    np.testing.assert_allclose(found.moments.mean, numbers.mean(), rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(found.moments.variance, numbers.var(ddof=0), rtol=1e-12, atol=1e-9)
-    assert found.categories == (frozenset(rows["town"]), frozenset(rows["whole"]))
+    np.testing.assert_array_equal(numbers_of(found, "low"), numbers.min())
+    np.testing.assert_array_equal(numbers_of(found, "high"), numbers.max())
+    np.testing.assert_allclose(numbers_of(found, "mean"), numbers.mean(), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(
+        numbers_of(found, "variance"), numbers.var(ddof=0), rtol=1e-12, atol=1e-9
+    )
+    assert categories_of(found) == (frozenset(rows["town"]), frozenset(rows["whole"]))
     assert found.labels.counts == labels.value_counts().to_dict()
 
 
@@ -121,7 +132,7 @@ def test_arrays_have_columns_by_number():
     pieces = [HeldPiece("a", rows[:20], labels[:20]), HeldPiece("b", rows[20:], labels[20:])]
     found = survey(pieces)
     assert [column.name for column in found.columns] == ["x0", "x1", "x2"]
-    np.testing.assert_allclose(found.moments.mean, rows.mean(axis=0))
+    np.testing.assert_allclose(numbers_of(found, "mean"), rows.mean(axis=0))
     assert len(found.distinct) == len(np.unique(np.column_stack([rows, labels]), axis=0))
 
 
@@ -144,7 +155,7 @@ def test_many_labels_are_not_counted_but_have_a_range():
     labels = pd.Series(np.linspace(-3, 5, 100))
     found = survey(cut(pd.DataFrame({"x": np.zeros(100)}), labels, [30])).labels
     assert found.counts is None
-    assert (found.moments.low[0], found.moments.high[0]) == (-3, 5)
+    assert (found.moments.low, found.moments.high) == (-3, 5)
 
 
 def test_a_piece_with_one_class_only():
@@ -155,26 +166,26 @@ def test_a_piece_with_one_class_only():
 def test_a_category_that_only_the_last_piece_has():
     rows = pd.DataFrame({"town": ["a"] * 5 + ["z"]})
     found = survey(cut(rows, pd.Series([0, 1] * 3), [2, 5], "category"))
-    assert found.categories == (frozenset("az"),)
+    assert categories_of(found) == (frozenset("az"),)
 
 
 def test_categories_that_no_row_has_do_not_count():
     town = pd.Categorical(["a", "b"], categories=["a", "b", "c"])
     found = survey([HeldPiece("a", pd.DataFrame({"town": town}), pd.Series([0, 1]))])
-    assert found.categories == (frozenset("ab"),)
+    assert categories_of(found) == (frozenset("ab"),)
 
 
 def test_a_dictionary_with_equal_values_has_one_category():
     twice = pa.DictionaryArray.from_arrays([0, 1, 2], ["a", "a", "b"])
     found = survey([HeldPiece("a", pa.table({"t": twice}), np.zeros(3))])
-    assert found.categories == (frozenset("ab"),)
+    assert categories_of(found) == (frozenset("ab"),)
     assert found.distinct.counts.tolist() == [2, 1]
 
 
 def test_numbers_that_are_categories_of_pandas():
     kind = pd.Categorical([3, 1, 3])
     found = survey([HeldPiece("a", pd.DataFrame({"k": kind}), pd.Series(kind))])
-    assert found.categories == (frozenset({1, 3}),)
+    assert categories_of(found) == (frozenset({1, 3}),)
     assert found.labels.counts == {1: 1, 3: 2}
 
 
@@ -184,7 +195,7 @@ def test_whole_numbers_here_and_decimals_there_are_the_same_categories():
         HeldPiece("b", pd.DataFrame({"k": [1.0, 2.5]}), [0.0, 1.0]),
     ]
     found = survey(pieces, categorical=["k"])
-    assert found.categories == (frozenset({1, 2, 2.5}),)
+    assert categories_of(found) == (frozenset({1, 2, 2.5}),)
     assert found.distinct.counts.tolist() == [2, 1, 1]
     assert found.labels.counts == {0: 2, 1: 2}
 
@@ -231,7 +242,7 @@ def test_a_bad_cell_of_an_array_is_named():
 
 def test_numbers_whose_sum_overflows_are_no_fault():
     rows = pd.DataFrame({"x": [1e308, 1e308, -1e308]})
-    assert survey([HeldPiece("a", rows, [0, 1, 1])]).moments.high[0] == 1e308
+    assert numbers_of(survey([HeldPiece("a", rows, [0, 1, 1])]), "high") == [1e308]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,8 +26,9 @@ from unswayed.models.families import family_of
 from unswayed.models.family import one_alpha
 from unswayed.models.ridge.summed import Design, RowSums, SummedRidge
 from unswayed.models.steps import final_estimator
-from unswayed.pieces.cluster import DaskPasses, pieces_of
+from unswayed.pieces.cluster import DaskPasses
 from unswayed.pieces.passes import Passes
+from unswayed.pieces.pieces import pieces_of
 from unswayed.tables.encoding import Encoding, Survey, SurveyTask
 
 MOST_DISTINCT = 2**18
@@ -69,24 +69,14 @@ class FeatureRule:
 
     def features(self, survey: Survey) -> Survey:
         """Return what was found in the columns that are features."""
-        moments, numbers, texts = survey.moments, count(), iter(survey.categories)
-        columns = []
-        at: list[int] = []
-        categories: list[Any] = []
-        for column in survey.columns:
-            of: Any = next(texts if column.is_category else numbers)
-            varies = len(of) > 1 if column.is_category else moments.low[of] != moments.high[of]
-            if column.name not in self.beside and (varies or not self.varying):
-                columns.append(column)
-                (categories if column.is_category else at).append(of)
+        columns = tuple(
+            column
+            for column in survey.columns
+            if column.name not in self.beside and (column.varies or not self.varying)
+        )
         if not columns:
             raise InputError("no feature column is left beside the label; ignore fewer columns")
-        return replace(
-            survey,
-            columns=tuple(columns),
-            moments=moments.take(np.array(at, dtype=np.intp)),
-            categories=tuple(categories),
-        )
+        return replace(survey, columns=columns)
 
 
 # --- what cannot be had in pieces -------------------------------------------------------------
@@ -223,8 +213,8 @@ class FitInPieces:
             reading: Reading = self._certified._read(np.array([0, 1]))
             return replace(reading, code=replace(reading.code, classes=classes))
         if found.counts is None:
-            ends = (found.moments.low[0], found.moments.high[0])
-            values = np.array(ends if len(found.moments.low) else ["many", "different", "texts"])
+            ends = (found.moments.low, found.moments.high)
+            values = np.array(ends if found.moments.count else ["many", "different", "texts"])
         else:
             values = np.array(sorted(found.counts))
         reading = self._certified._read(values)
@@ -301,7 +291,8 @@ class FitInPieces:
             scaler.fit(shown)
             scaler.mean_ = np.array([column.mean for column in encoding.columns])
             scaler.scale_ = np.array([column.scale for column in encoding.columns])
-            scaler.var_ = survey.moments.variance
+            numbers = [column for column in survey.columns if not column.is_category]
+            scaler.var_ = np.array([column.moments.variance for column in numbers])
             scaler.n_samples_seen_ = learner.n_rows
 
 

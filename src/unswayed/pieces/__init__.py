@@ -1,6 +1,6 @@
 """Training rows that are never held whole: pieces, and passes over them.
 
-`pieces`   parts of the training rows, in files or of a dask collection, read in batches
+`pieces`   files and their formats; parts of the training rows, in files or of a dask collection
 `rows`     some rows of pieces: those that are held out, and all others
 `passes`   a task for every batch, whose results add up; on this machine
 `cluster`  the same on dask

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Any, Generic, Self
+from typing import Any, Generic
 from uuid import uuid4
 
 import numpy as np
@@ -18,9 +17,8 @@ from unswayed import __version__
 from unswayed._core.kernels import thread_count
 from unswayed._core.tally import P
 from unswayed.exceptions import InputError, UnswayedError
-from unswayed.inputs import is_lazy
 from unswayed.pieces.passes import OrderedSum, Passes, Progress, Task, Watch
-from unswayed.pieces.pieces import HeldPiece, Partition, Piece, import_dask, pieces_of
+from unswayed.pieces.pieces import HeldPiece, Partition, Piece, import_dask, import_extra
 
 GROUP = 8
 """Parts that one task adds up. A power of two: the sum is then that of `OrderedSum`."""
@@ -56,29 +54,23 @@ class DaskGraph(Generic[P]):
         self.segments = [_tree(add, [self.pieces[i - first] for i in span]) for _, span in spans]
         if len(spans) > 1 and not (watch.saves or total.runs):
             self.segments = [delayed(_fold)(self.segments)]
-        self._names = {
+        # Of partitions; a task says itself what is wrong with other pieces.
+        self.names = {
             node.key: piece.name if isinstance(piece, Partition) else None
             for node, piece in zip(self.pieces, pieces[first:], strict=True)
         }
-        self._places = {node.key: place for place, node in enumerate(self.segments)}
+        # Of what is to come here.
+        self.places = {node.key: place for place, node in enumerate(self.segments)}
         self._ready: dict[int, P] = {}
         self._added = 0
 
-    def name(self, key: object) -> str | None:
-        """Return the name of a partition; a task says itself what is wrong with other pieces."""
-        return self._names.get(key)
-
-    def wants(self, key: object) -> bool:
-        """Return whether a result is to come here."""
-        return key in self._places
-
     def done(self, key: object, found: P | None) -> None:
         """Note that something has been computed."""
-        if key in self._names:
+        if key in self.names:
             self._done += 1
             self._watch.done(self._done)
-        if key in self._places:
-            self._ready[self._places[key]] = found  # type: ignore[assignment]
+        if key in self.places:
+            self._ready[self.places[key]] = found  # type: ignore[assignment]
         while self._added in self._ready:
             self._total.add(self._ready.pop(self._added), self._levels[self._added])
             self._added += 1
@@ -161,29 +153,18 @@ def check_version(package: str, theirs: object, where: str, ours: str | None = N
         )
 
 
-# ----------------------------------------------------------------------------------------
-# Passes on dask: the workers of a cluster, or the threads of this process.
+# --- Passes -------------------------------------------------------------------------------
 #
 # One task per piece; its results are added up where they are, eight at a time, and the sum alone
 # comes back. Rows and labels stay on the workers. The shape of the sum depends on the number of
 # pieces alone, so that any number of workers returns the same bits, and the same as
 # `LocalPasses`.
 
-__all__ = ["DaskPasses", "Partition", "is_lazy", "pieces_of"]
-
 _LOOK = 1.0  # seconds without news, after which one looks whether the cluster is still there
 
 
 def _distributed() -> Any:
-    """Return the module distributed, or say which extra brings it."""
-    try:
-        import distributed  # noqa: PLC0415
-    except ImportError:
-        raise ModuleNotFoundError(
-            "a cluster needs dask.distributed: pip install 'unswayed[distributed]'",
-            name="distributed",
-        ) from None
-    return distributed
+    return import_extra("distributed", "a cluster needs dask.distributed")
 
 
 class DaskPasses(Passes):
@@ -216,17 +197,6 @@ class DaskPasses(Passes):
         """Leave the scheduler, if the connection was made here."""
         if self._own:
             self.client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def finish(self, task: Task[P], total: OrderedSum[P], watch: Watch[P]) -> P:
         """Do a task with the pieces that are not yet in a sum."""
@@ -315,8 +285,8 @@ class DaskPasses(Passes):
             raise self._lost()
         error = future.exception()
         if error is not None:
-            raise _explained(error, work.name(future.key)) from error.__cause__
-        return future.result() if work.wants(future.key) else None
+            raise _explained(error, work.names.get(future.key)) from error.__cause__
+        return future.result() if future.key in work.places else None
 
     @property
     def _address(self) -> str:

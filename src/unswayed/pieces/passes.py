@@ -81,12 +81,12 @@ Progress: TypeAlias = Callable[[str, int, int], object]
 
 
 class Watch(Generic[P]):
-    """Told how far a pass is. By default it does not care."""
+    """Told how far a pass is, and hands it on to a caller who wants to know."""
 
     saves = False
 
-    def done(self, pieces: int) -> None:
-        """Note that so many pieces are done, in whatever order."""
+    def __init__(self, report: Callable[[int], object]) -> None:
+        self.done = report  # so many pieces are done, in whatever order
 
     def save(self, total: OrderedSum[P]) -> None:
         """Note the sum of the first pieces."""
@@ -111,23 +111,13 @@ class Passes(ABC):
 
     def run(self, task: Task[P]) -> P:
         """Do a task with every piece."""
-        title = f"pass {self.made + 1}: {task.title}"
-        watch: Watch[P] = _Reporter(title, len(self.pieces), self.progress)
+        title, progress = f"pass {self.made + 1}: {task.title}", self.progress
+        total = len(self.pieces)
+        watch: Watch[P] = Watch(lambda done: progress and progress(title, done, total))
         watch.done(0)
         found = self.finish(task, OrderedSum(task.nothing()), watch)
         self.made += 1
         return found
-
-
-class _Reporter(Watch[P]):
-    """Hands on how far a pass is to a caller who wants to know."""
-
-    def __init__(self, title: str, total: int, progress: Progress | None) -> None:
-        self._title, self._total, self._progress = title, total, progress
-
-    def done(self, pieces: int) -> None:
-        if self._progress is not None:
-            self._progress(self._title, pieces, self._total)
 
 
 class LocalPasses(Passes):

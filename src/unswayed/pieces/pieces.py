@@ -1,11 +1,13 @@
-"""Pieces: parts of the training rows, in files or of a dask collection, read in batches."""
+"""Files and their formats; pieces: parts of the training rows, which are read in batches."""
 
 import glob
+import importlib
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,8 +196,79 @@ def _not_none(written: str, found: list[str], what: str = "file matches") -> lis
     return sorted(found)
 
 
-# --- Pieces: parts of the training rows, in files or of a dask collection, read in batches -
+# --- Formats: what a file is by its first bytes ---------------------------------------------
 
+START = 1024
+"""Bytes that tell."""
+EXCEL, STATA, FEATHER = "an Excel workbook", "a Stata file", "a Feather file"
+
+_IN_R = "save it there with write.csv(data, 'data.csv', row.names = FALSE)"
+_AS_CSV = "save it as CSV (UTF-8) from the program that wrote it"
+_UNPACK = "unpack it and name the file in it"
+_MARK = b"\xef\xbb\xbf"
+# What such a file begins with, what its name ends in if its first bytes do not tell, what it is,
+# and what to do with it.
+_FORMATS = (
+    (rb"PK\x03\x04.{26}(\[Content_Types\]\.xml|_rels/|xl/|docProps/)", "", EXCEL,
+     "save it as CSV (UTF-8) or Parquet"),
+    (rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument", "", "an OpenDocument file",
+     "save it as CSV (UTF-8) or .xlsx"),
+    (rb"PK\x03\x04", "", "a zip archive", _UNPACK),
+    (rb"7z\xbc\xaf\x27\x1c|Rar!", "", "an archive", _UNPACK),
+    (rb".{257}ustar", "", "a tar archive", _UNPACK),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", "an Excel workbook of the old kind (.xls)",
+     "save it as .xlsx or CSV (UTF-8)"),
+    (rb"<stata_dta>", ".dta", STATA, "save it as CSV (export delimited) or Parquet"),
+    (rb"ARROW1|FEA1", "", FEATHER, "save it as Parquet"),
+    (rb"\xff\xff\xff\xff.\x00", "", "a stream of Arrow batches", "save it as Feather or Parquet"),
+    (rb"\$FL[23]@?\(?#?\)?", ".sav", "an SPSS file", _AS_CSV),
+    (rb"\x00{12}\xc2\xea\x81\x60", ".sas7bdat", "a SAS file", _AS_CSV),
+    (rb"HEADER RECORD\*{7}", ".xpt", "a SAS transport file", _AS_CSV),
+    (rb"RD[AX][2-9]\n", ".rds .rdata .rda", "a file of R", _IN_R),
+    (rb"\x89HDF\r\n", "", "an HDF5 file", "save it as Parquet, with pandas for example"),
+    (rb"SQLite format 3\x00", "", "an SQLite database", "save the table as CSV (UTF-8)"),
+    (rb"%PDF-", "", "a PDF document", "find its table as CSV"),
+    (rb"\x80[\x02-\x05]", "", "a pickle of Python", "save it as Parquet"),
+    (rb"BZh|\x28\xb5\x2f\xfd|\xfd7zXZ|\x04\x22\x4d\x18", ".bz2 .zst .xz .lz4",
+     "compressed, but not by gzip", "unpack it, or use gzip (.csv.gz)"),
+    (rb"\x1f\x8b", "", "compressed by gzip although its name does not end in .gz",
+     "rename it to .csv.gz if it is a CSV file, or unpack it"),
+    (rb"(?i)\s*<(!doctype html|html|head|body|table|meta|div)\b", "", "a web page (HTML) and no "
+     "table", "download the data itself, or save the table as CSV (UTF-8)"),
+    (rb"\s*<\?xml\b", "", "an XML file", "save it as CSV (UTF-8)"),
+    (rb"\s*(\{\s*[\"}]|\[\s*[\[{])", "", "a JSON file",
+     "save it as CSV (UTF-8) or Parquet, with pandas.read_json for example"),
+)  # fmt: skip
+
+
+def format_of(name: str, start: bytes) -> tuple[str, str] | None:
+    """Return what a file is and what to do with it; None if it may be CSV or Parquet.
+
+    Examples
+    --------
+    >>> format_of("people.csv", b'[{"age": 31}]')[0]
+    'a JSON file'
+    >>> format_of("people.csv", b"age;town") is None
+    True
+    """
+    start = start.removeprefix(_MARK)
+    for pattern, endings, what, instead in _FORMATS:
+        named = endings and name.lower().endswith(tuple(endings.split()))
+        if named or re.match(pattern, start, re.DOTALL):
+            return what, instead
+    return None
+
+
+def refuse_foreign(name: str, start: bytes, readable: Collection[str] = ()) -> str | None:
+    """Return which of the readable formats a file has, if any; raise if it has one that is not."""
+    found = format_of(name, start)
+    if found is None or found[0] in readable:
+        return found and found[0]
+    ways = " in pieces" if found[0] in (EXCEL, STATA, FEATHER) else ""
+    raise InputError(f"{name} is {found[0]}, which is not read{ways}; {found[1]}")
+
+
+# --- Pieces -------------------------------------------------------------------------------
 
 BATCH = 2**16
 """Rows that are in memory at once, at most, for every thread that reads."""
@@ -227,6 +300,24 @@ class Batch:
 
     def __getitem__(self, here: slice) -> "Batch":
         return Batch(cut(self.rows, here), cut(self.labels, here), self.numbers[here])
+
+
+def with_gaps(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the batches that have rows, each with the number of rows left out beside it.
+
+    If none has rows, but some were left out, one batch without rows says how many.
+    """
+    held: Batch | None = None  # held back, for what is left out after it
+    for batch in batches:
+        if held is not None and len(held) and len(batch):
+            yield held
+            held = batch
+        else:
+            kept, before = (batch, 0) if held is None else (held, held.left_out)
+            kept = batch if len(batch) else kept
+            held = replace(kept, left_out=before + batch.left_out)
+    if held is not None and (len(held) or held.left_out):
+        yield held
 
 
 class Piece(ABC):
@@ -266,10 +357,9 @@ class HeldPiece(Piece):
                 f"{self.name} has {len(self.rows):,} rows but {len(self.labels):,} labels; take "
                 "both from one frame, so that their partitions go together"
             )
-        for start in range(0, len(self.rows), BATCH):
-            here = slice(start, start + BATCH)
-            labels = cut(self.labels, here)
-            yield Batch(cut(self.rows, here), labels, np.arange(start, start + len(labels)))
+        whole = Batch(self.rows, self.labels, np.arange(len(self.labels)))
+        for start in range(0, len(whole), BATCH):
+            yield whole[start : start + BATCH]
 
 
 def cut(rows: Any, here: slice) -> Any:
@@ -280,20 +370,21 @@ def cut(rows: Any, here: slice) -> Any:
     return rows.iloc[here] if hasattr(rows, "iloc") else rows[here]
 
 
-# ----------------------------------------------------------------------------------------
-# Partitions: pieces of training rows that dask computes, on a cluster or on threads.
+# --- Partitions: pieces of training rows that dask computes, on a cluster or on threads --------
 
 
 def import_dask() -> Any:
     """Return the module dask, or say which extra brings it."""
+    return import_extra("dask", "training rows on a cluster need dask")
+
+
+def import_extra(name: str, why: str) -> Any:
+    """Return a module of the extra for clusters, or say that it is not here."""
     try:
-        import dask  # noqa: PLC0415
+        return importlib.import_module(name)
     except ImportError:
-        raise ModuleNotFoundError(
-            "training rows on a cluster need dask: pip install 'unswayed[distributed]'",
-            name="dask",
-        ) from None
-    return dask
+        said = f"{why}: pip install 'unswayed[distributed]'"
+        raise ModuleNotFoundError(said, name=name) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

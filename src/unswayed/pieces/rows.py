@@ -1,7 +1,8 @@
 """Some rows of pieces: those that are held out, and all others."""
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from unswayed._typing import IntArray
 from unswayed.pieces.passes import Task
-from unswayed.pieces.pieces import Batch, Piece, Place
+from unswayed.pieces.pieces import Batch, Piece, Place, with_gaps
 from unswayed.pieces.store import digest
 
 
@@ -34,26 +35,10 @@ class SelectedRows(Piece):
 
     def batches(self) -> Iterator[Batch]:
         """Read the rows."""
-        held: Batch | None = None  # held back, for what is left out after it
-        for batch in self.piece.batches():
-            found = self._selected(batch)
-            if held is None or not len(held):
-                before = 0 if held is None else held.left_out
-                held = replace(found, left_out=found.left_out + before)
-            elif not len(found):
-                held = replace(held, left_out=held.left_out + found.left_out)
-            else:
-                yield held
-                held = found
-        if held is not None and (len(held) or held.left_out):
-            yield held
+        return with_gaps(map(self._selected, self.piece.batches()))
 
     def _selected(self, batch: Batch) -> Batch:
-        at = np.searchsorted(self.positions, batch.numbers)
-        there = np.zeros(len(batch), dtype=bool)
-        known = at < len(self.positions)
-        there[known] = self.positions[at[known]] == batch.numbers[known]
-        keep = there if self.inside else ~there
+        keep = np.isin(batch.numbers, self.positions, assume_unique=True, invert=not self.inside)
         if keep.all():
             return batch
         mask = pa.array(keep)
@@ -69,10 +54,7 @@ class RowCounts:
     rows: dict[int, int]  # By the number of the piece; one without rows may lack
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
-        rows = dict(self.rows)
-        for number, count in other.rows.items():
-            rows[number] = rows.get(number, 0) + count
-        return RowCounts(rows)
+        return RowCounts(dict(Counter(self.rows) + Counter(other.rows)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,8 +77,8 @@ class CollectedRows:
     """Rows that were brought together."""
 
     table: Any  # Features and label; None for no rows
-    piece: IntArray  # Where they are: piece, and position in it
-    number: IntArray  # Where they are: piece, and position in it
+    piece: IntArray  # The number of the piece that each is in
+    number: IntArray  # Its position there
 
     def __add__(self, other: "CollectedRows") -> "CollectedRows":
         if self.table is None or other.table is None:

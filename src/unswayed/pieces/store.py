@@ -30,6 +30,11 @@ _SERIES: dict[str, Callable[[Iterable[Any]], Any]] = {
     "list": list,
     "frozenset": frozenset,
 }
+_LEAVES: dict[str, Callable[[Any], Any]] = {
+    "array": lambda found: found,
+    "scalar": lambda found: found[()],
+    "bytes": lambda found: found.tobytes(),
+}
 
 
 def _name(kind: type) -> str:
@@ -65,9 +70,10 @@ def _items(thing: Any) -> Iterator[tuple[str, Any]]:
 def pack(value: Any) -> bytes:
     """Return a value as bytes."""
     arrays: list[Any] = []
-    tree = json.dumps(_packed(value, arrays))
+    tree = json.dumps(_tree(value, arrays, _stored))
+    named = {f"array{number}": array for number, array in enumerate(arrays)}
     file = io.BytesIO()
-    np.savez(file, tree=np.frombuffer(tree.encode(), np.uint8), **_named(arrays))
+    np.savez(file, tree=np.frombuffer(tree.encode(), np.uint8), **named)
     return file.getvalue()
 
 
@@ -78,43 +84,50 @@ def unpack(data: bytes) -> Any:
         return _unpacked(tree, lambda number: file[f"array{number}"])
 
 
-def _named(arrays: list[Any]) -> dict[str, Any]:
-    return {f"array{number}": array for number, array in enumerate(arrays)}
+_Objects = Callable[[Any, Callable[[Any], Any]], list[Any]]
 
 
-def _packed(value: Any, arrays: list[Any]) -> Any:
+def _tree(value: Any, arrays: list[Any], objects: _Objects) -> Any:
     """Return the tree of a value; a node is a list that begins with its kind."""
     kind = type(value)
-    inner = partial(_packed, arrays=arrays)
+    inner = partial(_tree, arrays=arrays, objects=objects)
+
+    def leaf(array: Any) -> int:
+        arrays.append(array)
+        return len(arrays) - 1
+
     if value is None or kind in (bool, int, float, str):
         node = value
-    elif _name(kind) in _CLASSES and _is_made(kind):
-        node = ["made", _name(kind), inner(value.__reduce__()[1])]
-    elif _name(kind) in _CLASSES:
-        node = ["object", _name(kind), [[name, inner(item)] for name, item in _items(value)]]
-    elif kind in (tuple, list, frozenset):
+    elif kind in (tuple, list):
         node = [kind.__name__, [inner(item) for item in value]]
+    elif kind is frozenset:
+        node = ["frozenset", [inner(item) for item in sorted(value, key=digest)]]
     elif kind is dict and all(type(key) in (str, int, float, bool) for key in value):
         node = ["dict", [[key, inner(item)] for key, item in value.items()]]
     elif kind is bytes:
-        node = ["bytes", _leaf(np.frombuffer(value, np.uint8), arrays)]
+        node = ["bytes", leaf(np.frombuffer(value, np.uint8))]
     elif isinstance(value, np.generic):
-        node = ["scalar", _leaf(np.asarray(value), arrays)]
+        node = ["scalar", leaf(np.asarray(value))]
     elif kind is np.ndarray and not value.dtype.hasobject:
-        node = ["array", _leaf(value, arrays)]
+        node = ["array", leaf(value)]
     elif kind is sparse.csr_array:
         node = ["csr", inner((value.data, value.indices, value.indptr)), inner(value.shape)]
-    elif _is_arrow(value):
+    elif kind.__module__.split(".")[0] == "pyarrow":
         form, data = _arrow_bytes(value)
-        node = [form, _leaf(np.frombuffer(data, np.uint8), arrays)]
+        node = [form, leaf(np.frombuffer(data, np.uint8))]
     else:
-        raise TypeError(f"{_name(kind)} cannot be stored; is it a class that is not storable?")
+        node = objects(value, inner)
     return node
 
 
-def _leaf(array: Any, arrays: list[Any]) -> int:
-    arrays.append(array)
-    return len(arrays) - 1
+def _stored(value: Any, inner: Callable[[Any], Any]) -> list[Any]:
+    """Return the node of an object that is read back: of a class that is storable."""
+    name = _name(type(value))
+    if name not in _CLASSES:
+        raise TypeError(f"{name} cannot be stored; is it a class that is not storable?")
+    if _is_made(type(value)):
+        return ["made", name, inner(value.__reduce__()[1])]
+    return ["object", name, [[field, inner(item)] for field, item in _items(value)]]
 
 
 def _unpacked(node: Any, array: Callable[[int], Any]) -> Any:
@@ -132,20 +145,7 @@ def _unpacked(node: Any, array: Callable[[int], Any]) -> Any:
         return sparse.csr_array(inner(rest[0]), shape=inner(rest[1]))
     if kind in _SERIES:
         return _SERIES[kind](inner(item) for item in rest[0])
-    return _from_array(kind, array(rest[0]))
-
-
-def _from_array(kind: str, found: Any) -> Any:
-    """Return a leaf of the tree."""
-    if kind == "array":
-        return found
-    if kind == "scalar":
-        return found[()]
-    return found.tobytes() if kind == "bytes" else _arrow_value(kind, found)
-
-
-def _is_arrow(value: Any) -> bool:
-    return type(value).__module__.split(".")[0] == "pyarrow"
+    return _LEAVES.get(kind, partial(_arrow_value, kind))(array(rest[0]))
 
 
 def _arrow_bytes(value: Any) -> tuple[str, bytes]:
@@ -192,58 +192,37 @@ def digest(value: Any) -> str:
     Examples
     --------
     >>> digest({"weights": np.ones(2)})[:8]
-    'ea5f0e47'
+    '3d482cd8'
     """
-    hasher = hashlib.sha256()
-    _feed(value, hasher.update)
+    arrays: list[Any] = []
+    tree = json.dumps(_tree(value, arrays, _seen))
+    hasher = hashlib.sha256(tree.encode())
+    for array in arrays:
+        hasher.update(f"{array.dtype.descr} {array.shape}\n".encode())
+        hasher.update(array.tobytes())
     return hasher.hexdigest()
 
 
-def _feed(value: Any, update: Callable[[Any], None]) -> None:
-    """Hash a value: what it is, how long it is, and what is in it."""
-    head, items, data = _anatomy(value)
-    line = f"{_name(type(value))} {head!r} {len(items)} {len(data)}\n"
-    update(line.encode(errors="surrogatepass"))
-    update(data)
-    for item in items:
-        _feed(item, update)
-
-
-def _anatomy(value: Any) -> tuple[object, Sequence[Any], bytes]:
-    """Return what a value shows of itself, what it holds, and its bytes."""
+def _seen(value: Any, inner: Callable[[Any], Any]) -> list[Any]:
+    """Return the node of any object, which tells it from others."""
     kind = type(value)
-    if value is None or kind in (bool, int, float, str, bytes):
-        return value, (), b""
-    if kind in (tuple, list):
-        return None, value, b""
-    if kind is dict:
-        return None, list(value.items()), b""
-    if kind in (set, frozenset):
-        return None, sorted(digest(item) for item in value), b""
-    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
-        array = np.asarray(value)
-        return (array.dtype.descr, array.shape), (), array.tobytes()
-    return _anatomy_of_object(value)
-
-
-def _anatomy_of_object(value: Any) -> tuple[object, Sequence[Any], bytes]:
-    """Do so for what is neither a plain value nor a plain container."""
     if isinstance(value, type | FunctionType):
         if "<" in value.__qualname__:  # in another function, whose variables it may use
             raise TypeError(f"{value.__qualname__} cannot be told from others of its name")
-        return (value.__module__, value.__qualname__), (), b""
-    if _is_arrow(value):
-        form, data = _arrow_bytes(value)
-        return form, (), data
-    if is_dataclass(value) or _is_record(type(value)):
-        return None, [*_items(value), *_undeclared(value)], b""
+        return ["named", value.__module__, value.__qualname__]
+    if kind is dict:
+        return ["items", inner(list(value.items()))]
+    if kind is set:
+        return ["set", inner(frozenset(value))]
+    if is_dataclass(value) or _is_record(kind):
+        return ["fields", _name(kind), inner([*_items(value), *_undeclared(value)])]
     # What pickle would write is all that there is to it, or else it could not travel.
-    reducer = copyreg.dispatch_table.get(type(value))
+    reducer = copyreg.dispatch_table.get(kind)
     reduced = reducer(value) if reducer else value.__reduce_ex__(2)
     if isinstance(reduced, str):
-        return (getattr(value, "__module__", None), reduced), (), b""
+        return ["named", getattr(value, "__module__", None), reduced]
     parts = list(reduced[:3]) + [None if part is None else list(part) for part in reduced[3:5]]
-    return None, parts, b""
+    return ["reduced", _name(kind), inner(parts)]
 
 
 def _undeclared(thing: Any) -> list[tuple[str, Any]]:
@@ -256,15 +235,12 @@ def _undeclared(thing: Any) -> list[tuple[str, Any]]:
     ]
 
 
-# ----------------------------------------------------------------------------------------
-# A folder that keeps results of passes, so that an interrupted run goes on where it was.
+# --- A folder -----------------------------------------------------------------------------
 #
 # Of every finished pass it keeps the sum, and of one that was interrupted the sum of the first
 # pieces, as `OrderedSum` has it: what comes of a resumed run is, bit for bit, what comes of one
 # that was never interrupted. A sum is given back to the same task, over the same pieces of the
 # same unchanged files, of the same version of this package.
-
-__all__ = ["SHARE", "Store", "StoredPasses", "storable"]
 
 SHARE = 16
 """An interrupted pass does again one in so many pieces, at most."""
@@ -291,11 +267,8 @@ class Store:
                 f"{self.directory} is not empty, and no run was stored in it; name a new folder"
             )
         else:
-            self._write(_CONTENTS, self._contents())
-
-    def _contents(self) -> bytes:
-        contents = {"unswayed": __version__, "sources": self._sources}
-        return json.dumps(contents, indent=1).encode()
+            contents = {"unswayed": __version__, "sources": self._sources}
+            self._write(_CONTENTS, json.dumps(contents, indent=1).encode())
 
     def _recorded(self) -> list[Stamp]:
         """Return the files that results in the folder are about."""
@@ -412,7 +385,8 @@ class _Saver(Watch[P]):
     saves = True
 
     def __init__(self, store: Store, name: str, pieces: int, watch: Watch[P]) -> None:
-        self._store, self._name, self._watch = store, name, watch
+        super().__init__(watch.done)
+        self._store, self._name = store, name
         self._step = max(1, pieces // SHARE)
         self._saved = 0
 
@@ -422,14 +396,10 @@ class _Saver(Watch[P]):
         if len(stored) > len(total):
             total = stored
         self._saved = len(total)
-        self._watch.done(len(total))
+        self.done(len(total))
         return total
-
-    def done(self, pieces: int) -> None:
-        self._watch.done(pieces)
 
     def save(self, total: OrderedSum[P]) -> None:
         if len(total) >= self._saved + self._step:
             self._store.save(self._name, total.runs)
             self._saved = len(total)
-        self._watch.save(total)

@@ -442,23 +442,22 @@ class _OpeningInPieces(Opening):
             )
         check_bias(request, target, certified=True)
         if request.clip is not None:
-            ends = (labels.moments.low[0], labels.moments.high[0])
-            for end in ends:
+            for end in (labels.moments.low, labels.moments.high):
                 if not request.clip[0] <= end <= request.clip[1]:
                     raise InputError(
                         f"--clip: no label may be outside the range, but {name!r} is "
-                        f"{as_text(float(end))} in a training row; mend such labels or leave their "
+                        f"{as_text(end)} in a training row; mend such labels or leave their "
                         "rows out, or pass a wider range"
                     )
         return target
 
     def _say_what_is_constant(self, survey: Survey, used: Survey) -> None:
-        kept, texts = {column.name for column in used.columns}, iter(survey.categories)
-        low = iter(survey.moments.low.tolist())
-        for column in survey.columns:
-            value = next(iter(next(texts))) if column.is_category else next(low)
-            if column.name not in kept and column.name not in self.source.beside:
-                self.caveats.append(constant(column.name, value, "training row"))
+        kept = {*(column.name for column in used.columns), *self.source.beside}
+        self.caveats += [
+            constant(column.name, column.first, "training row")
+            for column in survey.columns
+            if column.name not in kept
+        ]
 
     def _refuse_identifiers(self, encoding: Encoding, n_rows: int) -> None:
         for column in encoding.categories:

@@ -58,8 +58,7 @@ def is_usable(kind: Any) -> bool:
     return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind))
 
 
-# ----------------------------------------------------------------------------------------
-# Numerals: texts that are numbers, in the ways that people write them.
+# --- Numerals: texts that are numbers, in the ways that people write them -----------------------
 
 Decimal = Literal[".", ","]
 
@@ -211,8 +210,7 @@ def _is_one(parts: Mapping[str, Any]) -> BoolArray:
     return np.asarray(pc.fill_null(found, False), dtype=bool)
 
 
-# --- Columns of a batch in one form, their moments, and which rows are different -----------
-
+# --- Columns in one form --------------------------------------------------------------------
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 """Texts as they travel: every different one once, and a number for each row."""
@@ -262,14 +260,12 @@ class Categories:
             return self
         return Categories(np.asarray(encoded.indices)[self.codes], encoded.dictionary)
 
-    def used(self) -> list[Any]:
-        """Return the values that some row has."""
-        found = np.bincount(self.codes, minlength=len(self.values)) > 0
-        return list(self.values.filter(pa.array(found)).to_pylist())
-
-    def array(self) -> pa.DictionaryArray:
-        """Return the cells as Arrow has them."""
-        return pa.DictionaryArray.from_arrays(pa.array(self.codes), self.values, safe=False)
+    def counts(self) -> dict[Any, int]:
+        """Return how many rows have each of the values that some row has."""
+        times = np.bincount(self.codes, minlength=len(self.values))
+        used = np.flatnonzero(times)
+        values = self.values.take(pa.array(used)).to_pylist()
+        return dict(zip(values, times[used].tolist(), strict=True))
 
 
 def _plain_values(values: Any) -> Any:
@@ -324,32 +320,33 @@ def as_table(rows: Any, name: str = "") -> pa.Table | None:
     return table
 
 
+def array_as_table(rows: Any) -> pa.Table:
+    """Return the columns of an array of numbers: x0, x1 and so on."""
+    by_column = np.ascontiguousarray(rows.T, dtype=np.float64)
+    return pa.table({f"x{at}": numbers for at, numbers in enumerate(by_column)})
+
+
 def _opening(name: str) -> str:
     return f"{name}: " if name else ""
 
 
 def as_column(values: Any, name: str = "") -> pa.ChunkedArray:
     """Return labels of any library as an Arrow column."""
-    if isinstance(values, pa.ChunkedArray):
-        return values
-    if not isinstance(values, pa.Array):
-        if hasattr(values, "to_arrow"):
-            values = values.to_arrow()
-        else:
-            try:
-                values = pa.Array.from_pandas(values)
-            except (pa.ArrowException, TypeError) as error:
-                raise InputError(
-                    f"{_opening(name)}the labels are not all of one kind ({error}); write all the "
-                    "same way"
-                ) from None
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    elif not isinstance(values, pa.Array | pa.ChunkedArray):
+        try:
+            values = pa.Array.from_pandas(values)
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(
+                f"{_opening(name)}the labels are not all of one kind ({error}); write all the "
+                "same way"
+            ) from None
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
 def first_bad(column: pa.ChunkedArray) -> int | None:
     """Return the first row that misses a value or is not finite."""
-    if not column.null_count and not pa.types.is_floating(plain(column).type):
-        return None
     column = plain(column)
     bad = pc.is_null(column, nan_is_null=True)
     if pa.types.is_floating(column.type):
@@ -358,62 +355,55 @@ def first_bad(column: pa.ChunkedArray) -> int | None:
     return None if at < 0 else int(at)
 
 
-# ----------------------------------------------------------------------------------------
-# Moments: count, range, mean and spread of columns of numbers, which add up.
+def all_finite(numbers: FloatArray) -> bool:
+    """Return whether no number is infinite or NaN."""
+    # A sum that is finite has finite terms only; one that is not may have overflowed.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(numbers.sum()) or np.isfinite(numbers).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Moments:
-    """Count, range, mean and spread of some columns of numbers."""
+    """Count, range, mean and spread of a column of numbers, which add up."""
 
-    count: int
-    low: FloatArray
-    high: FloatArray
-    mean: FloatArray
-    squares: FloatArray  # Sum of squared distances from the mean
+    count: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    mean: float = 0.0
+    squares: float = 0.0  # Sum of squared distances from the mean
 
     @classmethod
-    def of(cls, columns: Sequence[FloatArray]) -> "Moments":
-        """Look at columns of finite numbers."""
-        d, count = len(columns), len(columns[0]) if columns else 0
-        found = cls(count, np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d), np.zeros(d))
-        distance = np.empty(count)
+    def of(cls, column: FloatArray) -> "Moments":
+        """Look at a column of finite numbers."""
+        count = len(column)
+        if not count:
+            return cls()
         with np.errstate(over="ignore", invalid="ignore"):
-            for at, column in enumerate(columns if count else ()):
-                found.low[at], found.high[at] = column.min(), column.max()
-                found.mean[at] = mean = column.mean()
-                np.subtract(column, mean, out=distance)
-                rest = distance.sum()  # 0 but for rounding; taken off as scikit-learn does
-                found.squares[at] = np.square(distance, out=distance).sum() - rest**2 / count
-        return found
-
-    def take(self, at: IntArray) -> "Moments":
-        """Return those of some of the columns."""
-        return Moments(self.count, self.low[at], self.high[at], self.mean[at], self.squares[at])
+            distance = column - (mean := column.mean())
+            rest = distance.sum()  # 0 but for rounding; taken off as scikit-learn does
+            squares = np.square(distance, out=distance).sum() - rest**2 / count
+        return cls(count, float(column.min()), float(column.max()), float(mean), float(squares))
 
     def __add__(self, other: "Moments") -> "Moments":
         if not self.count or not other.count:
             return self if self.count else other
         count = self.count + other.count
         apart = other.mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):
-            between = apart * apart * (self.count * (other.count / count))
-            return Moments(
-                count,
-                np.minimum(self.low, other.low),
-                np.maximum(self.high, other.high),
-                self.mean + apart * (other.count / count),
-                self.squares + other.squares + between,
-            )
+        return Moments(
+            count,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.mean + apart * (other.count / count),
+            self.squares + other.squares + apart * apart * (self.count * (other.count / count)),
+        )
 
     @property
-    def variance(self) -> FloatArray:
+    def variance(self) -> float:
         """Mean squared distance from the mean."""
         return self.squares / max(self.count, 1)
 
 
-# ----------------------------------------------------------------------------------------
-# Distinct rows: which rows of a table are different, and how often each occurs.
+# --- Distinct rows: which rows of a table are different, and how often each occurs -------------
 
 Words = NDArray[np.uint64]
 Cells = Categories | FloatArray
@@ -450,7 +440,10 @@ class DistinctRows:
     def __init__(self, parts: "tuple[Distinct, ...] | None", limit: MostDistinct) -> None:
         self._parts = parts
         self._limit = limit
-        self._group_many()
+        most = limit.rows(parts[0].rows.num_columns) if parts else 0
+        if sum(map(len, parts or ())) > most and len(self.table() or ()) > most:
+            limit.exceeded = True
+            self._parts = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         self.table()  # as small as it can be, to travel
@@ -468,17 +461,6 @@ class DistinctRows:
         if len(self._parts) > 1:
             self._parts = (Distinct.joined(self._parts),)
         return self._parts[0]
-
-    def _group_many(self) -> None:
-        if not self._parts:
-            return
-        most = self._limit.rows(self._parts[0].rows.num_columns)
-        if sum(map(len, self._parts)) <= most:
-            return
-        found = self.table()
-        if found is not None and len(found) > most:
-            self._limit.exceeded = True
-            self._parts = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -499,11 +481,8 @@ class Distinct:
     ) -> "Distinct":
         """Group equal rows."""
         first, groups = group(words([*cells, labels]))
-        if counts is None:
-            totals = np.bincount(groups, minlength=len(first))
-        else:
-            totals = np.zeros(len(first), dtype=np.intp)
-            np.add.at(totals, groups, counts)
+        totals = np.zeros(len(first), dtype=np.intp)
+        np.add.at(totals, groups, 1 if counts is None else counts)
         kept = None if len(first) == len(groups) else first
         rows = pa.table([_array(column, kept) for column in cells], names=list(names))
         return cls(rows, _array(labels, kept), totals)
@@ -523,7 +502,7 @@ class Distinct:
 def _array(cells: Cells, kept: IntArray | None) -> pa.Array:
     if isinstance(cells, Categories):
         codes = cells.codes if kept is None else cells.codes[kept]
-        return Categories(codes, cells.values).array()
+        return pa.DictionaryArray.from_arrays(pa.array(codes), cells.values, safe=False)
     return pa.array(cells if kept is None else cells[kept])
 
 

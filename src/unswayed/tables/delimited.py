@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,86 +17,14 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from unswayed.exceptions import InputError
-from unswayed.pieces.pieces import File, Place, find_files
+from unswayed.pieces.pieces import START, File, Place, find_files, format_of, refuse_foreign
 from unswayed.tables.columns import Decimal, are_numbers, example, surely_numbers, texts_as_numbers
 from unswayed.words import beginning, listed, shorten
 
-START = 1024
-"""Bytes that tell."""
-EXCEL, STATA, FEATHER = "an Excel workbook", "a Stata file", "a Feather file"
+# --- Dialects: which signs separate cells and decimals, and what stands for a missing value ---
 
-_IN_R = "save it there with write.csv(data, 'data.csv', row.names = FALSE)"
-_AS_CSV = "save it as CSV (UTF-8) from the program that wrote it"
-_UNPACK = "unpack it and name the file in it"
-_MARK = b"\xef\xbb\xbf"
-# What such a file begins with, what its name ends in if its first bytes do not tell, what it is,
-# and what to do with it.
-_FORMATS = (
-    (rb"PK\x03\x04.{26}(\[Content_Types\]\.xml|_rels/|xl/|docProps/)", "", EXCEL,
-     "save it as CSV (UTF-8) or Parquet"),
-    (rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument", "", "an OpenDocument file",
-     "save it as CSV (UTF-8) or .xlsx"),
-    (rb"PK\x03\x04", "", "a zip archive", _UNPACK),
-    (rb"7z\xbc\xaf\x27\x1c|Rar!", "", "an archive", _UNPACK),
-    (rb".{257}ustar", "", "a tar archive", _UNPACK),
-    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", "an Excel workbook of the old kind (.xls)",
-     "save it as .xlsx or CSV (UTF-8)"),
-    (rb"<stata_dta>", ".dta", STATA, "save it as CSV (export delimited) or Parquet"),
-    (rb"ARROW1|FEA1", "", FEATHER, "save it as Parquet"),
-    (rb"\xff\xff\xff\xff.\x00", "", "a stream of Arrow batches", "save it as Feather or Parquet"),
-    (rb"\$FL[23]@?\(?#?\)?", ".sav", "an SPSS file", _AS_CSV),
-    (rb"\x00{12}\xc2\xea\x81\x60", ".sas7bdat", "a SAS file", _AS_CSV),
-    (rb"HEADER RECORD\*{7}", ".xpt", "a SAS transport file", _AS_CSV),
-    (rb"RD[AX][2-9]\n", ".rds .rdata .rda", "a file of R", _IN_R),
-    (rb"\x89HDF\r\n", "", "an HDF5 file", "save it as Parquet, with pandas for example"),
-    (rb"SQLite format 3\x00", "", "an SQLite database", "save the table as CSV (UTF-8)"),
-    (rb"%PDF-", "", "a PDF document", "find its table as CSV"),
-    (rb"\x80[\x02-\x05]", "", "a pickle of Python", "save it as Parquet"),
-    (rb"BZh|\x28\xb5\x2f\xfd|\xfd7zXZ|\x04\x22\x4d\x18", ".bz2 .zst .xz .lz4",
-     "compressed, but not by gzip", "unpack it, or use gzip (.csv.gz)"),
-    (rb"\x1f\x8b", "", "compressed by gzip although its name does not end in .gz",
-     "rename it to .csv.gz if it is a CSV file, or unpack it"),
-    (rb"(?i)\s*<(!doctype html|html|head|body|table|meta|div)\b", "", "a web page (HTML) and no "
-     "table", "download the data itself, or save the table as CSV (UTF-8)"),
-    (rb"\s*<\?xml\b", "", "an XML file", "save it as CSV (UTF-8)"),
-    (rb"\s*(\{\s*[\"}]|\[\s*[\[{])", "", "a JSON file",
-     "save it as CSV (UTF-8) or Parquet, with pandas.read_json for example"),
-)  # fmt: skip
-
-
-def format_of(name: str, start: bytes) -> tuple[str, str] | None:
-    """Return what a file is and what to do with it; None if it may be CSV or Parquet.
-
-    Examples
-    --------
-    >>> format_of("people.csv", b'[{"age": 31}]')[0]
-    'a JSON file'
-    >>> format_of("people.csv", b"age;town") is None
-    True
-    """
-    start = start.removeprefix(_MARK)
-    for pattern, endings, what, instead in _FORMATS:
-        named = endings and name.lower().endswith(tuple(endings.split()))
-        if named or re.match(pattern, start, re.DOTALL):
-            return what, instead
-    return None
-
-
-def refuse_foreign(name: str, start: bytes, readable: Collection[str] = ()) -> str | None:
-    """Return which of the readable formats a file has, if any; raise if it has one that is not."""
-    found = format_of(name, start)
-    if found is None or found[0] in readable:
-        return found and found[0]
-    ways = " in pieces" if found[0] in (EXCEL, STATA, FEATHER) else ""
-    raise InputError(f"{name} is {found[0]}, which is not read{ways}; {found[1]}")
-
-
-# ----------------------------------------------------------------------------------------
-# Dialects: which signs separate cells and decimals, and what stands for a missing value.
-
-SAMPLE = 2**18
-"""Bytes of a file that its dialect is judged by."""
-SIGNS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SAMPLE = 2**18  # bytes of a file that its dialect is judged by
+_SIGNS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _ROWS = 1000  # of the sample that are looked at
 # What counts as missing in a CSV file. "None" does not: it is a common category.
 _MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
@@ -129,36 +57,26 @@ class Dialect:
             )
 
     @classmethod
-    def of(
-        cls,
-        delimiter: str | None = None,
-        *,
-        header: bool = True,
-        decimal: Decimal = ".",
-        missing: Sequence[str] = (),
-        sheet: str | None = None,
-    ) -> "Dialect":
-        """Make it of the values of options."""
-        given = (";" if decimal == "," else ",") if delimiter is None else delimiter
-        return cls(_NAMES.get(given, given), header, decimal, tuple(dict.fromkeys(missing)), sheet)
-
-    @classmethod
     def for_files(
         cls,
         sources: Iterable[Path | str],
         delimiter: str | None = None,
         *,
+        header: bool = True,
         decimal: Decimal | None = None,
-        **rest: Any,
+        missing: Sequence[str] = (),
+        sheet: str | None = None,
     ) -> "Dialect":
-        """Make it like `of`, with the signs that the first CSV file shows where none are given."""
-        dialect = cls.of(delimiter, decimal=decimal or ".", **rest)
+        """Make it of options, with the signs that the first CSV file shows where none are given."""
+        given = (";" if decimal == "," else ",") if delimiter is None else delimiter
+        sign, cells = _NAMES.get(given, given), tuple(dict.fromkeys(missing))
+        dialect = cls(sign, header, decimal or ".", cells, sheet)
         if delimiter is not None and decimal is not None:
             return dialect
         name, sample = _first_csv(sources)
         said = []
         if delimiter is None:
-            signs = [sign for sign in SIGNS if sign != decimal]
+            signs = [sign for sign in _SIGNS if sign != decimal]
             found = delimiter_of(name, sample, signs) or dialect.delimiter
             if found != dialect.delimiter:
                 said.append(f"{found!r} between cells" if found != "\t" else "tabs between cells")
@@ -207,7 +125,7 @@ def _first_csv(sources: Iterable[Path | str]) -> tuple[str, bytes]:
             file = find_files(source)[0]
             if not file.is_parquet:
                 with file.reading(), file.stream() as stream:
-                    sample = stream.read(SAMPLE)
+                    sample = stream.read(_SAMPLE)
                 if format_of(file.name, sample) is None:
                     return file.name, sample
         except InputError:  # whoever reads all of it says what is wrong
@@ -227,7 +145,7 @@ def records(sample: bytes, delimiter: str) -> list[list[str]]:
                 break
     except csv.Error:
         return []
-    return found[:-1] if len(sample) >= SAMPLE and len(found) <= _ROWS else found
+    return found[:-1] if len(sample) >= _SAMPLE and len(found) <= _ROWS else found
 
 
 def delimiter_of(name: str, sample: bytes, signs: Iterable[str]) -> str | None:
@@ -239,12 +157,15 @@ def delimiter_of(name: str, sample: bytes, signs: Iterable[str]) -> str | None:
             widths[sign] = width
     if len(widths) > 1:
         ways = " or ".join(
-            f"{SIGNS[sign]} ({width:,} cells a line)" for sign, width in widths.items()
+            f"{_SIGNS[sign]} ({width:,} cells a line)" for sign, width in widths.items()
         )
-        names = {"\t": "tab"}
-        options = " or ".join(f"--delimiter {names.get(sign, repr(sign))}" for sign in widths)
+        options = " or ".join(f"--delimiter {_as_option(sign)}" for sign in widths)
         raise InputError(f"{name} may be separated by {ways}; pass {options}")
     return next(iter(widths), None)
+
+
+def _as_option(sign: str) -> str:
+    return "tab" if sign == "\t" else repr(sign)
 
 
 def decimal_of(rows: Sequence[Sequence[str]], missing: Collection[str]) -> Decimal:
@@ -288,11 +209,9 @@ def renamed(file: str, names: Sequence[str]) -> list[str]:
     ]
 
 
-# --- CSV files, whole or in blocks: typed columns, or one sentence on what is wrong and where
+# --- Reading ------------------------------------------------------------------------------
 
-
-BLOCK = 2**23
-"""Bytes of a file that are parsed at once, and from which types are inferred."""
+_BLOCK = 2**23  # bytes of a file that are parsed at once, and from which types are inferred
 
 _CELL = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to ([^:]+): (.*)", re.S)
 _INVALID = re.compile(r"invalid value '(.*)'", re.S)
@@ -325,7 +244,7 @@ class CsvReader:
     texts: tuple[str, ...] = ()  # Columns that are texts, even if they look like numbers
     # Columns of numbers that are written as in accounts, such as $1,200
     numerals: tuple[str, ...] = ()
-    block: int = BLOCK  # Bytes that are parsed at once
+    block: int = _BLOCK  # Bytes that are parsed at once
 
     # --- all of a file --------------------------------------------------------------------
 
@@ -389,47 +308,35 @@ class CsvReader:
     # --- a block after the other ----------------------------------------------------------
 
     def schema(self, file: File) -> pa.Schema | None:
-        """Infer the columns of a file from its first block."""
-        header = self._checked_header(file)
-        if header is None:
-            return None
-        try:
-            with self._reading(file), self._stream(file, header) as reader:
-                _ = reader.schema.names  # read now: they may not be UTF-8
-                return pa.schema(
-                    [
-                        field.with_type(pa.float64()) if field.name in self.numerals else field
-                        for field in reader.schema
-                    ]
-                )
-        except EOFError:
-            return pa.schema([(name, pa.null()) for name in self.dialect.names(header.cells)])
+        """Infer the columns of a file from its first block; None for a file without a header."""
+        with self._stream(file) as reader:
+            if reader is None:
+                names = self._names(file)
+                return pa.schema([(name, pa.null()) for name in names]) if names else None
+            _ = reader.schema.names  # read now: they may not be UTF-8
+            return pa.schema(
+                [
+                    field.with_type(pa.float64()) if field.name in self.numerals else field
+                    for field in reader.schema
+                ]
+            )
 
     def blocks(self, file: File, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Read some columns of a file."""
-        header = self._checked_header(file)
-        if header is None:
-            return
         types = {field.name: field.type for field in schema if field.name not in self.numerals}
         row = 0
-        try:
-            with self._reading(file), self._stream(file, header, types, schema.names) as reader:
-                for block in reader:
-                    yield self._numbers(file, block, row)
-                    row += block.num_rows
-        except EOFError:
-            return
+        with self._stream(file, types, schema.names) as reader:
+            for block in reader or ():
+                yield self._numbers(file, block, row)
+                row += block.num_rows
 
     def first_block(self, file: File) -> pa.Table | None:
         """Return the first rows of a CSV file; None for a file without rows, and for Parquet."""
-        header = None if file.is_parquet else self._checked_header(file)
-        if header is None:
+        if file.is_parquet:
             return None
-        try:
-            with self._reading(file), self._stream(file, header) as reader:
-                return pa.Table.from_batches([next(iter(reader))])
-        except (EOFError, StopIteration):
-            return None
+        with self._stream(file) as reader:
+            block = next(iter(reader or ()), None)
+            return None if block is None else pa.Table.from_batches([block])
 
     def first_text(self, file: File, column: str) -> str | None:
         """Find what makes a column one of texts."""
@@ -472,21 +379,30 @@ class CsvReader:
             block = block.set_column(at, name, texts_as_numbers(texts, decimal).combine_chunks())
         return block
 
+    @contextmanager
     def _stream(
-        self,
-        file: File,
-        header: Header,
-        types: Mapping[str, Any] | None = None,
-        columns: Sequence[str] = (),
-    ) -> Any:
+        self, file: File, types: Mapping[str, Any] | None = None, columns: Sequence[str] = ()
+    ) -> Iterator[Any]:
+        """Yield what reads a file block by block; None for a file without rows."""
+        with file.reading(), file.stream() as stream:
+            start = bytes(stream.read(START))
+        refuse_foreign(file.name, start)
+        if b"\0" in start[:1000]:
+            raise _not_utf8(file.name)
+        header = self.header(file)
         # One thread: with more, messages do not say which row is at fault.
         options = {"use_threads": False, "block_size": self.block}
-        try:
-            return self._parsed(pa_csv.open_csv, file, header, types or {}, columns, **options)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):  # a header without an end of its line
-                raise EOFError from None
-            raise
+        with self._reading(file):
+            reader = None
+            try:
+                if header is not None:
+                    parse = pa_csv.open_csv
+                    reader = self._parsed(parse, file, header, types or {}, columns, **options)
+            except pa.ArrowInvalid as error:
+                if "Empty CSV" not in str(error):  # a header without an end of its line
+                    raise
+            with reader or nullcontext():
+                yield reader
 
     # --- both -----------------------------------------------------------------------------
 
@@ -545,15 +461,6 @@ class CsvReader:
                 yield ((at, cells) for at, cells in enumerate(rows) if cells)
             except csv.Error as error:
                 raise InputError(f"{file.name} is not a readable CSV file: {error}") from None
-
-    def _checked_header(self, file: File) -> Header | None:
-        """Return the first record of a file that is seen for the first time."""
-        with file.reading(), file.stream() as stream:
-            start = bytes(stream.read(START))
-        refuse_foreign(file.name, start)
-        if b"\0" in start[:1000]:
-            raise _not_utf8(file.name)
-        return self.header(file)
 
     def _names(self, file: File) -> list[str]:
         header = self.header(file)
@@ -617,12 +524,12 @@ def open_bytes(file: File) -> Any:
 
 def refuse_other_delimiters(file: File, names: Sequence[str]) -> None:
     """Raise if the only name of a column seems to be several, which another sign separates."""
-    for sign, given, word in ((";", "';'", "semicolons"), ("\t", "tab", "tabs"),
-                              ("|", "'|'", "bars"), (" ", "' '", "spaces")):  # fmt: skip
-        if len(names) == 1 and names[0].count(sign) > (sign == " "):  # a name may have a space
+    for sign, word in {**_SIGNS, " ": "spaces"}.items():
+        several = sign != "," and "".join(names).count(sign) > (sign == " ")  # a name may have one
+        if len(names) == 1 and several:
             raise InputError(
-                f"{file.name} seems to be separated by {word}; pass --delimiter {given}, or save "
-                "it with commas or as Parquet"
+                f"{file.name} seems to be separated by {word}; pass --delimiter "
+                f"{_as_option(sign)}, or save it with commas or as Parquet"
             )
 
 

@@ -1,9 +1,9 @@
-"""Encoding: from rows as they are in files to features, the same in every piece."""
+"""Encoding: what the columns of rows hold, and from rows to features, the same in every piece."""
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense, is_missing
 from unswayed.pieces.passes import Task
-from unswayed.pieces.pieces import Batch, Piece, Place
+from unswayed.pieces.pieces import Batch, Piece
 from unswayed.tables.columns import (
     Categories,
     Cells,
@@ -23,6 +23,8 @@ from unswayed.tables.columns import (
     DistinctRows,
     Moments,
     MostDistinct,
+    all_finite,
+    array_as_table,
     as_column,
     as_numbers,
     as_table,
@@ -38,27 +40,55 @@ MOST_CATEGORIES = 10_000
 """A column with more of them is an identifier."""
 
 MOST_CLASSES = 20
-"""SurveyedLabels with more different values are not counted one by one."""
+"""Labels with more different values are not counted one by one."""
 
 _MOST_ARRAY = 64  # columns of an array in which equal rows are looked for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SurveyedColumn:
-    """A feature column."""
+    """What a feature column holds: numbers, or categories."""
 
     name: str
     kind: str  # What its cells are
-    is_category: bool  # Whether it becomes one feature for each different value
     seen_in: str  # The piece that told
+    moments: Moments  # Of its numbers
+    categories: frozenset[Any] | None  # Its different values, if each becomes a feature
+
+    @classmethod
+    def of(cls, name: str, kind: str, seen_in: str, cells: Cells) -> "SurveyedColumn":
+        """Look at the cells of a column."""
+        if isinstance(cells, Categories):
+            return cls(name, kind, seen_in, Moments(), frozenset(cells.counts()))
+        return cls(name, kind, seen_in, Moments.of(cells), None)
+
+    @property
+    def is_category(self) -> bool:
+        """Whether it becomes one feature for each different value."""
+        return self.categories is not None
+
+    @property
+    def first(self) -> Any:
+        """One of its values."""
+        return self.moments.low if self.categories is None else next(iter(self.categories))
+
+    @property
+    def varies(self) -> bool:
+        """Whether not all rows have the same value."""
+        if self.categories is None:
+            return self.moments.low != self.moments.high
+        return len(self.categories) > 1
 
     def __add__(self, other: "SurveyedColumn") -> "SurveyedColumn":
-        if (self.kind, self.is_category) == (other.kind, other.is_category):
-            return self
-        raise InputError(
-            f"{other.seen_in}: column {shorten(self.name)!r} holds {other._in_words()} but "
-            f"{self._in_words()} in {self.seen_in}; give it the same kind everywhere"
-        )
+        if (self.kind, self.is_category) != (other.kind, other.is_category):
+            raise InputError(
+                f"{other.seen_in}: column {shorten(self.name)!r} holds {other._in_words()} but "
+                f"{self._in_words()} in {self.seen_in}; give it the same kind everywhere"
+            )
+        mine, theirs = self.categories, other.categories
+        if mine is not None and theirs is not None and not theirs <= mine:
+            mine = mine | theirs
+        return replace(self, moments=self.moments + other.moments, categories=mine)
 
     def _in_words(self) -> str:
         return f"categories that are {self.kind}" if self.is_category else self.kind
@@ -68,30 +98,26 @@ class SurveyedColumn:
 class SurveyedLabels:
     """What the labels are."""
 
-    kind: str
+    kind: str = "numbers"
     # How often each value occurs; None if there are more than `MOST_CLASSES`
-    counts: dict[Any, int] | None
-    moments: Moments  # Of one column; its count is 0 for texts
-    seen_in: str  # The first piece that has labels
+    counts: dict[Any, int] | None = field(default_factory=dict)
+    moments: Moments = field(default_factory=Moments)  # Its count is 0 for texts
+    seen_in: str = ""  # The first piece that has labels
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, cells: Cells, seen_in: str) -> "SurveyedLabels":
         """Look at labels."""
         kind = str(kind_of(column.type))
         if isinstance(cells, Categories):
-            times = np.bincount(cells.codes, minlength=len(cells.values)).tolist()
-            found = dict(zip(cells.values.to_pylist(), times, strict=True))
-            counts = {value: n for value, n in found.items() if n}
-            return cls(kind, _few(counts), Moments.of([np.zeros(0)]), seen_in)
-        moments = Moments.of([cells])
+            return cls(kind, _few(cells.counts()), Moments(), seen_in)
+        moments = Moments.of(cells)
         for part in (cells[: 2 * MOST_CLASSES], cells):  # a look is enough where all are different
             values, times = np.unique(part, return_counts=True)
             if len(values) > MOST_CLASSES:
                 return cls(kind, None, moments, seen_in)
-        whole: Any = bool if kind == "truth values" else int
-        if kind == "truth values" or pa.types.is_integer(column.type):
-            values = np.array([whole(value) for value in values], dtype=object)
-        counts = dict(zip(values.tolist(), times.tolist(), strict=True))
+        whole = int if pa.types.is_integer(column.type) else float
+        made: Any = bool if kind == "truth values" else whole
+        counts = dict(zip(map(made, values.tolist()), times.tolist(), strict=True))
         return cls(kind, counts, moments, seen_in)
 
     def __add__(self, other: "SurveyedLabels") -> "SurveyedLabels":
@@ -102,9 +128,7 @@ class SurveyedLabels:
             )
         counts = None
         if self.counts is not None and other.counts is not None:
-            total = Counter(self.counts)
-            total.update(other.counts)
-            counts = _few(dict(total))
+            counts = _few(dict(Counter(self.counts) + Counter(other.counts)))
         return SurveyedLabels(self.kind, counts, self.moments + other.moments, self.seen_in)
 
 
@@ -114,22 +138,20 @@ def _few(counts: dict[Any, int]) -> dict[Any, int] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """What was found in some of the rows."""
+    """What was found in some of the rows; rows in memory are one piece."""
 
-    rows: dict[int, int]  # Rows by the number of their piece; a piece without rows may lack
+    columns: tuple[SurveyedColumn, ...] = ()  # Of features, in order; none before any row is seen
+    rows: dict[int, int] = field(default_factory=dict)  # By the number of a piece that has some
     # Position after the last of these, likewise: more than `rows` where some are left out
-    ends: dict[int, int]
-    left_out: int  # Rows that miss a value and are left out
-    columns: tuple[SurveyedColumn, ...]  # Feature columns, in order; none before any row is seen
-    moments: Moments  # Of the columns that are no categories, in order
-    categories: tuple[frozenset[Any], ...]  # Values of the columns that are, in order
-    labels: SurveyedLabels
-    tally: DistinctRows  # The different rows, or that they are too many
+    ends: dict[int, int] = field(default_factory=dict)
+    left_out: int = 0  # Rows that miss a value and are left out
+    labels: SurveyedLabels = field(default_factory=SurveyedLabels)
+    tally: DistinctRows | None = None  # The different rows, or that they are too many
 
     @property
     def distinct(self) -> Distinct | None:
         """All different rows; None if they are too many."""
-        return self.tally.table()
+        return None if self.tally is None else self.tally.table()
 
     @property
     def n_rows(self) -> int:
@@ -139,28 +161,15 @@ class Survey:
     def __add__(self, other: "Survey") -> "Survey":
         if not self.columns or not other.columns:
             return self if self.columns else other
-        rows, ends = dict(self.rows), dict(self.ends)
-        for number, n in other.rows.items():
-            rows[number] = rows.get(number, 0) + n
-        for number, end in other.ends.items():
-            ends[number] = max(ends.get(number, 0), end)
         columns = _columns(self.columns, other.columns)
-        names = [column.name for column in columns if column.is_category]
-        categories = tuple(
-            mine if theirs <= mine else mine | theirs
-            for mine, theirs in zip(self.categories, other.categories, strict=True)
-        )
-        for name, values in zip(names, categories, strict=True):
-            _refuse_identifier(name, len(values))
+        _refuse_identifiers(columns)
         return Survey(
-            rows,
-            ends,
-            self.left_out + other.left_out,
             columns,
-            self.moments + other.moments,
-            categories,
+            dict(Counter(self.rows) + Counter(other.rows)),
+            dict(Counter(self.ends) | Counter(other.ends)),
+            self.left_out + other.left_out,
             self.labels + other.labels,
-            self.tally + other.tally,
+            None if self.tally is None or other.tally is None else self.tally + other.tally,
         )
 
 
@@ -179,12 +188,14 @@ def _columns(
     return tuple(a + b for a, b in zip(mine, theirs, strict=True))
 
 
-def _refuse_identifier(name: str, count: int) -> None:
-    if count > MOST_CATEGORIES:
-        raise InputError(
-            f"column {shorten(name)!r} has more than {MOST_CATEGORIES:,} different categories, so "
-            "it is an identifier: it says who a row is and not what it is like; ignore it"
-        )
+def _refuse_identifiers(columns: Iterable[SurveyedColumn]) -> None:
+    for column in columns:
+        if len(column.categories or ()) > MOST_CATEGORIES:
+            raise InputError(
+                f"column {shorten(column.name)!r} has more than {MOST_CATEGORIES:,} different "
+                "categories, so it is an identifier: it says who a row is and not what it is like; "
+                "ignore it"
+            )
 
 
 class SurveyTask(Task[Survey]):
@@ -198,77 +209,25 @@ class SurveyTask(Task[Survey]):
 
     def nothing(self) -> Survey:
         """Return what is found in no rows."""
-        empty = Moments.of([])
-        return Survey(
-            {},
-            {},
-            0,
-            (),
-            empty,
-            (),
-            SurveyedLabels("numbers", {}, empty, ""),
-            DistinctRows((), self.limit),
-        )
+        return Survey(tally=DistinctRows((), self.limit))
 
     def batch(self, number: int, piece: Piece, batch: Batch) -> Survey:
         """Look at a batch."""
         columns, cells = _features(piece, batch, self.categorical)
         column, label = _labels(piece, batch)
-        categories = tuple(frozenset(each.used()) for each in cells if isinstance(each, Categories))
-        names = [column.name for column in columns if column.is_category]
-        for name, values in zip(names, categories, strict=True):
-            _refuse_identifier(name, len(values))
+        _refuse_identifiers(columns)
+        parts: tuple[Distinct, ...] | None = None
+        wide = isinstance(batch.rows, np.ndarray) and len(cells) > _MOST_ARRAY
+        if not self.limit.exceeded and not wide:
+            parts = (Distinct.of([column.name for column in columns], cells, label),)
         return Survey(
+            columns,
             {number: len(batch)},
             {number: int(batch.numbers[-1]) + 1 if len(batch) else 0},
             batch.left_out,
-            columns,
-            Moments.of([each for each in cells if not isinstance(each, Categories)]),
-            categories,
             SurveyedLabels.of(column, label, piece.name),
-            self._tally(batch, columns, cells, label),
+            DistinctRows(parts, self.limit),
         )
-
-    def _tally(
-        self, batch: Batch, columns: Sequence[SurveyedColumn], cells: list[Cells], label: Cells
-    ) -> DistinctRows:
-        wide = isinstance(batch.rows, np.ndarray) and len(cells) > _MOST_ARRAY
-        if self.limit.exceeded or wide:
-            return DistinctRows(None, self.limit)
-        found = Distinct.of([column.name for column in columns], cells, label)
-        return DistinctRows((found,), self.limit)
-
-
-def survey_table(
-    table: pa.Table, categorical: Collection[str], fills: Mapping[str, float]
-) -> Survey:
-    """Look at the feature columns of rows in memory, as one batch, with missing numbers filled in.
-
-    A missing category is one of its own. SurveyedLabels are looked at elsewhere.
-    """
-    columns: list[SurveyedColumn] = []
-    categories: list[frozenset[Any]] = []
-    numbers: list[FloatArray] = []
-    for name, given in zip(table.column_names, table.columns, strict=True):
-        values = codes(plain(given))
-        is_category = is_text(values.type) or name in categorical
-        columns.append(SurveyedColumn(name, str(kind_of(values.type)), is_category, ""))
-        if is_category:
-            categories.append(frozenset(Categories.of(values).used()))
-        else:
-            numbers.append(as_numbers(values, fills.get(name)))
-    none = Moments.of([])
-    n_rows = table.num_rows
-    return Survey(
-        {0: n_rows},
-        {0: n_rows},
-        0,
-        tuple(columns),
-        Moments.of(numbers),
-        tuple(categories),
-        SurveyedLabels("numbers", {}, none, ""),
-        DistinctRows(None, MostDistinct(0)),
-    )
 
 
 def _features(
@@ -276,7 +235,13 @@ def _features(
 ) -> tuple[tuple[SurveyedColumn, ...], list[Cells]]:
     table = as_table(batch.rows, piece.name)
     if table is None:
-        return _array(piece, batch)
+        rows = np.asarray(batch.rows)
+        if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+            raise InputError(
+                f"{piece.name} holds an array of shape {rows.shape} and type {rows.dtype}; pass a "
+                "frame, or an array of numbers with a row for each training row"
+            )
+        table = array_as_table(rows)
     columns: list[SurveyedColumn] = []
     cells: list[Cells] = []
     for name, values in zip(table.column_names, table.columns, strict=True):
@@ -288,10 +253,9 @@ def _features(
                 "ignore it"
             )
         is_category = kind == "texts" or pa.types.is_dictionary(values.type) or name in categorical
-        cells.append(
-            _cells(piece, batch, f"column {shorten(name)!r}", values, is_category=is_category)
-        )
-        columns.append(SurveyedColumn(name, kind, is_category, piece.name))
+        what = f"column {shorten(name)!r}"
+        cells.append(_cells(piece, batch, what, values, is_category=is_category))
+        columns.append(SurveyedColumn.of(name, kind, piece.name, cells[-1]))
     return tuple(columns), cells
 
 
@@ -299,53 +263,19 @@ def _cells(
     piece: Piece, batch: Batch, what: str, values: pa.ChunkedArray, *, is_category: bool
 ) -> Cells:
     """Return cells in the form in which they are computed with; raise if one is missing."""
-    if values.null_count or pa.types.is_null(values.type):
-        raise _bad_in_piece(piece, batch, what, values)
-    if is_category:
-        found = Categories.of(values).different()
-        if first_bad(pa.chunked_array([found.values])) is None:
-            return found
-        raise _bad_in_piece(piece, batch, what, values)
-    numbers = as_numbers(values)
-    # A sum that is finite has finite terms only; one that is not may have overflowed.
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(numbers.sum()) or np.isfinite(numbers).all()
-    if not finite:
-        raise _bad_in_piece(piece, batch, what, values)
-    return numbers
-
-
-def _bad_in_piece(piece: Piece, batch: Batch, what: str, values: pa.ChunkedArray) -> InputError:
-    """Name the first cell that is missing or infinite."""
+    is_bad = bool(values.null_count) or pa.types.is_null(values.type)
+    if not is_bad and is_category:
+        categories = Categories.of(values).different()
+        if first_bad(pa.chunked_array([categories.values])) is None:
+            return categories
+    elif not is_bad and all_finite(numbers := as_numbers(values)):
+        return numbers
     at = first_bad(values) or 0
     gone = is_missing(values[at].as_py())
     way = "fill it in, or drop such rows" if gone else "correct it, or drop the row"
     found = "missing" if gone else "infinite"
     place = piece.place(int(batch.numbers[at]))
-    return InputError(f"{place}: {what} is {found}; {way}")
-
-
-def _array(piece: Piece, batch: Batch) -> tuple[tuple[SurveyedColumn, ...], list[Cells]]:
-    """Return the columns of an array of numbers: x0, x1 and so on."""
-    rows = np.asarray(batch.rows)
-    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
-        raise InputError(
-            f"{piece.name} holds an array of shape {rows.shape} and type {rows.dtype}; pass a "
-            "frame, or an array of numbers with a row for each training row"
-        )
-    by_column = np.ascontiguousarray(rows.T, dtype=np.float64)
-    bad = ~np.isfinite(by_column.sum(axis=0))
-    if bad.any():
-        bad = ~np.isfinite(rows).all(axis=1)
-    names = [f"x{at}" for at in range(rows.shape[1])]
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        at = int(np.flatnonzero(~np.isfinite(rows[row]))[0])
-        raise _bad_in_piece(
-            piece, batch, f"column {names[at]!r}", pa.chunked_array([by_column[at]])
-        )
-    columns = tuple(SurveyedColumn(name, "numbers", False, piece.name) for name in names)
-    return columns, list(by_column)
+    raise InputError(f"{place}: {what} is {found}; {way}")
 
 
 def _labels(piece: Piece, batch: Batch) -> tuple[pa.ChunkedArray, Cells]:
@@ -363,13 +293,17 @@ def _labels(piece: Piece, batch: Batch) -> tuple[pa.ChunkedArray, Cells]:
     return column, _cells(piece, batch, "the label", column, is_category=kind == "texts")
 
 
-# --- Encoding: from rows as they are in files to features, the same in every piece ---------
+# --- From rows to features ----------------------------------------------------------------
 
 
 _ROWS = 2048  # encoded together
 _DENSE = 0.3  # of the features that are not 0 in a row of rows in memory: fewer, and it is sparse
 
-_Where = Callable[[int], Place]
+_Where = Callable[[int], object]
+
+
+def _row(at: int) -> str:
+    return f"row {at + 1:,}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -432,8 +366,6 @@ class Encoding:
     names: tuple[str, ...]  # Of the features
     centre: FloatArray  # Mean of each feature that is a number; 0 for the others
     peak: FloatArray  # Largest distance of a training row's feature from it, or a little more
-    # Features of each column of categories: every training row has one 1 in each
-    blocks: tuple[slice, ...]
     is_sparse: bool  # Whether features are a sparse matrix: most of them are 0 in every row
     gaps: bool = False  # Whether a missing category is one like others, and a number filled in
 
@@ -445,12 +377,20 @@ class Encoding:
 
         Numbers are centred and scaled by the same arithmetic as in scikit-learn's StandardScaler.
         """
-        fills = _medians(table, categorical) if impute else {}
-        survey = survey_table(table, categorical, fills)
+        columns, fills = [], {}
+        for name, given in zip(table.column_names, table.columns, strict=True):
+            values = codes(plain(given))
+            is_category = is_text(values.type) or name in categorical
+            if impute and not is_category:
+                known = as_numbers(values.drop_null())
+                fills[name] = float(np.median(known)) if len(known) else 0.0
+            cells = Categories.of(values) if is_category else as_numbers(values, fills.get(name))
+            columns.append(SurveyedColumn.of(name, str(kind_of(values.type)), "", cells))
+        survey = Survey(tuple(columns), {0: table.num_rows})
         made = cls.of(survey, standardise=True, categories_first=True)
-        columns = tuple(replace(each, missing=fills.get(each.name)) for each in made.columns)
-        is_sparse = bool(made.blocks) and len(columns) / made.n_features < _DENSE
-        return replace(made, columns=columns, is_sparse=is_sparse, gaps=impute)
+        filled = tuple(replace(each, missing=fills.get(each.name)) for each in made.columns)
+        is_sparse = bool(made.blocks) and len(filled) / made.n_features < _DENSE
+        return replace(made, columns=filled, is_sparse=is_sparse, gaps=impute)
 
     @classmethod
     def of(
@@ -463,26 +403,25 @@ class Encoding:
         centre: list[FloatArray] = []
         peak: list[FloatArray] = []
         start = 0
-        for column, at in _ordered(survey, categories_first):
-            if column.is_category:
-                values = _in_order(survey.categories[at])
+        for column in sorted(survey.columns, key=lambda c: categories_first and not c.is_category):
+            if column.categories is not None:
+                values = _in_order(column.categories)
                 made = EncodedColumn(column.name, column.kind, start, True, values)
                 middle, far = np.zeros(made.width), np.ones(made.width)
             else:
-                made, middle, far = _number(survey, column, at, start, standardise)
+                made, middle, far = _number(column, start, survey.n_rows, standardise)
             columns.append(made)
             centre.append(middle)
             peak.append(far)
             start += made.width
         names = tuple(name for column in columns for name in column.names)
-        blocks = tuple(
-            slice(column.start, column.start + column.width)
-            for column in columns
-            if column.is_category
-        )
         is_sparse = len(names) > 4 * len(columns) + 8
-        middle, far = np.concatenate(centre), np.concatenate(peak)
-        return cls(tuple(columns), names, middle, far, blocks, is_sparse)
+        return cls(tuple(columns), names, np.concatenate(centre), np.concatenate(peak), is_sparse)
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """Features of each column of categories: every training row has one 1 in each."""
+        return tuple(slice(each.start, each.start + each.width) for each in self.categories)
 
     @property
     def n_features(self) -> int:
@@ -510,17 +449,14 @@ class Encoding:
     def features(
         self,
         rows: Any,
-        place: _Where | None = None,
+        place: _Where = _row,
         unseen: Literal["raise", "zeros"] = "raise",
     ) -> Matrix:
         """Encode rows."""
         values = self._values(rows)
-        columns = zip(self.columns, values, strict=True)
         found = (
-            self._known(column, cells, place, unseen)
-            if column.is_category
-            else self._finite(column, cells, place)
-            for column, cells in columns
+            self._encoded(column, cells, place, unseen)
+            for column, cells in zip(self.columns, values, strict=True)
         )
         if not self.is_sparse:
             return self._dense(list(found))
@@ -565,19 +501,14 @@ class Encoding:
         """Return features in the form that training rows have."""
         return sparse.csr_array(features) if self.is_sparse else features
 
-    def _finite(self, column: EncodedColumn, cells: Any, place: _Where | None) -> FloatArray:
+    def _encoded(self, column: EncodedColumn, cells: Any, place: _Where, unseen: str) -> Any:
+        """Return the feature of numbers, or which feature of a column of categories is 1."""
         _check(column, cells, place, gaps=self.gaps)
-        numbers = as_numbers(cells, column.missing)
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(numbers.sum()) or np.isfinite(numbers).all()
-        if not finite:
-            raise _bad(column, cells, place)
-        return column.scaled(numbers)
-
-    def _known(
-        self, column: EncodedColumn, cells: Any, place: _Where | None, unseen: str
-    ) -> IntArray:
-        _check(column, cells, place, gaps=self.gaps)
+        if not column.is_category:
+            numbers = as_numbers(cells, column.missing)
+            if not all_finite(numbers):
+                raise _bad(column, cells, place)
+            return column.scaled(numbers)
         feature = column.positions(cells)
         if unseen == "zeros" or feature.min(initial=0) >= 0:
             return feature
@@ -585,7 +516,7 @@ class Encoding:
         value = as_text(cells[at].as_py())
         known = [as_text(each) for each in column.categories.to_pylist()]
         raise InputError(
-            f"{_where(at, place)}: column {shorten(column.name)!r} is {value!r}, a category that "
+            f"{place(at)}: column {shorten(column.name)!r} is {value!r}, a category that "
             f"no training row has; {suggest(value, known, 'categories')}"
         )
 
@@ -601,8 +532,7 @@ class Encoding:
                     f"the columns {', '.join(repr(c.name) for c in self.columns[:8])}; pass a "
                     "frame with these columns, or, if all are numbers, an array of as many"
                 )
-            by_column = np.ascontiguousarray(array.T, dtype=np.float64)
-            return [pa.chunked_array([pa.array(column)]) for column in by_column]
+            return list(array_as_table(array).columns)
         known = table.column_names
         for column in self.columns:
             if column.name not in known:
@@ -611,16 +541,6 @@ class Encoding:
                     f"have; {suggest(column.name, known)}"
                 )
         return [table.column(column.name) for column in self.columns]
-
-
-def _medians(table: pa.Table, categorical: Collection[str]) -> dict[str, float]:
-    """Return the median of every column of numbers, without the cells that miss one."""
-    found = {}
-    for name, values in zip(table.column_names, table.columns, strict=True):
-        if not is_text(values.type) and name not in categorical:
-            known = as_numbers(codes(plain(values)).drop_null())
-            found[name] = float(np.median(known)) if len(known) else 0.0
-    return found
 
 
 def _in_order(values: Collection[Any]) -> pa.Array:
@@ -632,46 +552,34 @@ def _in_order(values: Collection[Any]) -> pa.Array:
         return pa.array(found, pa.uint64())
 
 
-def _ordered(survey: Survey, categories_first: bool) -> list[tuple[SurveyedColumn, int]]:
-    """Return columns in the order of their features, with their position among their like."""
-    seen = {True: 0, False: 0}
-    found = []
-    for column in survey.columns:
-        found.append((column, seen[column.is_category]))
-        seen[column.is_category] += 1
-    return sorted(found, key=lambda each: not each[0].is_category) if categories_first else found
-
-
 def _number(
-    survey: Survey, column: SurveyedColumn, at: int, start: int, standardise: bool
+    column: SurveyedColumn, start: int, n_rows: int, standardise: bool
 ) -> tuple[EncodedColumn, FloatArray, FloatArray]:
     """Return a column of numbers, its centre and its peak."""
-    moments, none = survey.moments, pa.array([], pa.float64())
-    mean, variance = float(moments.mean[at]), float(moments.variance[at])
-    if moments.low[at] == moments.high[at]:
-        mean, variance = float(moments.low[at]), 0.0  # what is the same everywhere becomes 0
+    moments = column.moments
+    mean, variance = moments.mean, moments.variance
+    if not column.varies:
+        mean, variance = moments.low, 0.0  # what is the same everywhere becomes 0
     if not np.isfinite(mean) or (standardise and not np.isfinite(variance)):
         raise InputError(
             f"column {shorten(column.name)!r} holds numbers too large for a mean and a variance "
             "in doubles; divide it by a power of ten"
         )
-    if not standardise:
-        made = EncodedColumn(column.name, column.kind, start, False, none)
-        middle = mean
-    else:
+    middle, shift, scale = mean, 0.0, 1.0
+    if standardise:
         # scikit-learn's rule for a column whose spread is rounding: its scale is left alone.
-        n, eps = survey.n_rows, float(np.finfo(np.float64).eps)
-        is_constant = variance <= n * eps * variance + (n * mean * eps) ** 2
-        scale = 1.0 if is_constant else float(np.sqrt(variance))
-        made = EncodedColumn(column.name, column.kind, start, False, none, mean, scale)
-        middle = 0.0
-    ends = made.scaled(np.array([moments.low[at], moments.high[at]])) - middle
+        eps = float(np.finfo(np.float64).eps)
+        is_constant = variance <= n_rows * eps * variance + (n_rows * mean * eps) ** 2
+        middle, shift, scale = 0.0, mean, 1.0 if is_constant else float(np.sqrt(variance))
+    none = pa.array([], pa.float64())
+    made = EncodedColumn(column.name, column.kind, start, False, none, shift, scale)
+    ends = made.scaled(np.array([moments.low, moments.high])) - middle
     # Rounding keeps order, so no feature is beyond those of the ends; the subtraction may round.
     peak = np.abs(ends).max(keepdims=True)
     return made, np.array([middle]), np.where(peak > 0, np.nextafter(peak, np.inf), 0.0)
 
 
-def _check(column: EncodedColumn, cells: Any, place: _Where | None, *, gaps: bool) -> None:
+def _check(column: EncodedColumn, cells: Any, place: _Where, *, gaps: bool) -> None:
     """Raise unless cells are of the column's kind and none is missing that may not be."""
     kind = kind_of(cells.type)
     numbers = not column.is_category and {column.kind, kind} <= {"numbers", "truth values"}
@@ -684,14 +592,9 @@ def _check(column: EncodedColumn, cells: Any, place: _Where | None, *, gaps: boo
         raise _bad(column, cells, place)
 
 
-def _bad(column: EncodedColumn, cells: Any, place: _Where | None) -> InputError:
+def _bad(column: EncodedColumn, cells: Any, place: _Where) -> InputError:
     at = first_bad(cells) or 0
     found = "infinite" if cells[at].as_py() in (np.inf, -np.inf) else "missing"
     return InputError(
-        f"{_where(at, place)}: column {shorten(column.name)!r} is {found}; fill it in or drop "
-        "the row"
+        f"{place(at)}: column {shorten(column.name)!r} is {found}; fill it in or drop the row"
     )
-
-
-def _where(at: int, place: _Where | None) -> str:
-    return f"row {at + 1:,}" if place is None else str(place(at))

@@ -18,6 +18,7 @@ import re
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -216,14 +217,11 @@ class _Reader:
 
     def _joined(self, node: ast.BoolOp, depth: int) -> Any:
         join = pc.and_kleene if isinstance(node.op, ast.And) else pc.or_kleene
-        found = self._value(node.values[0], depth + 1)
-        for value in node.values[1:]:
-            found = self._apply(join, found, self._value(value, depth + 1))
-        return found
+        values = (self._value(value, depth + 1) for value in node.values)
+        return reduce(partial(self._apply, join), values)
 
     def _compared(self, node: ast.Compare, depth: int) -> Any:
-        found = None
-        left = self._value(node.left, depth + 1)
+        left, steps = self._value(node.left, depth + 1), []
         for op, right in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, ast.In | ast.NotIn):
                 step = self._contained(left, right, depth)
@@ -234,17 +232,14 @@ class _Reader:
                 left = value
             else:
                 raise self.wrong("'is' is not allowed", "compare with == or !=")
-            found = step if found is None else self._apply(pc.and_kleene, found, step)
-        return found
+            steps.append(step)
+        return reduce(partial(self._apply, pc.and_kleene), steps)
 
     def _contained(self, left: Any, node: ast.expr, depth: int) -> Any:
         if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
             raise self.wrong("'in' needs a list", "write for example race in ['a', 'b']")
-        found = None
-        for element in node.elts:
-            step = self._ordered(pc.equal, left, self._value(element, depth + 1))
-            found = step if found is None else pc.or_kleene(found, step)
-        return found
+        values = (self._value(element, depth + 1) for element in node.elts)
+        return reduce(pc.or_kleene, (self._ordered(pc.equal, left, value) for value in values))
 
 
 def _in_words(node: ast.AST) -> str:

@@ -15,19 +15,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from unswayed.exceptions import InputError
-from unswayed.pieces.pieces import File
-from unswayed.tables.delimited import (
-    EXCEL,
-    FEATHER,
-    START,
-    STATA,
-    CsvReader,
-    Dialect,
-    open_bytes,
-    refuse_foreign,
-    renamed,
-    unique_names,
-)
+from unswayed.pieces.pieces import EXCEL, FEATHER, START, STATA, File, refuse_foreign
+from unswayed.tables.columns import is_text
+from unswayed.tables.delimited import CsvReader, Dialect, open_bytes, renamed, unique_names
 from unswayed.words import beginning, counted, listed, shorten, suggest
 
 _NAMED = 5  # columns or sheets that a note names
@@ -45,10 +35,6 @@ def read_foreign(path: Path, kind: str, dialect: Dialect, notes: list[str]) -> p
             f"{path} is {kind} that cannot be read ({beginning(what, 100)}); write it again, or "
             "save it as CSV (UTF-8) or Parquet"
         ) from None
-
-
-def _feather(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
-    return pyarrow.feather.read_table(path)
 
 
 def _stata(path: Path, dialect: Dialect, notes: list[str]) -> pa.Table:
@@ -143,12 +129,11 @@ def _as_text(cell: Any) -> str:
 READERS: dict[str, Callable[[Path, Dialect, list[str]], pa.Table]] = {
     EXCEL: _excel,
     STATA: _stata,
-    FEATHER: _feather,
+    FEATHER: lambda path, *_: pyarrow.feather.read_table(path),
 }
 
 
-# ----------------------------------------------------------------------------------------
-# Tables of any format.
+# --- Tables of any format -----------------------------------------------------------------
 
 _BLOCK = 2**20  # bytes searched at a time
 _USUAL = Dialect()
@@ -283,8 +268,7 @@ def _without_marks(table: pa.Table, marks: tuple[str, ...]) -> pa.Table:
         known = [mark for mark in marks if _casts(mark, kind)]
         if not known:
             continue
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        cells = pc.utf8_trim_whitespace(column) if is_text else column
+        cells = pc.utf8_trim_whitespace(column) if is_text(kind) else column
         found = pc.is_in(cells, pa.array(known).cast(kind))
         gone = pc.if_else(found, pa.scalar(None, kind), column)
         table = table.set_column(at, field.name, gone)

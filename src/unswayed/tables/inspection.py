@@ -28,10 +28,27 @@ from unswayed.words import as_text, counted, in_shell, is_called, option, shorte
 _LISTED = 12  # columns named in one sentence
 
 
-def _names(names: Sequence[str]) -> str:
+def _first(named: Sequence[str]) -> str:
     """Name columns in a sentence, the first ones if they are many."""
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(repr(shorten(name)) for name in names[:_LISTED]) + more
+    more = f" and {len(named) - _LISTED:,} more" if len(named) > _LISTED else ""
+    return ", ".join(named[:_LISTED]) + more
+
+
+def _names(names: Iterable[str]) -> str:
+    return _first([repr(shorten(name)) for name in names])
+
+
+def _about(kind: str, name: str, said: str, settles: str) -> Caveat:
+    """Say something of one column, and what settles it."""
+    return Caveat(kind, f"column {shorten(name)!r} {said}", settles)
+
+
+def _out_or_kept(names: Sequence[str], texts: Sequence[str]) -> str:
+    """Write the options that leave columns out, or keep them as what they are read as."""
+    it, numbers = "it" if len(names) == 1 else "them", [name for name in names if name not in texts]
+    given = (("--categorical", texts), ("--numeric", numbers))
+    kept = " ".join(option(way, some) for way, some in given if some)
+    return f"leave {it} out with {option('--ignore', names)}, or keep {it} with {kept}"
 
 
 def constant(name: str, value: Any, rows: str = "row", *, nothing: bool | None = None) -> Caveat:
@@ -39,38 +56,27 @@ def constant(name: str, value: Any, rows: str = "row", *, nothing: bool | None =
     nothing = value is None if nothing is None else nothing
     holds = "holds the same" if value is None else f"is {as_text(value)!r}"
     holds = f"has no value in any {rows}" if nothing else f"{holds} in every {rows}"
-    return Caveat(
-        "constant-column",
-        f"column {shorten(name)!r} {holds}, so it says nothing and is left out",
-        f"{option('--ignore', [name])} says that this is known",
+    said = f"{holds}, so it says nothing and is left out"
+    return _about(
+        "constant-column", name, said, f"{option('--ignore', [name])} says that this is known"
     )
 
 
-def of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Caveat]:
+def _of_texts(name: str, values: pa.ChunkedArray, n_distinct: int) -> Iterator[Caveat]:
     """Say that texts are ids, or too many for test rows to have the same ones."""
     n_there = len(values) - values.null_count
-    ways = f"leave it out with {option('--ignore', [name])}, or keep it with " + option(
-        "--categorical", [name]
-    )
-    if suspicion.texts_are_ids(n_distinct, n_there) or suspicion.is_too_many(
-        n_distinct, len(values)
-    ):
-        yield Caveat(
-            "id-column",
-            f"column {shorten(name)!r} has {n_distinct:,} different texts in {n_there:,} rows, so "
-            "it says who a row is and not what it is like",
-            ways,
-        )
+    ids = suspicion.texts_are_ids(n_distinct, n_there)
+    if ids or suspicion.is_too_many(n_distinct, len(values)):
+        kind, so = "id-column", "it says who a row is and not what it is like"
     elif suspicion.texts_are_rare(n_distinct, n_there):
-        yield Caveat(
-            "free-text",
-            f"column {shorten(name)!r} has {n_distinct:,} different texts in {n_there:,} rows, so "
-            "many test rows will have one that the model has not seen",
-            ways,
-        )
+        kind, so = "free-text", "many test rows will have one that the model has not seen"
+    else:
+        return
+    said = f"has {n_distinct:,} different texts in {n_there:,} rows, so {so}"
+    yield _about(kind, name, said, _out_or_kept([name], [name]))
 
 
-def missing_mark(names: Sequence[str], mark: str) -> Caveat:
+def _missing_mark(names: Sequence[str], mark: str) -> Caveat:
     """Say that a sign among texts, which often stands for a missing value, is a category."""
     shown, one = _names(names), len(names) == 1
     return Caveat(
@@ -82,49 +88,44 @@ def missing_mark(names: Sequence[str], mark: str) -> Caveat:
     )
 
 
-def of_numbers(
+def _of_numbers(
     name: str,
     values: pa.ChunkedArray,
     rows: ValueCounts,
     zero: tuple[int, str] | None,
     *,
-    ordered: bool = False,
+    ordered: bool,
 ) -> Iterator[Caveat]:
     """Say that whole numbers are ids or codes."""
     known = f"or {option('--numeric', [name])} if they count or measure something"
+    category = option("--categorical", [name])
     if zero is not None:
         row, cell = zero
-        yield Caveat(
-            "leading-zeros",
-            f"column {shorten(name)!r} is used as a number, and the zeros in front of {cell!r} "
-            f"(row {row:,}) are lost",
-            f"pass {option('--categorical', [name])} to keep such codes as they are written, "
-            f"{known}",
-        )
+        said = f"is used as a number, and the zeros in front of {cell!r} (row {row:,}) are lost"
+        ways = f"pass {category} to keep such codes as they are written, {known}"
+        yield _about("leading-zeros", name, said, ways)
         return
     whole, distinct = suspicion.whole_numbers(values), rows.distinct
     if whole is None:
         return
     if not values.null_count and suspicion.looks_like_ids(name, whole, len(distinct)):
-        yield Caveat(
-            "id-column",
-            f"column {shorten(name)!r} has {len(distinct):,} different whole numbers in "
-            f"{len(whole):,} rows, which say who a row is and not what it is like",
-            f"leave it out with {option('--ignore', [name])}, {known}",
+        said = (
+            f"has {len(distinct):,} different whole numbers in {len(whole):,} rows, which say who "
+            "a row is and not what it is like"
         )
+        ways = f"leave it out with {option('--ignore', [name])}, {known}"
+        yield _about("id-column", name, said, ways)
     elif suspicion.looks_like_codes(name, rows, ordered=ordered):
         first = ", ".join(as_text(value) for value in sorted(distinct.to_pylist())[:4])
         more = ", …" if len(distinct) > 4 else ""
-        yield Caveat(
-            "code-column",
-            f"column {shorten(name)!r} holds {len(distinct):,} different whole numbers ({first}"
-            f"{more}) that look like codes, but is used as a number, as if a larger code were more "
-            "of something",
-            f"pass {option('--categorical', [name])} if they are codes, {known}",
+        said = (
+            f"holds {len(distinct):,} different whole numbers ({first}{more}) that look like "
+            "codes, but is used as a number, as if a larger code were more of something"
         )
+        yield _about("code-column", name, said, f"pass {category} if they are codes, {known}")
 
 
-def mixed(
+def _mixed(
     name: str, mixture: suspicion.Mixture, decimal: Decimal, *, label: bool = False
 ) -> Caveat:
     """Say that a column of texts holds numbers, and which cell is none."""
@@ -141,9 +142,7 @@ def mixed(
         said = f"holds numbers with {signs} ({where}), so that each is a category"
         if not have_one_unit(mixture.signs):
             keep = "" if label else f", or pass {option('--categorical', [name])}"
-            return Caveat(
-                "mixed-column", f"column {shorten(name)!r} {said}", f"write all of them alike{keep}"
-            )
+            return _about("mixed-column", name, said, f"write all of them alike{keep}")
         ways.append(f"{option('--numeric', [name])} if all are of one unit")
     elif not mixture.n_odd:
         ways.append(f"{option('--numeric', [name])} to use them as numbers")
@@ -158,140 +157,110 @@ def mixed(
     if not label:
         ways.append(f"{option('--categorical', [name])} if its texts are meant")
     settles = f"pass {', or '.join(ways)}" if ways else "correct these cells"
-    return Caveat("mixed-column", f"column {shorten(name)!r} {said}", settles)
+    return _about("mixed-column", name, said, settles)
 
 
 def _na(marks: Iterable[str]) -> str:
     return " ".join(in_shell("--na", text.strip()) for text in marks)
 
 
-def unreadable(name: str, kind: Any) -> Caveat:
+def _unreadable(name: str, kind: Any) -> Caveat:
     """Say that a column holds neither numbers nor texts."""
-    return Caveat(
-        "unreadable-column",
-        f"column {shorten(name)!r} holds {kind} values, neither numbers nor texts",
-        f"turn it into one of them (a date into a year, say) or pass {option('--ignore', [name])}",
+    ways = (
+        f"turn it into one of them (a date into a year, say) or pass {option('--ignore', [name])}"
+    )
+    return _about(
+        "unreadable-column", name, f"holds {kind} values, neither numbers nor texts", ways
     )
 
 
-def near_leak(name: str, told: Told) -> Caveat:
-    """Say that a column almost tells the label by itself, and how nearly."""
-    return Caveat(
-        "near-leak",
-        f"column {shorten(name)!r} alone {told}, so the model may do little more than repeat it",
-        f"pass {option('--ignore', [name])} if it is made from the label, or known only after it",
-    )
+def _leak(name: str, told: Told) -> Caveat:
+    """Say that a column tells the label by itself, or almost does."""
+    kind, alone, more = ("leak", "", "no") if told.every else ("near-leak", "alone ", "little")
+    said = f"{alone}{told}, so the model may do {more} more than repeat it"
+    ways = f"pass {option('--ignore', [name])} if it is made from the label, or known only after it"
+    return _about(kind, name, said, ways)
 
 
-def near_empty(name: str, rows: ValueCounts, read: str) -> Iterator[Caveat]:
+def _near_empty(name: str, rows: ValueCounts, read: str) -> Iterator[Caveat]:
     """Say that a column holds almost nothing: no value, or the same one, in nearly all rows."""
+    there, most = rows.n_rows - rows.n_missing, int(rows.counts.max())
     if rows.n_rows < suspicion.FEWEST_ROWS:
         return
-    keep = "--categorical" if read == "category" else "--numeric"
-    said = None
     if rows.n_missing >= suspicion.NEARLY_ALL_MISSING * rows.n_rows:
-        there = rows.n_rows - rows.n_missing
         said = f"has a value in only {there:,} of {rows.n_rows:,} rows"
-    elif (most := int(rows.counts.max())) >= suspicion.NEARLY_ALL_EQUAL * rows.n_rows:
+    elif most >= suspicion.NEARLY_ALL_EQUAL * rows.n_rows:
         said = f"holds the same in {most:,} of {rows.n_rows:,} rows"
-    if said is not None:
-        yield Caveat(
-            "near-empty-column",
-            f"column {shorten(name)!r} {said}, so it says almost nothing",
-            f"leave it out with {option('--ignore', [name])}, or keep it with "
-            + option(keep, [name]),
-        )
+    else:
+        return
+    ways = _out_or_kept([name], [name] if read == "category" else [])
+    yield _about("near-empty-column", name, f"{said}, so it says almost nothing", ways)
 
 
-def of_label(name: str, rows: ValueCounts, *, number: bool) -> Caveat:
+def _of_label(name: str, rows: ValueCounts, *, number: bool) -> Caveat:
     """Say that a label has three classes or more, or numbers so few that they may be classes."""
     texts = [as_text(value, sys.maxsize) for value in sorted(rows.distinct.to_pylist())]
-    last = in_shell("--positive", texts[-1])
     named = values_in_words(rows.distinct.to_pylist(), rows.counts.tolist())
+    ways = f"pass {in_shell('--positive', texts[-1])}, say, to tell one of them from the rest"
+    said = f"has {len(texts):,} classes ({named}), and only two can be told apart"
     if number:
-        return Caveat(
-            "label-classes",
-            f"the label {shorten(name)!r} holds {len(texts)} different whole numbers "
-            f"({named}) and is used as a number, not as classes",
-            f"pass {last}, say, to tell one of them from the rest, or "
-            f"{option('--numeric', [name])} if it counts or measures something",
+        said = (
+            f"holds {len(texts)} different whole numbers ({named}) and is used as a number, not "
+            "as classes"
         )
-    return Caveat(
-        "label-classes",
-        f"the label {shorten(name)!r} has {len(texts):,} classes ({named}), and only two "
-        "can be told apart",
-        f"pass {last}, say, to tell one of them from the rest",
-    )
+        ways += f", or {option('--numeric', [name])} if it counts or measures something"
+    return Caveat("label-classes", f"the label {shorten(name)!r} {said}", ways)
 
 
-def leak(name: str) -> Caveat:
-    """Say that a column tells the label."""
-    return Caveat(
-        "leak",
-        f"column {shorten(name)!r} tells the label of every row, so the model may do no more than "
-        "repeat it",
-        f"pass {option('--ignore', [name])} if it is made from the label, or known only after it",
-    )
+# What is said of many columns, where it is the same for all of them, and what settles it.
+_SEVERAL = {
+    "constant-column": (
+        "hold the same in every row, so they say nothing and are left out",
+        "{ignore} says that this is known",
+    ),
+    "near-empty-column": (
+        "hold the same value, or none, in nearly every row, so they say almost nothing",
+        "{out_or_kept}",
+    ),
+    "unreadable-column": (
+        "hold dates or other values that are neither numbers nor texts",
+        "turn them into one (a date into a year, say) or pass {ignore}",
+    ),
+    "id-column": (
+        "differ in (nearly) every row, so they say who a row is and not what it is like",
+        "{out_or_kept}",
+    ),
+    "code-column": (
+        "hold whole numbers that look like codes, but are used as numbers, as if a larger code "
+        "were more of something",
+        "pass {categorical} with those that are codes, and {numeric} with those that count or "
+        "measure something",
+    ),
+}
 
 
-def several_columns(
-    kind: str, names: Sequence[str], mixture: suspicion.Mixture | None, texts: Sequence[str] = ()
-) -> Caveat:
+def _of_several(kind: str, columns: Sequence["ColumnFacts"]) -> Caveat:
     """Say of many columns what is the same for all of them."""
-    shown = _names(names)
-    if kind == "constant-column":
-        return Caveat(
-            kind,
-            f"columns {shown} hold the same in every row, so they say nothing and are left out",
-            f"{option('--ignore', names)} says that this is known",
-        )
-    if kind == "near-empty-column":
-        return Caveat(
-            kind,
-            f"columns {shown} hold the same value, or none, in nearly every row, so they say "
-            "almost nothing",
-            f"leave them out with {option('--ignore', names)}, or keep them with "
-            + _kept(names, texts),
-        )
-    if kind == "unreadable-column":
-        return Caveat(
-            kind,
-            f"columns {shown} hold dates or other values that are neither numbers nor texts",
-            f"turn them into one (a date into a year, say) or pass {option('--ignore', names)}",
-        )
-    if kind == "id-column":
-        return Caveat(
-            kind,
-            f"columns {shown} differ in (nearly) every row, so they say who a row is and not what "
-            "it is like",
-            f"leave them out with {option('--ignore', names)}, or keep them with "
-            + _kept(names, texts),
-        )
+    names, mixture = [each.name for each in columns], columns[0].mixture
+    if kind == "missing-mark":
+        return _missing_mark(names, str(columns[0].mark))
+    ways = {way: option(f"--{way}", names) for way in ("ignore", "categorical", "numeric")}
+    texts = [each.name for each in columns if each.kind == "category"]
     if mixture is not None and kind == "mixed-column":
         marks = mixture.marks
-        return Caveat(
-            kind,
-            f"columns {shown} hold numbers, but also the text"
-            f"{'' if len(marks) == 1 else 's'} {', '.join(map(repr, marks))} (first in row "
-            f"{mixture.row:,} of {shorten(names[0])!r}), so that every different number is a "
-            "category",
-            f"pass {_na(marks)} if that means missing, or {option('--categorical', names)} if the "
-            "texts are meant",
+        said = (
+            f"hold numbers, but also the text{'' if len(marks) == 1 else 's'} "
+            f"{', '.join(map(repr, marks))} (first in row {mixture.row:,} of "
+            f"{shorten(names[0])!r}), so that every different number is a category"
         )
-    return Caveat(
-        kind,
-        f"columns {shown} hold whole numbers that look like codes, but are used as numbers, as if "
-        "a larger code were more of something",
-        f"pass {option('--categorical', names)} with those that are codes, and "
-        f"{option('--numeric', names)} with those that count or measure something",
-    )
-
-
-def _kept(names: Sequence[str], texts: Sequence[str]) -> str:
-    """Write the options that keep columns as what they are read as."""
-    numbers = [name for name in names if name not in texts]
-    found = [option("--categorical", texts)] if texts else []
-    return " ".join([*found, *([option("--numeric", numbers)] if numbers else [])])
+        settles = (
+            f"pass {_na(marks)} if that means missing, or {ways['categorical']} if the texts are "
+            "meant"
+        )
+    else:
+        said, settles = _SEVERAL[kind]
+        settles = settles.format(out_or_kept=_out_or_kept(names, texts), **ways)
+    return Caveat(kind, f"columns {_names(names)} {said}", settles)
 
 
 def of_header(table: pa.Table) -> Iterator[Caveat]:
@@ -320,22 +289,17 @@ def of_header(table: pa.Table) -> Iterator[Caveat]:
         )
 
 
-# --- Inspection: how the columns of a file are read, and what about them could mislead -----
+# --- Inspection ---------------------------------------------------------------------------
 
 
 Role = Literal["feature", "label", "weights", "ignored"]
 Kind = Literal["number", "category", "constant", "other"]
 _EXAMPLES = 3
-_NAMED = 12  # columns of a kind that a sentence names
 _LOOKED_AT = 100  # rows that examples are taken from
 _INFINITE = (float("inf"), -float("inf"))  # refused, and not left out
 # Kinds that are told in one sentence for all columns that have the same key.
 _TOGETHER: dict[str, Callable[["ColumnFacts"], Any]] = {
-    "code-column": lambda _: None,
-    "constant-column": lambda _: None,
-    "id-column": lambda _: None,
-    "near-empty-column": lambda _: None,
-    "unreadable-column": lambda _: None,
+    **dict.fromkeys(_SEVERAL, lambda _: None),
     "missing-mark": lambda each: each.mark,
     "mixed-column": lambda each: (each.role, each.marks or each.name),
 }
@@ -379,8 +343,8 @@ class ColumnFacts:
     name: str
     role: Role
     kind: Kind
-    n_values: int  # Number of different values, and of cells without one
-    n_missing: int  # Number of different values, and of cells without one
+    n_values: int  # Number of different values
+    n_missing: int  # Number of cells without one
     examples: tuple[str, ...]
     caveats: tuple[Caveat, ...] = ()
     mixture: suspicion.Mixture | None = None  # Numbers among its texts
@@ -428,16 +392,11 @@ class Inspection:
         rest = [each for each in self.columns if each not in two]
         kinds = {"number": "numbers", "category": "categories", "constant": "one value",
                  "other": "neither numbers nor texts"}  # fmt: skip
-        named = {"two classes": [f"{shorten(each.name)!r} ({' or '.join(each.examples)})"
-                                 for each in two]}  # fmt: skip
+        named = {"two classes": _first([f"{shorten(each.name)!r} ({' or '.join(each.examples)})"
+                                        for each in two])}  # fmt: skip
         for kind, words in kinds.items():
-            named[words] = [repr(shorten(each.name)) for each in rest if each.kind == kind]
-        return "; ".join(
-            f"{words} in {', '.join(names[:_NAMED])}"
-            + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-            for words, names in named.items()
-            if names
-        )
+            named[words] = _names(each.name for each in rest if each.kind == kind)
+        return "; ".join(f"{words} in {names}" for words, names in named.items() if names)
 
     def caveats(self) -> list[Caveat]:
         """Return what could mislead."""
@@ -449,13 +408,8 @@ class Inspection:
                 key = each.name if together is None else together(each)
                 same.setdefault((caveat.kind, key), []).append(each)
         for (kind, _), columns in same.items():
-            if len(columns) > 1 and kind == "missing-mark":
-                names = [each.name for each in columns]
-                found.append(missing_mark(names, str(columns[0].mark)))
-            elif len(columns) > 1:
-                texts = [each.name for each in columns if each.kind == "category"]
-                names = [each.name for each in columns]
-                found.append(several_columns(kind, names, columns[0].mixture, texts))
+            if len(columns) > 1:
+                found.append(_of_several(kind, columns))
             else:
                 found += [caveat for caveat in columns[0].caveats if caveat.kind == kind]
         return found
@@ -498,38 +452,36 @@ def _facts(
     hidden = "ignored" if role == "ignored" else None
     if role in ("feature", "weights"):
         hidden = not_shown(name, values, len(rows.distinct))
+    distinct = rows.distinct
     facts = ColumnFacts(
         name,
         role,
         "number",
-        len(rows.distinct),
+        len(distinct),
         rows.n_missing,
         () if hidden else tuple(as_text(value, 20) for value in examples),
         not_shown=hidden,
     )
-    distinct = rows.distinct
     same = len(distinct) == 1 and not rows.n_missing and distinct[0].as_py() not in _INFINITE
     if len(distinct) and not is_usable(kind):
-        said = unreadable(name, kind)
-        return replace(facts, kind="other", caveats=(said,) if role == "feature" else ())
-    if same or not len(distinct):
+        facts = replace(facts, kind="other", caveats=(_unreadable(name, kind),))
+    elif same or not len(distinct):
         held = distinct[0].as_py() if same and not hidden else None
-        said = constant(name, held, nothing=not same)
-        return replace(facts, kind="constant", caveats=(said,) if role == "feature" else ())
+        facts = replace(facts, kind="constant", caveats=(constant(name, held, nothing=not same),))
+    if facts.kind != "number":
+        return facts if role == "feature" else replace(facts, caveats=())
     classes = role == "label" and (len(distinct) == 2 or roles.positive is not None)
-    read: Kind = "number"
     if is_text(kind) or name in roles.categorical or classes:
-        read = "category"
-    facts = replace(facts, kind=read)
+        facts = replace(facts, kind="category")
     if is_text(kind) and name not in roles.categorical and role != "ignored":
-        mixture = suspicion.Mixture.of(values, distinct, roles.decimal)
+        mixture = suspicion.Mixture.of(values, rows, roles.decimal)
         if mixture is not None and not (classes and roles.positive is not None):
-            said = mixed(name, mixture, roles.decimal, label=role == "label")
+            said = _mixed(name, mixture, roles.decimal, label=role == "label")
             facts = replace(facts, mixture=mixture, caveats=(said,))
     number = roles.regression or name in roles.numeric
     if role == "label" and not facts.caveats and not classes and not number:
-        told = [of_label(name, rows, number=read == "number")]
-        facts = replace(facts, caveats=tuple(told) if rows.may_be_classes() else ())
+        said = _of_label(name, rows, number=facts.kind == "number")
+        facts = replace(facts, caveats=(said,) if rows.may_be_classes() else ())
     if role == "feature":
         facts = _suspected(facts, values, rows, roles, label, zero)
     return facts
@@ -547,17 +499,16 @@ def _suspected(
     name, caveats, mark = facts.name, list(facts.caveats), None
     known = name in (*roles.categorical, *roles.numeric)
     if is_text(values.type) and not known and not caveats:
-        caveats += of_texts(name, values, len(rows.distinct))
+        caveats += _of_texts(name, values, len(rows.distinct))
         mark = suspicion.missing_mark(rows.distinct)
-        caveats += [] if mark is None else [missing_mark([name], mark)]
+        caveats += [] if mark is None else [_missing_mark([name], mark)]
     elif facts.kind == "number" and not known and not pa.types.is_boolean(values.type):
-        few = label is not None and len(rows.distinct) <= suspicion.FEW
-        ordered = few and label is not None and label.is_in_order_of(values)
-        caveats += of_numbers(name, values, rows, zero, ordered=ordered)
-    if label is not None and label.is_told_by(values):
-        caveats.append(leak(name))
-    elif label is not None and (told := label.nearly_told_by(values)) is not None:
-        caveats.append(near_leak(name, told))
+        few = len(rows.distinct) <= suspicion.FEW
+        ordered = label is not None and few and label.is_in_order_of(values)
+        caveats += _of_numbers(name, values, rows, zero, ordered=ordered)
+    told = None if label is None else label.told_by(values)
+    if told is not None:
+        caveats.append(_leak(name, told))
     elif not caveats and not known:
-        caveats += near_empty(name, rows, facts.kind)
+        caveats += _near_empty(name, rows, facts.kind)
     return replace(facts, caveats=tuple(caveats), mark=mark)

@@ -1,9 +1,8 @@
 """Training rows in files: Parquet by its row groups, CSV from start to end, never held whole."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,31 +12,15 @@ import pyarrow.parquet as pq
 
 from unswayed._typing import BoolArray
 from unswayed.exceptions import InputError
-from unswayed.pieces.pieces import BATCH, Batch, File, Piece, Place, Stamp, find_files
+from unswayed.pieces.pieces import BATCH, Batch, File, Piece, Place, Stamp, find_files, with_gaps
 from unswayed.pieces.store import digest
 from unswayed.tables.columns import TEXT, kind_of
 from unswayed.tables.delimited import CsvReader
 from unswayed.words import shorten, suggest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contents:
-    """What is known of a file without reading its rows."""
-
-    name: str
-    schema: pa.Schema | None  # None for a file without a header; columns without a value are null
-    is_empty: bool  # Whether it has no rows
-    # Of CSV files, from a column to the first cell that makes it one of texts, in words
-    first_text: Callable[[str], str | None] = lambda _: None
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return [] if self.schema is None else list(self.schema.names)
-
-
 def one_schema(
-    files: Sequence[Contents],
+    files: Sequence["OpenedFile"],
     label: str,
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
@@ -66,7 +49,7 @@ def one_schema(
     return pa.schema([(name, _type(name, with_header)) for name in [*names, label]])
 
 
-def _refuse_twins(each: Contents) -> None:
+def _refuse_twins(each: "OpenedFile") -> None:
     names = each.names
     twin = next((name for name in names if names.count(name) > 1), None)
     if twin is not None:
@@ -76,7 +59,9 @@ def _refuse_twins(each: Contents) -> None:
         )
 
 
-def _check_names(each: Contents, first: Contents, names: list[str], out: set[str] | None) -> None:
+def _check_names(
+    each: "OpenedFile", first: "OpenedFile", names: list[str], out: set[str] | None
+) -> None:
     """Raise if a file lacks a column, or has one that the first file lacks and nobody ignores."""
     found = each.names
     for name in names:
@@ -93,9 +78,9 @@ def _check_names(each: Contents, first: Contents, names: list[str], out: set[str
         )
 
 
-def _type(name: str, files: Sequence[Contents]) -> Any:
+def _type(name: str, files: Sequence["OpenedFile"]) -> Any:
     """Return the type that holds a column of all files; raise where one is of another kind."""
-    seen: Contents | None = None
+    seen: OpenedFile | None = None
     types: list[Any] = []
     for each in files:
         kind = each.schema.field(name).type if each.schema is not None else pa.null()
@@ -137,16 +122,13 @@ def _wide(types: list[Any]) -> Any:
     """Return one type for columns of one kind."""
     if kind_of(types[0]) == "texts":
         return TEXT
-    if all(pa.types.is_boolean(kind) for kind in types):
-        return pa.bool_()
-    if all(pa.types.is_uint64(kind) for kind in types):
-        return pa.uint64()
-    whole = all(pa.types.is_integer(kind) and not pa.types.is_uint64(kind) for kind in types)
+    if {*types} in ({pa.bool_()}, {pa.uint64()}):
+        return types[0]
+    whole = all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in types)
     return pa.int64() if whole else pa.float64()
 
 
-# ----------------------------------------------------------------------------------------
-# Training rows in files: Parquet by its row groups, CSV from start to end, never held whole.
+# --- Pieces of files --------------------------------------------------------------------------
 
 MOST_ROWS = 2**21
 """Rows of a piece, at most, where a file has row groups to split it by."""
@@ -181,24 +163,8 @@ class FilePiece(Piece):
 
     def batches(self) -> Iterator[Batch]:
         """Read the rows."""
-        self._check_unchanged()
         blocks = self._csv_blocks() if self.groups is None else self._parquet_blocks(self.groups)
-        start, held = 0, None  # held back, for what is left out after it
-        for table in _even(blocks):
-            batch = self._batch(table, start)
-            start += table.num_rows
-            if held is None:
-                held = batch
-            elif not len(batch):
-                held = replace(held, left_out=held.left_out + batch.left_out)
-            elif not len(held):
-                held = replace(batch, left_out=held.left_out + batch.left_out)
-            else:
-                yield held
-                held = batch
-        self._check_unchanged()
-        if held is not None:
-            yield held
+        return with_gaps(self._batches(blocks))
 
     def place(self, number: int) -> Place:
         """Return where one of its rows is, counted from the start of its file."""
@@ -215,15 +181,18 @@ class FilePiece(Piece):
                 "would not be about the same rows; start again"
             )
 
-    def _batch(self, table: pa.Table, start: int) -> Batch:
-        numbers, left_out = np.arange(start, start + table.num_rows), 0
-        if self.missing == "drop":
-            keep = _complete(table)
-            if not keep.all():
-                table, numbers = table.filter(pa.array(keep)), numbers[keep]
-                left_out = len(keep) - len(numbers)
-        last = table.num_columns - 1
-        return Batch(table.remove_column(last), table.column(last), numbers, left_out)
+    def _batches(self, blocks: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
+        self._check_unchanged()
+        start = 0
+        for table in _even(blocks):
+            numbers = np.arange(start, start + table.num_rows)
+            start += table.num_rows
+            keep = _complete(table) if self.missing == "drop" else np.ones(len(numbers), dtype=bool)
+            rows = table if keep.all() else table.filter(pa.array(keep))
+            last = table.num_columns - 1
+            left_out = int((~keep).sum())
+            yield Batch(rows.remove_column(last), rows.column(last), numbers[keep], left_out)
+        self._check_unchanged()
 
     def _csv_blocks(self) -> Iterator[pa.RecordBatch]:
         # Not `yield from`: closing this generator is then no error of the file's.
@@ -232,7 +201,10 @@ class FilePiece(Piece):
 
     def _parquet_blocks(self, groups: range) -> Iterator[pa.RecordBatch]:
         with self.file.reading(), self.file.open() as source:
-            opened = _parquet(source, self.schema)
+            texts = [field.name for field in self.schema if field.type == TEXT]
+            opened = pq.ParquetFile(
+                source, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False
+            )
             for block in opened.iter_batches(
                 BATCH, list(groups), columns=self.schema.names, use_threads=False
             ):
@@ -259,24 +231,9 @@ def open_files(
     files = find_files(source, options)
     kept = frozenset((label, *categorical))
     with ThreadPoolExecutor(_OPENED) as pool:
-        opened = list(pool.map(lambda file: _Opened.of(file, reader, kept), files))
-    contents = [each.contents(reader) for each in opened]
-    schema = one_schema(contents, label, columns, tuple(ignore))
-    return [
-        FilePiece(
-            name=name,
-            file=each.file,
-            stamp=each.stamp,
-            schema=schema,
-            rows=rows,
-            first=first,
-            groups=groups,
-            missing=missing,
-            reader=reader,
-        )
-        for each in opened
-        for name, groups, first, rows in each.pieces(most_rows)
-    ]
+        opened = list(pool.map(lambda file: OpenedFile.of(file, reader, kept), files))
+    schema = one_schema(opened, label, columns, tuple(ignore))
+    return [piece for each in opened for piece in each.pieces(schema, missing, most_rows)]
 
 
 def fingerprint(pieces: Iterable[FilePiece]) -> list[Stamp]:
@@ -285,53 +242,71 @@ def fingerprint(pieces: Iterable[FilePiece]) -> list[Stamp]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Opened:
+class OpenedFile:
     """What is known of a file without reading its rows."""
 
     file: File
     stamp: Stamp
-    schema: pa.Schema | None  # None for a file without a header
-    groups: tuple[int, ...] | None  # rows of each row group; None for CSV
+    schema: pa.Schema | None  # None for a file without a header; columns without a value are null
+    groups: tuple[int, ...] | None  # Rows of each row group; None for CSV
+    reader: CsvReader
 
     @classmethod
-    def of(cls, file: File, reader: CsvReader, kept: frozenset[str]) -> "_Opened":
+    def of(cls, file: File, reader: CsvReader, kept: frozenset[str]) -> "OpenedFile":
+        """Look at a file; whole numbers of the columns that are kept stay whole."""
         stamp = file.stamp()
         if not file.is_parquet:
             schema = reader.schema(file)
-            return cls(file, stamp, schema and _doubles(schema, kept), None)
+            return cls(file, stamp, schema and _doubles(schema, kept), None, reader)
         with file.reading(), file.open() as source:
             about = pq.read_metadata(source)
             groups = tuple(about.row_group(at).num_rows for at in range(about.num_row_groups))
             schema = about.schema.to_arrow_schema()
-        return cls(file, stamp._replace(rows=about.num_rows), schema, groups)
+        return cls(file, stamp._replace(rows=about.num_rows), schema, groups, reader)
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return self.file.name
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [] if self.schema is None else list(self.schema.names)
 
     @property
     def is_empty(self) -> bool:
+        """Whether the file has no rows."""
         if self.groups is not None:
             return not sum(self.groups)
         return self.schema is None or all(pa.types.is_null(field.type) for field in self.schema)
 
-    def contents(self, reader: CsvReader) -> Contents:
-        if self.file.is_parquet:
-            return Contents(self.file.name, self.schema, self.is_empty)
-        return Contents(
-            self.file.name, self.schema, self.is_empty, partial(reader.first_text, self.file)
-        )
+    def first_text(self, column: str) -> str | None:
+        """Return the first cell of a CSV file that makes a column one of texts, in words."""
+        return None if self.groups is not None else self.reader.first_text(self.file, column)
 
-    def pieces(self, most: int) -> Iterator[tuple[str, range | None, int, int | None]]:
-        """Yield name, row groups, first row and number of rows of every piece."""
-        name = self.file.name
+    def pieces(
+        self, schema: pa.Schema, missing: Literal["refuse", "drop"], most: int
+    ) -> Iterator[FilePiece]:
+        """Yield the pieces of the file."""
+
+        def piece(groups: range | None, first: int, rows: int | None) -> FilePiece:
+            part = groups is not None and len(groups) < len(self.groups or ())
+            name = f"{self.name}, rows from {first + 1:,}" if part else self.name
+            return FilePiece(
+                name, self.file, self.stamp, schema, rows, first, groups, missing, self.reader
+            )
+
         if self.groups is None:
-            yield name, None, 0, None
+            yield piece(None, 0, None)
             return
         start, first, rows = 0, 0, 0
         for at, size in enumerate(self.groups):
             if at > start and rows + size > most:
-                yield f"{name}, rows from {first + 1:,}", range(start, at), first, rows
+                yield piece(range(start, at), first, rows)
                 start, first, rows = at, first + rows, 0
             rows += size
-        name = f"{name}, rows from {first + 1:,}" if start else name
-        yield name, range(start, len(self.groups)), first, rows
+        yield piece(range(start, len(self.groups)), first, rows)
 
 
 def _doubles(schema: pa.Schema, kept: frozenset[str]) -> pa.Schema:
@@ -346,26 +321,16 @@ def _doubles(schema: pa.Schema, kept: frozenset[str]) -> pa.Schema:
     )
 
 
-def _parquet(source: Any, schema: pa.Schema) -> Any:
-    texts = [field.name for field in schema if field.type == TEXT]
-    return pq.ParquetFile(source, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False)
-
-
 def _even(blocks: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield tables of `BATCH` rows, and a last one: the same ones however the file is laid out."""
-    held: list[Any] = []
-    room = BATCH
+    held: list[pa.RecordBatch] = []
     for block in blocks:
-        rest = block
-        while rest.num_rows:
-            part = rest.slice(0, room)
-            held.append(part)
-            room -= part.num_rows
-            rest = rest.slice(part.num_rows)
-            if not room:
-                yield pa.Table.from_batches(held)
-                held, room = [], BATCH
-    if held:
+        held.append(block)
+        while sum(each.num_rows for each in held) >= BATCH:
+            table = pa.Table.from_batches(held)
+            yield table.slice(0, BATCH)
+            held = table.slice(BATCH).to_batches()
+    if any(each.num_rows for each in held):
         yield pa.Table.from_batches(held)
 
 

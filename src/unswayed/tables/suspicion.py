@@ -59,12 +59,16 @@ def is_too_many(n_values: int, n_rows: int) -> bool:
     return n_values > max(_MANY_TEXTS, n_rows // 2)
 
 
-def _parts(name: str) -> list[str]:
-    """Return the words of a name, in small letters and the singular."""
+def _words(name: str) -> list[str]:
+    """Return the words of a name, in small letters."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    parts = [part.lower() for part in re.split(r"[\W\d_]+", apart) if part]
+    return [word.casefold() for word in re.split(r"[\W\d_]+", apart) if word]
+
+
+def _parts(name: str) -> list[str]:
+    """Return the words of a name, in the singular."""
     known = _CODES | _MEASURES | _IDS
-    return [part if part in known else part.removesuffix("s") for part in parts]
+    return [word if word in known else word.removesuffix("s") for word in _words(name)]
 
 
 def _says(name: str) -> str | None:
@@ -206,14 +210,11 @@ class Mixture:
         return self.odd if len(self.odd) <= _FEW_MARKS and not self.comma else ()
 
     @classmethod
-    def of(
-        cls, values: pa.ChunkedArray, distinct: pa.ChunkedArray, decimal: Decimal
-    ) -> "Mixture | None":
+    def of(cls, values: pa.ChunkedArray, rows: ValueCounts, decimal: Decimal) -> "Mixture | None":
         """Look for numbers among texts."""
-        if not (are_numbers(distinct, ".") | are_numbers(distinct, ",")).any():
+        texts, counts = rows.distinct, rows.counts
+        if not (are_numbers(texts, ".") | are_numbers(texts, ",")).any():
             return None
-        counted = values.drop_null().value_counts()
-        texts, counts = counted.field("values"), np.asarray(counted.field("counts"))
         plain = are_numbers(texts, decimal, grouped=False)
         other = are_numbers(texts, "," if decimal == "." else ".") & ~plain
         numbers = are_numbers(texts, decimal)
@@ -296,14 +297,11 @@ def not_shown(name: str, values: pa.ChunkedArray, n_distinct: int) -> str | None
 
 def _by_name(name: str) -> str | None:
     """Return what the name of a column says that its cells are."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    words = [word.casefold() for word in re.split(r"[\W\d_]+", apart) if word]
+    words = _words(name)
     if _NOT_OF_BIRTH.intersection(words):
         words = [word for word in words if word not in ("birth", "born")]
-    for word in ("".join(words), *reversed(words)):
-        if word in _BY_NAME:
-            return _BY_NAME[word]
-    return None
+    said = (_BY_NAME.get(word) for word in ("".join(words), *reversed(words)))
+    return next(filter(None, said), None)
 
 
 def _by_cells(values: pa.ChunkedArray, n_distinct: int) -> str | None:
@@ -324,12 +322,10 @@ def _by_cells(values: pa.ChunkedArray, n_distinct: int) -> str | None:
 # ----------------------------------------------------------------------------------------
 # Label leak: columns that tell the label, of every row or nearly, as nothing known before can.
 
-_FEWEST_ROWS = 20  # fewer can be told by chance
 _FEWEST_STEPS = 2  # fewer, and a column of yes and no may well follow a number
 _NEARLY = 0.95  # right on so many rows of each class, on average: nothing to do with their sizes
 _EXPLAINED = 0.98  # of the variance of a number
 _FEWEST_OF_A_CLASS = 10  # rows: fewer are told by chance, if there are many columns
-_FEW = 20  # different texts at most that are looked up one by one
 _SAMPLE = 20_000  # rows that are enough to see how nearly
 _FIRST = 500  # rows looked at before all are: most columns have contradicted themselves by then
 
@@ -342,8 +338,11 @@ class Told:
     # the share of their variance
     share: float
     classes: bool
+    every: bool = False  # whether it tells the label of every row
 
     def __str__(self) -> str:
+        if self.every:
+            return "tells the label of every row"
         share = f"{math.floor(1000 * self.share) / 10:.1f}"
         if self.classes:
             return f"tells the label right for {share} % of the rows of each class on average"
@@ -372,24 +371,10 @@ class Label:
         elif len(distinct) == 2:
             classes = np.asarray(pc.index_in(values, value_set=distinct))
         elif len(distinct) > 2 and is_number(values.type):
-            numbers = np.asarray(values.cast(pa.float64(), safe=False))
+            numbers = _doubles(values)
         return cls(there, classes, numbers)
 
-    def is_told_by(self, values: pa.ChunkedArray) -> bool:
-        """Return whether a column tells the label of every row that has one."""
-        values = values if self.there is None else values.filter(self.there)
-        numbers = None
-        if not is_text(values.type) and not values.null_count and len(values):
-            numbers = np.asarray(values.cast(pa.float64(), safe=False))
-        if self.classes is None:
-            if numbers is None or self.numbers is None:
-                return False
-            return _tells_numbers(numbers, self.numbers) or _bins(numbers, self.numbers)
-        if _contradicts(_positions(values.slice(0, _FIRST)), self.classes[:_FIRST]):
-            return False
-        return _tells_classes(_positions(values), self.classes, numbers)
-
-    def nearly_told_by(self, values: pa.ChunkedArray) -> Told | None:
+    def told_by(self, values: pa.ChunkedArray) -> Told | None:
         """Return how nearly a column tells the label by itself; None if not nearly.
 
         A rule for two classes looks a text up, or cuts numbers in two; missing cells are below all
@@ -398,23 +383,51 @@ class Label:
         """
         values = values if self.there is None else values.filter(self.there)
         labels: Any = self.numbers if self.classes is None else self.classes
-        if labels is None or len(values) < _FEWEST_ROWS:
+        if labels is None or len(values) < FEWEST_ROWS:
             return None
+        numbers = None if is_text(values.type) or values.null_count else _doubles(values)
+        if self._is_told(values, numbers):
+            return Told(1.0, self.classes is not None, every=True)
         at = np.linspace(0, len(values) - 1, min(_SAMPLE, len(values))).astype(np.intp)
-        values, labels = values.take(pa.array(at)), labels[at]
-        texts = is_text(values.type)
+        some, labels = values.take(pa.array(at)), labels[at]
         if self.classes is None:
-            share = _explained(values, labels, texts=texts)
+            share = _explained(some, labels)
             return Told(share, classes=False) if share >= _EXPLAINED else None
         if min(np.bincount(labels, minlength=2)) < _FEWEST_OF_A_CLASS:
             return None
-        if texts:
-            share = _looked_up(_positions(values), labels)
+        if is_text(some.type):
+            share = _looked_up(_positions(some), labels)
         else:
-            numbers = np.asarray(values.cast(pa.float64(), safe=False).fill_null(np.nan))
-            missing = np.isnan(numbers)
-            share = max(_cut(np.where(missing, end, numbers), labels) for end in (-np.inf, np.inf))
+            known = np.asarray(some.cast(pa.float64(), safe=False).fill_null(np.nan))
+            ends = (np.where(np.isnan(known), end, known) for end in (-np.inf, np.inf))
+            share = max(_cut(each, labels) for each in ends)
         return Told(share, classes=True) if share >= _NEARLY else None
+
+    def _is_told(self, values: pa.ChunkedArray, numbers: FloatArray | None) -> bool:
+        """Return whether a column tells the label of every row.
+
+        It tells which of two classes every row has if rows of equal values have equal labels and
+        there are at most half as many values as rows, or if all numbers of one class are above all
+        of the other.
+        """
+        if self.numbers is not None:
+            labels = self.numbers
+            return numbers is not None and (
+                _in_other_unit(numbers, labels) or _bins(numbers, labels)
+            )
+        classes = self.classes
+        assert classes is not None  # noqa: S101  (labels are numbers or two classes)
+        if _contradicts(_positions(values.slice(0, _FIRST)), classes[:_FIRST]):
+            return False
+        position = _positions(values)
+        if _contradicts(position, classes):
+            return False
+        if 2 * (int(position.max()) + 1) <= len(classes):
+            return True
+        if numbers is None:
+            return False
+        zero, one = numbers[classes == 0], numbers[classes == 1]
+        return bool(zero.max() < one.min() or one.max() < zero.min())
 
     def is_in_order_of(self, values: pa.ChunkedArray) -> bool:
         """Return whether the mean label only rises, or only falls, from value to value."""
@@ -422,19 +435,22 @@ class Label:
         labels = self.numbers if self.classes is None else self.classes
         if labels is None or values.null_count:
             return False
-        numbers = np.asarray(values.cast(pa.float64(), safe=False))
-        _, position = np.unique(numbers, return_inverse=True)
+        _, position = np.unique(_doubles(values), return_inverse=True)
         means = np.bincount(position, weights=labels) / np.bincount(position)
         steps = np.diff(means)
         return len(means) > 3 and bool((steps > 0).all() or (steps < 0).all())
 
 
+def _doubles(values: pa.ChunkedArray) -> FloatArray:
+    return np.asarray(values.cast(pa.float64(), safe=False))
+
+
 def _looked_up(position: IntArray, label: IntArray) -> float:
     """Return how right it is to say of each text the class that it is more common in."""
-    if int(position.max()) >= _FEW:
+    if int(position.max()) >= FEW:
         return 0.0
     shares = [
-        np.bincount(position[label == each], minlength=_FEW) / max(1, np.sum(label == each))
+        np.bincount(position[label == each], minlength=FEW) / max(1, np.sum(label == each))
         for each in (0, 1)
     ]
     return float(np.maximum(*shares).sum() / 2)
@@ -450,20 +466,20 @@ def _cut(numbers: FloatArray, label: IntArray) -> float:
     return float(0.5 + np.abs(ones - zeros).max() / 2)
 
 
-def _explained(values: pa.ChunkedArray, label: FloatArray, *, texts: bool) -> float:
+def _explained(values: pa.ChunkedArray, label: FloatArray) -> float:
     """Return the share of the variance of a number that a column explains by itself."""
     spread = label - label.mean()
     if not spread.any():
         return 0.0
-    if texts:
+    if is_text(values.type):
         position = _positions(values)
-        if int(position.max()) >= _FEW:
+        if int(position.max()) >= FEW:
             return 0.0
         sums, counts = np.bincount(position, weights=spread), np.bincount(position)
         return float((sums**2 / counts).sum() / (spread @ spread))
     if values.null_count:
         return 0.0
-    numbers = np.asarray(values.cast(pa.float64(), safe=False))
+    numbers = _doubles(values)
     with np.errstate(over="ignore", invalid="ignore"):  # then nothing is said
         own = numbers - numbers.mean()
         size = (own @ own) * (spread @ spread)
@@ -482,44 +498,19 @@ def _contradicts(position: IntArray, label: IntArray) -> bool:
     return bool(((positive > 0) & (positive < count)).any())
 
 
-def _tells_classes(position: IntArray, label: IntArray, numbers: FloatArray | None) -> bool:
-    """Return whether a column tells which of two classes every row has.
-
-    It does if rows of equal values have equal labels and there are at most half as many values as
-    rows, or if all numbers of one class are above all of the other.
-    """
-    if len(label) < _FEWEST_ROWS:
-        return False
-    if _contradicts(position, label):
-        return False
-    return 2 * (int(position.max()) + 1) <= len(label) or (
-        numbers is not None and _apart(numbers, label)
-    )
-
-
-def _apart(numbers: FloatArray, label: IntArray) -> bool:
-    """Return whether all numbers of one class are above all of the other."""
-    zero, one = numbers[label == 0], numbers[label == 1]
-    return bool(zero.max() < one.min() or one.max() < zero.min())
-
-
 def _bins(numbers: FloatArray, label: FloatArray) -> bool:
     """Return whether a column says in which of some classes of numbers the label is: deciles, say.
 
     It does if it only rises or only falls with the label, and takes three values or more.
     """
-    if len(label) < _FEWEST_ROWS:
-        return False
     order = np.argsort(label, kind="stable")
     steps, apart = np.diff(numbers[order]), np.diff(label[order]) > 0
     one_way = bool((steps >= 0).all() or (steps <= 0).all())
     return one_way and not steps[~apart].any() and int(np.count_nonzero(steps)) >= _FEWEST_STEPS
 
 
-def _tells_numbers(numbers: FloatArray, label: FloatArray) -> bool:
+def _in_other_unit(numbers: FloatArray, label: FloatArray) -> bool:
     """Return whether a column of numbers is the label in another unit."""
-    if len(label) < _FEWEST_ROWS:
-        return False
     with np.errstate(over="ignore", invalid="ignore"):  # then nothing is said
         one, other = numbers - numbers.mean(), label - label.mean()
         size = np.sqrt(one @ one) * np.sqrt(other @ other)
