@@ -44,9 +44,9 @@ from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
 from unswayed.study.facts import need_radius, report_facts, row_facts
-from unswayed.study.folds import parts_of
+from unswayed.study.opening import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
-from unswayed.study.study import Study, check_recipe, save_certificates
+from unswayed.study.study import Study
 from unswayed.words import counted, percent
 
 
@@ -110,7 +110,9 @@ def certify(train: str, options: CertifyOptions) -> int:
         if out is not None:
             write_table(out, _answer_table(study), escape=options.escape_formulas)
         remarks = []
-        for path, part in zip(proofs, parts_of(study), strict=False):  # none, or one per model
+        for path, part in zip(
+            proofs, study.scheme.studies(study), strict=False
+        ):  # none, or one per model
             remarks.append(checking_time(save_certificates(part, part.certificates, path)))
         if report is not None and page is not None:
             write_text(report, page)
@@ -230,7 +232,7 @@ def _answer_table(study: Study) -> dict[str, Any]:
         "row": numbers,
         **_where(study),
         **({} if study.fold is None else {"fold": study.fold}),
-        "prediction": [study.prediction(at) for at in range(len(numbers))],
+        "prediction": study.predictions,
     }
     if study.test.labels is not None:
         columns["label"] = [study.target.as_text(label) for label in study.test.labels.tolist()]
@@ -239,7 +241,7 @@ def _answer_table(study: Study) -> dict[str, Any]:
         "low": study.target.natural(answers.low, -math.inf),
         "high": study.target.natural(answers.high, math.inf),
     }
-    if not study.request.kind.linear:
+    if study.request.kind.log_odds:
         names = ("probability", "probability_low", "probability_high")
         ranges = probability_ranges(answers.score, answers.low, answers.high)
         columns |= dict(zip(names, ranges, strict=True))
@@ -249,7 +251,7 @@ def _answer_table(study: Study) -> dict[str, Any]:
             "minimum_budget": answers.minimum_budget,
             "minimum_budget_proven": answers.minimum_budget_proven,
         }
-        if not study.request.kind.linear:
+        if "exact" not in study.request.kind.can:
             columns["enough"] = answers.enough
     return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
 

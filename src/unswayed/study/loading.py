@@ -106,6 +106,12 @@ def draw_folds(name: str, owner: IntArray, folds: int, seed: int) -> IntArray:
     return of_owner[owner]
 
 
+def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
+    """Split row positions at random into those that stay and those that are taken out."""
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return np.sort(order[n_out:]), np.sort(order[:n_out])
+
+
 def hold_out(name: str, owner: IntArray, n_out: int, seed: int) -> tuple[IntArray, IntArray]:
     """Split rows into those that stay and those held out: whole owners, until there are enough."""
     size = np.bincount(owner)

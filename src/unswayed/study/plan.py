@@ -18,9 +18,9 @@ from unswayed.exceptions import InputError
 from unswayed.models.ridge.summed import Design, RowSums
 from unswayed.pieces.pieces import BATCH, Batch
 from unswayed.study.opening import Opening
-from unswayed.study.penalty import Silent
 from unswayed.study.request import Request
 from unswayed.study.source import PASSES, TrainingFiles, check_options, expected_passes
+from unswayed.study.study import Silent
 from unswayed.tables.encoding import Encoding, Survey
 from unswayed.tables.files import read_table
 from unswayed.tables.many_files import FilePiece, fingerprint
@@ -89,7 +89,6 @@ class Plan:
 def plan_of(request: Request) -> Plan:
     """Look at the files and at a first batch of rows."""
     check_options(request)
-    assert request.in_pieces is not None  # noqa: S101
     source = TrainingFiles.of(request)
     look = _Look.at(request, source)
     rows, n_bytes = _n_rows(source), sum(stamp.size or 0 for stamp in fingerprint(source.wide))
@@ -100,7 +99,7 @@ def plan_of(request: Request) -> Plan:
     kinds = expected_passes(request, source)
     if _merges(rows, look.n_rows, look.different):
         kinds = kinds[: kinds.index("survey") + 1]
-    threads = 1 if request.in_pieces.scheduler is not None else thread_count()
+    threads = 1 if request.pieces.scheduler is not None else thread_count()
     return Plan(
         files=source.n_files,
         n_bytes=n_bytes,
