@@ -304,41 +304,41 @@ def _show_plan(request: Request, terminal: Terminal) -> int:
     from unswayed.study.plan import plan_of
 
     plan = plan_of(request)
-    about = "about " if plan.estimated else ""
-    held = " (held out)" if plan.held_out else ""
+    about = "about " if plan["rows_estimated"] else ""
+    held = " (held out)" if plan["held_out"] else ""
+    columns, features = counted(plan["columns"], "column"), counted(plan["features"], "feature")
     terminal.say(
-        f"{counted(plan.files, 'file')}, {byte_size(plan.n_bytes)}, {about}{plan.rows:,} rows; "
-        f"{counted(plan.columns, 'column')} make at least {counted(plan.features, 'feature')}; "
-        f"{plan.test_rows:,} test rows{held}"
+        f"{counted(plan['files'], 'file')}, {byte_size(plan['bytes'])}, {about}{plan['rows']:,} "
+        f"rows; {columns} make at least {features}; {plan['test_rows']:,} test rows{held}"
     )
-    if plan.different is not None:
+    if plan["first_different"] is not None:
         then = (
             "probably few enough that one pass is enough to learn from them"
-            if plan.merges
+            if plan["merges"]
             else "probably too many to be held"
         )
         terminal.say(
-            f"{plan.different:,} of the first {plan.first:,} rows are different: all in all {then}"
+            f"{plan['first_different']:,} of the first {plan['first_rows']:,} rows are different: "
+            f"all in all {then}"
         )
     terminal.say()
+    passes = enumerate(plan["passes"], start=1)
     terminal.table(
         ["pass", "what it does", "about"],
-        [[str(at), what, duration(took)] for at, (what, took) in enumerate(plan.passes, start=1)],
+        [[str(at), each["what"], duration(each["seconds"])] for at, each in passes],
         left=(1,),
     )
-    where = f"on {counted(plan.threads, 'thread')}"
-    if request.in_pieces is not None and request.in_pieces.scheduler is not None:
+    where = f"on {counted(plan['threads'], 'thread')}"
+    if request.pieces.scheduler is not None:
         where = "on one thread of a worker like this machine; all threads of the cluster share it"
-    terminal.say(f"together about {duration(plan.seconds)} {where}")
+    terminal.say(f"together about {duration(plan['seconds'])} {where}")
     terminal.say()
+    memory = plan["memory"] | {"together": plan["memory_total"]}
     terminal.table(
         ["memory of a process", "about"],
-        [
-            *([what, byte_size(amount)] for what, amount in plan.memory.items()),
-            ["together", byte_size(sum(plan.memory.values()))],
-        ],
+        [[what, byte_size(amount)] for what, amount in memory.items()],
     )
-    terminal.answer(plan.to_dict())
+    terminal.answer(plan)
     return 0
 
 

@@ -48,7 +48,7 @@ class Dependencies:
     projector: FloatArray  # Onto these directions, in units of the columns' spread
     constant: BoolArray  # Columns that are the same in every row
     mean: FloatArray  # Of the columns: their mean, and the unit of their spread
-    scale: FloatArray  # Of the columns: their mean, and the unit of their spread
+    scale: FloatArray
     searched: bool = True  # False if there are too many columns to look for others
 
     @property
@@ -173,7 +173,9 @@ class _Asking:
         if with_intercept:
             at_zero = self._at_zero(bases)
             intercept = self._intercept_in_words(bases) | not_identified()
-            if self.study.alpha or found.identifies(self._features(at_zero, every)):
+            if self.study.alpha or found.identifies(
+                at_zero.ravel()[[effect.feature for effect in every]]
+            ):
                 found_zero = [self._certified_row(at_zero, each) for each in self._budgets]
                 parts.append(found_zero[0])
                 intercept |= certified(parts[-1], 0) | self._at_budgets(found_zero, 0, 1.0)
@@ -378,10 +380,6 @@ class _Asking:
             zero = np.array([column.mean if self.asked.standardised else 0.0])
             row[0, column.start] = column.scaled(zero)[0]
         return row
-
-    def _features(self, row: FloatArray, effects: list[_Effect]) -> FloatArray:
-        """Return the features of a row that the effects are of."""
-        return row.ravel()[[effect.feature for effect in effects]]
 
     def _certified_row(self, row: FloatArray, budget: Budget) -> CertificateSet:
         """Certify the prediction of a row, and its sign."""

@@ -18,7 +18,6 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Radius
 from unswayed.report.facts import (
-    BudgetRate,
     Caveat,
     Certified,
     caveat_dicts,
@@ -34,7 +33,7 @@ from unswayed.results.groups import SMALL_GROUP
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.loading import Rows
 from unswayed.study.request import Budget
-from unswayed.study.study import EXACT, Study
+from unswayed.study.study import Study
 from unswayed.tables.files import sha256
 from unswayed.words import as_text, counted, listed, natural, points, shorten
 
@@ -48,23 +47,52 @@ _DIGITS = (2, 3, 4)  # of a radius; more where movements are all alike
 class Movement:
     """How far the prediction of each test row can move at one budget, on the model's scale."""
 
+    study: Study
     budget: Budget
     most: FloatArray  # rounded up: proven not to be exceeded
     least: FloatArray  # rounded down: proven to be reached
 
     @classmethod
-    def of(cls, budget: Budget, ranges: Any) -> "Movement":
+    def of(cls, study: Study, budget: Budget, ranges: Any) -> "Movement":
         """Return the movements that ranges of scores allow."""
         score, none = ranges.score, np.zeros(len(ranges.score))
         most = np.maximum(above(ranges.high, -score, none), above(score, -ranges.low, none))
         least = np.maximum(
             below(ranges.inner_high, -score, none), below(score, -ranges.inner_low, none)
         )
-        return cls(budget, most, np.maximum(least, 0.0))
+        moved = cls(study, budget, most, np.maximum(least, 0.0))
+        # Rows that are proven not to move do not, whatever rounding adds.
+        return replace(moved, most=np.where(moved.within(0.0)[0], 0.0, most))
 
-    def quantile(self, share: float) -> float:
-        """Return a distance that so many of the rows are proven to stay within."""
-        return float(np.quantile(self.most, share, method="higher"))
+    def within(self, radius: float) -> tuple[BoolArray, int]:
+        """Return which test rows are proven to stay within a radius, and how many are open."""
+        limit = self.study.request.on_scale(radius)
+        robust = np.asarray(self.most <= limit)
+        hidden = np.flatnonzero(~robust & (self.least <= limit))
+        if not len(hidden):
+            return robust, 0
+        certs = self.study.scheme.certify(self.study, hidden, self.budget, Radius(limit))
+        robust[hidden] = certs.robust
+        return robust, int(np.sum(certs.verdict == Verdict.UNDECIDED))
+
+    def quantiles(self, own: BoolArray | slice = slice(None)) -> dict[str, float]:
+        """Return distances that shares of some rows are proven to stay within."""
+        shares = {"median": 0.5, "p90": 0.9, "largest": 1.0}
+        found = np.quantile(self.most[own], [*shares.values()], method="higher").tolist()
+        return {
+            name: _as_written(self.study, each) for name, each in zip(shares, found, strict=True)
+        }
+
+    def by_group(self, name: str) -> dict[str, Any]:
+        """Return how far predictions of each group can move."""
+        values = np.array(self.study.groups(name), dtype=object)
+        rows = []
+        for group in sorted(set(values.tolist()), key=natural):
+            own = np.asarray(values == group)
+            count = int(own.sum())
+            known = {"group": group, "rows": count, "small": count < SMALL_GROUP}
+            rows.append(known | self.quantiles(own))
+        return {"column": shorten(name), "groups": rows}
 
 
 def movements(study: Study) -> list[Movement]:
@@ -72,28 +100,11 @@ def movements(study: Study) -> list[Movement]:
     request = study.request
     if study.target.task != "regression" or request.method != "exact":
         return []
-    found = [Movement.of(request.budget, study.answers)]
     others = request.budgets[1:] if request.radius is None else ()
-    found += [Movement.of(each, study.ranges(each)) for each in others]
-    return [_without_rounding(study, moved) for moved in found]
-
-
-def _without_rounding(study: Study, moved: Movement) -> Movement:
-    """Return movements with 0 for rows that are proven not to move, whatever rounding adds."""
-    stays, _ = within(study, moved, 0.0)
-    return replace(moved, most=np.where(stays, 0.0, moved.most))
-
-
-def within(study: Study, moved: Movement, radius: float) -> tuple[BoolArray, int]:
-    """Return which test rows are proven to stay within a radius, as ``--radius`` would have it."""
-    limit = study.request.on_scale(radius)
-    robust = np.asarray(moved.most <= limit)
-    hidden = np.flatnonzero(~robust & (moved.least <= limit))
-    if not len(hidden):
-        return robust, 0
-    certs = study.scheme.certify(study, hidden, moved.budget, Radius(limit))
-    robust[hidden] = certs.robust
-    return robust, int(np.sum(certs.verdict == Verdict.UNDECIDED))
+    return [
+        Movement.of(study, request.budget, study.answers),
+        *(Movement.of(study, each, study.ranges(each)) for each in others),
+    ]
 
 
 def movement_facts(study: Study) -> dict[str, Any]:
@@ -102,8 +113,7 @@ def movement_facts(study: Study) -> dict[str, Any]:
     if not found:
         return {"movement": None, "radius_grid": []}
     each = [
-        {"budget": moved.budget.text, "labels": study.count(moved.budget)}
-        | _quantiles(study, moved)
+        {"budget": moved.budget.text, "labels": study.count(moved.budget)} | moved.quantiles()
         for moved in found
     ]
     return {
@@ -111,7 +121,7 @@ def movement_facts(study: Study) -> dict[str, Any]:
             "relative": study.request.log,
             **each[0],
             "budgets": each,
-            "groups": [_by_group(study, name, found[0]) for name in study.request.groups],
+            "groups": [found[0].by_group(name) for name in study.request.groups],
         },
         "radius_grid": [_at(study, found, radius) for radius in grid(study, found)],
     }
@@ -122,7 +132,7 @@ def shown_ends(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | None
     if not study.ranges_only:
         return None
     answers, in_units = study.answers, study.target.natural
-    moved = _without_rounding(study, Movement.of(study.request.budget, answers))
+    moved = Movement.of(study, study.request.budget, answers)
     return (
         in_units(answers.low, -math.inf),
         in_units(answers.high, math.inf),
@@ -130,26 +140,8 @@ def shown_ends(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | None
     )
 
 
-def _quantiles(study: Study, moved: Movement) -> dict[str, float]:
-    shares = {"median": 0.5, "p90": 0.9, "largest": 1.0}
-    return {name: _as_written(study, moved.quantile(share)) for name, share in shares.items()}
-
-
-def _by_group(study: Study, name: str, moved: Movement) -> dict[str, Any]:
-    """Return how far predictions of each group can move."""
-    values = np.array(study.groups(name), dtype=object)
-    rows = []
-    for group in sorted(set(values.tolist()), key=natural):
-        own = values == group
-        count = int(own.sum())
-        part = Movement(moved.budget, moved.most[own], moved.least[own])
-        known = {"group": group, "rows": count, "small": count < SMALL_GROUP}
-        rows.append(known | _quantiles(study, part))
-    return {"column": shorten(name), "groups": rows}
-
-
 def _at(study: Study, found: list[Movement], radius: float) -> dict[str, Any]:
-    answers = [within(study, moved, radius) for moved in found]
+    answers = [moved.within(radius) for moved in found]
     robust, undecided = answers[0]
     return {
         "radius": radius,
@@ -214,7 +206,7 @@ def need_radius(study: Study, option: str) -> None:
         raise InputError(f"{asked}, for example --radius {'10%' if study.request.log else '2000'}")
     count = len(study.test)
     for radius in radii:
-        robust, _ = within(study, found[0], radius)
+        robust, _ = found[0].within(radius)
         if 2 * robust.sum() >= count:
             break
     raise InputError(
@@ -222,9 +214,6 @@ def need_radius(study: Study, option: str) -> None:
         f"rows ({points(robust.mean())} %) stay within --radius {radius_text(study, radius)} at "
         f"the budget {study.request.budget.text}; plain certify shows other radii"
     )
-
-
-# --- Facts of a study: one dict of plain values for every kind of question about single rows
 
 
 _VERSUS = 6  # classes named of the rest
@@ -285,11 +274,8 @@ def data_facts(study: Study) -> dict[str, Any]:
 def budget_facts(study: Study, budget: Budget) -> dict[str, Any]:
     """Return a budget as it was written and in labels."""
     count = study.count(budget)
-    return {
-        "budget": budget.text,
-        "labels": count,
-        "labels_in_words": study.labels_in_words(count),
-    }
+    words = study.labels_in_words(count)
+    return {"budget": budget.text, "labels": count, "labels_in_words": words}
 
 
 # --- test rows ------------------------------------------------------------------------------
@@ -299,7 +285,7 @@ def row_facts(
     study: Study, *, slider: bool = False, three: bool = True, folds: bool = False
 ) -> dict[str, Any]:
     """Return the facts about the test rows; `folds` says that a caveat may advise them."""
-    request, choice, rows = study.request, study.alpha_choice, certified_rows(study)
+    request, choice, rows = study.request, study.alpha_choice, study.certified
     asked = asked_facts(study) | {
         "label": shorten(study.target.label),
         "keeps": study.keeps(),
@@ -320,37 +306,6 @@ def row_facts(
     return certified_facts(asked, rows, caveats, slider=slider, three=three)
 
 
-def certified_rows(study: Study) -> Certified:
-    """Return the test rows of a study as arrays, with what verdicts say of minimum budgets."""
-    request, target, answers, labels = study.request, study.target, study.answers, study.test.labels
-    low, high, budgets = answers.minimum_budget, answers.enough, []
-    for budget in request.budgets:
-        verdicts, count = study.verdicts(budget), study.count(budget)
-        low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, count + 1.0), low)
-        high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, count), high)
-        budgets.append(BudgetRate.of(budget.text, count, verdicts))
-    return Certified(
-        n_train=study.n_train,
-        n_movable=study.n_movable,
-        budgets=budgets,
-        score=answers.score,
-        minimum_budget=low,
-        enough=high,
-        prediction=study.predictions,
-        truth=None if labels is None else [target.as_text(label) for label in labels.tolist()],
-        quality=study.quality(),
-        classes=target.class_names,
-        groups={name: study.groups(name) for name in request.groups},
-        decided=not study.ranges_only,
-        train_counts=study.class_counts,
-        class_sizes=study.class_sizes(),
-        group_sizes={name: study.group_sizes(name) for name in request.groups},
-        three=study.summaries,
-        chosen_threshold=request.threshold is not None,
-        can_balance=_can_balance(study),
-    )
-
-
 def report_facts(
     study: Study,
     facts: dict[str, Any],
@@ -364,7 +319,7 @@ def report_facts(
     """Return everything that a page about the test rows shows, given their facts."""
     return page_facts(
         facts,
-        certified_rows(study),
+        study.certified,
         shown_rows(study, chosen, no_rows=no_rows),
         effects=_effects(study, asked),
         made=_made(command, study),
@@ -590,12 +545,6 @@ def _model(study: Study) -> str:
 # --- what could mislead ---------------------------------------------------------------------
 
 
-def _can_balance(study: Study) -> bool:
-    """Return whether ``--threshold balanced`` is possible, and was not passed."""
-    request, both = study.request, study.request.kind.can & study.scheme.can
-    return "balance" in both and request.method in EXACT and request.threshold != "balanced"
-
-
 def _caveats(study: Study, rows: Certified, *, folds: bool) -> list[Caveat]:
     """Return what could mislead about the results."""
     request, more = study.request, "pass a larger --holdout to ask about more rows"
@@ -630,7 +579,7 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
     ends, what = np.array([threshold, score.min(), score.max()]), "scores"
     if study.request.kind.log_odds:  # it was written as a probability
         ends, what = probability_ranges(ends, ends, ends)[0], "probabilities"
-    instead = ", or --threshold balanced" if _can_balance(study) else ""
+    instead = ", or --threshold balanced" if study.can_balance else ""
     return [
         Caveat(
             "threshold-outside-scores",

@@ -202,9 +202,6 @@ def counted(budget: Budget, n_rows: int) -> Budget:
     return Budget(budget.text, budget.count(n_rows))
 
 
-# ----------------------------------------------------------------------------------------
-# From a file to folds: every row is certified by a model that did not see it.
-
 _KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
 
 
@@ -311,7 +308,8 @@ class _Drawn:
 
     def study(self, fold: int) -> Study:
         """Fit the model of a fold."""
-        train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
+        out = self.of_row == fold
+        train, test = (take(self.rows, np.flatnonzero(at)) for at in (~out, out))
         return self._fitted(self.each, train, test)
 
     def whole(self) -> Study:
@@ -324,10 +322,6 @@ class _Drawn:
         opening.loader.inspection = self.opening.loader.inspection
         opening.loader.gaps = self.opening.loader.gaps
         return opening.fitted(self.names, train, test, self.aside)
-
-    def _sides(self, fold: int) -> tuple[BoolArray, BoolArray]:
-        out = np.asarray(self.of_row == fold)
-        return ~out, out
 
 
 class _FoldOpening(Opening):

@@ -241,9 +241,6 @@ def _has(piece: FilePiece, place: Place) -> bool:
     return piece.file.name == place.file and at >= 0 and (piece.rows is None or at < piece.rows)
 
 
-# ----------------------------------------------------------------------------------------
-# From files in pieces to a study: passes over them, and never all of their rows in memory.
-
 _SHUFFLED = 2**24  # rows that are shuffled as in memory; of more, some are drawn
 
 
@@ -320,11 +317,12 @@ class _OpeningInPieces(Opening):
         n_movable = int(model.fitted_.engine.precision.n_movable)
         if not n_movable and request.only is not None:
             raise self.nothing_selected()
+        none = np.zeros(0, dtype=np.intp)
         return Study(
             request=request,
             target=target,
             encoding=encoding,
-            train=_no_rows(source.schema),
+            train=Rows(source.schema.empty_table(), none, np.zeros((0, 0)), np.zeros(0)),
             test=testing,
             model=model,
             alpha=request.alpha,
@@ -450,8 +448,3 @@ class _OpeningInPieces(Opening):
             value = next(iter(next(texts))) if column.is_category else next(low)
             if column.name not in kept and column.name not in self.source.beside:
                 self.caveats.append(constant(column.name, value, "training row"))
-
-
-def _no_rows(schema: pa.Schema) -> Rows:
-    table = schema.empty_table()
-    return Rows(table, np.zeros(0, dtype=np.intp), np.zeros((0, 0)), np.zeros(0))

@@ -105,7 +105,10 @@ class Opening:
         )
         testing = self._test_rows(encoding, target, *test)
         movable = self.movable(table)
-        choice = None if aside is None else self._choice(target, encoding, training, aside)
+        choice = None
+        if aside is not None:
+            known = encoded(encoding, aside), target.encode(aside.column(target.label))
+            choice = choose_alpha(request, target, training, known, self.progress)
         alpha = request.alpha if choice is None else choice.alpha
         assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
         model = self.fit(target, training, movable, alpha)
@@ -236,18 +239,6 @@ class Opening:
         return InputError(
             f"--only {shorten(self.request.only or '')!r} selects no training row, so no label "
             "could be wrong and everything would be robust; check the values it compares with"
-        )
-
-    def _choice(
-        self, target: Target, encoding: Encoding, training: Rows, aside: pa.Table
-    ) -> AlphaChoice:
-        return choose_alpha(
-            self.request,
-            target,
-            n_train=len(training),
-            weights=training.weights,
-            aside=(encoded(encoding, aside), target.encode(aside.column(target.label))),
-            progress=self.progress,
         )
 
     def fit(self, target: Target, training: Rows, movable: BoolArray, alpha: float) -> Any:
@@ -422,11 +413,9 @@ def set_aside(n_rows: int, seed: int, option: str = "alpha") -> tuple[Any, Any]:
 def choose_alpha(
     request: Request,
     target: Target,
-    *,
-    n_train: int,
+    training: Rows,
     aside: tuple[Matrix, FloatArray],
     progress: Progress,
-    weights: FloatArray | None = None,
 ) -> AlphaChoice:
     """Choose the largest penalty whose accuracy is within ``give_up`` points of the best."""
     rows, labels = aside
@@ -443,7 +432,8 @@ def choose_alpha(
         allowed = allowed & telling if (allowed & telling).any() else allowed
     best = request.kind.grid[int(np.flatnonzero(allowed)[-1])]
     per_row = best / (len(labels) * (FOLDS - 1) / FOLDS)
-    size = n_train if weights is None else float(weights.sum())
+    weights = training.weights
+    size = len(training) if weights is None else float(weights.sum())
     return AlphaChoice((float(f"{per_row * size:.3g}"),), len(labels), file, request.kind)
 
 

@@ -14,7 +14,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.three_numbers import Asked, summaries
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.pieces.pieces import Place
-from unswayed.report.facts import Caveat, Size, quality
+from unswayed.report.facts import BudgetRate, Caveat, Certified, Size, quality
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary
@@ -402,19 +402,6 @@ class Study:
         """Return a budget as a number of training labels."""
         return budget.count(self.n_train)
 
-    @property
-    def class_counts(self) -> list[int]:
-        """Number of training labels of each class; empty for numbers."""
-        return self.scheme.class_counts(self) if self.target.classes else []
-
-    def class_sizes(self) -> dict[str, Size]:
-        """Return the size of each class among the training rows; nothing for numbers."""
-        return self.scheme.class_sizes(self) if self.target.classes else {}
-
-    def group_sizes(self, name: str) -> dict[str, Size]:
-        """Return the size of each group among the training rows; nothing if it is not known."""
-        return self.scheme.group_sizes(self, name)
-
     def train_label(self, row: int) -> str:
         """Return the label of a training row as a text."""
         return self.target.as_text(np.asarray(self.train.labels)[row])
@@ -448,18 +435,18 @@ class Study:
     # --- what was found ------------------------------------------------------------------
 
     @cached_property
-    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
+    def _answered(self) -> tuple[Answers, list[CertificateSet]]:
         return self.scheme.certified(self)
 
     @property
     def answers(self) -> Answers:
         """Certified facts about every test row, at the main budget."""
-        return self._certified[0]
+        return self._answered[0]
 
     @property
     def certificates(self) -> list[CertificateSet]:
         """Certificates of the test rows in chunks; empty unless the request keeps them."""
-        return self._certified[1]
+        return self._answered[1]
 
     @property
     def verdicts_only(self) -> bool:
@@ -541,6 +528,43 @@ class Study:
 
     def _predicted(self, scores: FloatArray) -> FloatArray:
         return self.request.rule.predict(scores) if self.target.classes else scores
+
+    @property
+    def can_balance(self) -> bool:
+        """Whether ``--threshold balanced`` is possible, and was not passed."""
+        request, both = self.request, self.request.kind.can & self.scheme.can
+        return "balance" in both and request.method in EXACT and request.threshold != "balanced"
+
+    @cached_property
+    def certified(self) -> Certified:
+        """The test rows as arrays, with what verdicts say of minimum budgets."""
+        request, target, scheme, answers = self.request, self.target, self.scheme, self.answers
+        labels, low, high, budgets = self.test.labels, answers.minimum_budget, answers.enough, []
+        for budget in request.budgets:
+            verdicts, count = self.verdicts(budget), self.count(budget)
+            low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, count + 1.0), low)
+            high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, count), high)
+            budgets.append(BudgetRate.of(budget.text, count, verdicts))
+        return Certified(
+            n_train=self.n_train,
+            n_movable=self.n_movable,
+            budgets=budgets,
+            score=answers.score,
+            minimum_budget=low,
+            enough=high,
+            prediction=self.predictions,
+            truth=None if labels is None else [target.as_text(each) for each in labels.tolist()],
+            quality=self.quality(),
+            classes=target.class_names,
+            groups={name: self.groups(name) for name in request.groups},
+            decided=not self.ranges_only,
+            train_counts=scheme.class_counts(self) if target.classes else [],
+            class_sizes=scheme.class_sizes(self) if target.classes else {},
+            group_sizes={name: scheme.group_sizes(self, name) for name in request.groups},
+            three=self.summaries,
+            chosen_threshold=request.threshold is not None,
+            can_balance=self.can_balance,
+        )
 
     def groups(self, name: str) -> list[str]:
         """Return the group of every test row, by a column."""
