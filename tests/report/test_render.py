@@ -12,7 +12,7 @@ from tests.commands import people, unswayed_here
 from unswayed.report.page import suspects
 from unswayed.report.render import render
 from unswayed.results.certificates import Witness
-from unswayed.study.facts import certified_rows, report_facts, row_facts, shown_rows
+from unswayed.study.facts import report_facts, row_facts, shown_rows
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request, Shift
 
@@ -161,7 +161,7 @@ def test_a_label_that_could_become_two_things_is_said_to(tmp_path):
         radius=1.0,
     )
     study = open_study(request)
-    rows, shown = certified_rows(study), shown_rows(study)
+    rows, shown = study.certified, shown_rows(study)
     labels = [100.0, 300.0, 100.0]
     witnesses = {
         at: Witness(np.array([7]), np.array([label]), 0.0) for at, label in enumerate(labels)

@@ -11,7 +11,7 @@ from unswayed import CertifiedClassifier, LabelBias
 from unswayed.cli import main
 from unswayed.cli.terminal import ProgressLines
 from unswayed.cli.verify import checking_time
-from unswayed.study.study import CertificateSize
+from unswayed.study.opening import CertificateSize
 from unswayed.verify import seconds_to_check, verify
 
 

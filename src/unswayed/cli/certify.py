@@ -44,9 +44,9 @@ from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
 from unswayed.study.facts import need_radius, report_facts, row_facts
-from unswayed.study.folds import parts_of
+from unswayed.study.opening import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
-from unswayed.study.study import Study, check_recipe, save_certificates
+from unswayed.study.study import Study
 from unswayed.words import counted, percent
 
 
@@ -110,7 +110,9 @@ def certify(train: str, options: CertifyOptions) -> int:
         if out is not None:
             write_table(out, _answer_table(study), escape=options.escape_formulas)
         remarks = []
-        for path, part in zip(proofs, parts_of(study), strict=False):  # none, or one per model
+        for path, part in zip(
+            proofs, study.scheme.studies(study), strict=False
+        ):  # none, or one per model
             remarks.append(checking_time(save_certificates(part, part.certificates, path)))
         if report is not None and page is not None:
             write_text(report, page)
@@ -230,7 +232,7 @@ def _answer_table(study: Study) -> dict[str, Any]:
         "row": numbers,
         **_where(study),
         **({} if study.fold is None else {"fold": study.fold}),
-        "prediction": [study.prediction(at) for at in range(len(numbers))],
+        "prediction": study.predictions,
     }
     if study.test.labels is not None:
         columns["label"] = [study.target.as_text(label) for label in study.test.labels.tolist()]
@@ -239,7 +241,7 @@ def _answer_table(study: Study) -> dict[str, Any]:
         "low": study.target.natural(answers.low, -math.inf),
         "high": study.target.natural(answers.high, math.inf),
     }
-    if not study.request.kind.linear:
+    if study.request.kind.log_odds:
         names = ("probability", "probability_low", "probability_high")
         ranges = probability_ranges(answers.score, answers.low, answers.high)
         columns |= dict(zip(names, ranges, strict=True))
@@ -249,7 +251,7 @@ def _answer_table(study: Study) -> dict[str, Any]:
             "minimum_budget": answers.minimum_budget,
             "minimum_budget_proven": answers.minimum_budget_proven,
         }
-        if not study.request.kind.linear:
+        if "exact" not in study.request.kind.can:
             columns["enough"] = answers.enough
     return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
 
@@ -302,41 +304,41 @@ def _show_plan(request: Request, terminal: Terminal) -> int:
     from unswayed.study.plan import plan_of
 
     plan = plan_of(request)
-    about = "about " if plan.estimated else ""
-    held = " (held out)" if plan.held_out else ""
+    about = "about " if plan["rows_estimated"] else ""
+    held = " (held out)" if plan["held_out"] else ""
+    columns, features = counted(plan["columns"], "column"), counted(plan["features"], "feature")
     terminal.say(
-        f"{counted(plan.files, 'file')}, {byte_size(plan.n_bytes)}, {about}{plan.rows:,} rows; "
-        f"{counted(plan.columns, 'column')} make at least {counted(plan.features, 'feature')}; "
-        f"{plan.test_rows:,} test rows{held}"
+        f"{counted(plan['files'], 'file')}, {byte_size(plan['bytes'])}, {about}{plan['rows']:,} "
+        f"rows; {columns} make at least {features}; {plan['test_rows']:,} test rows{held}"
     )
-    if plan.different is not None:
+    if plan["first_different"] is not None:
         then = (
             "probably few enough that one pass is enough to learn from them"
-            if plan.merges
+            if plan["merges"]
             else "probably too many to be held"
         )
         terminal.say(
-            f"{plan.different:,} of the first {plan.first:,} rows are different: all in all {then}"
+            f"{plan['first_different']:,} of the first {plan['first_rows']:,} rows are different: "
+            f"all in all {then}"
         )
     terminal.say()
+    passes = enumerate(plan["passes"], start=1)
     terminal.table(
         ["pass", "what it does", "about"],
-        [[str(at), what, duration(took)] for at, (what, took) in enumerate(plan.passes, start=1)],
+        [[str(at), each["what"], duration(each["seconds"])] for at, each in passes],
         left=(1,),
     )
-    where = f"on {counted(plan.threads, 'thread')}"
-    if request.in_pieces is not None and request.in_pieces.scheduler is not None:
+    where = f"on {counted(plan['threads'], 'thread')}"
+    if request.pieces.scheduler is not None:
         where = "on one thread of a worker like this machine; all threads of the cluster share it"
-    terminal.say(f"together about {duration(plan.seconds)} {where}")
+    terminal.say(f"together about {duration(plan['seconds'])} {where}")
     terminal.say()
+    memory = plan["memory"] | {"together": plan["memory_total"]}
     terminal.table(
         ["memory of a process", "about"],
-        [
-            *([what, byte_size(amount)] for what, amount in plan.memory.items()),
-            ["together", byte_size(sum(plan.memory.values()))],
-        ],
+        [[what, byte_size(amount)] for what, amount in memory.items()],
     )
-    terminal.answer(plan.to_dict())
+    terminal.answer(plan)
     return 0
 
 

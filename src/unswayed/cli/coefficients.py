@@ -13,8 +13,7 @@ from unswayed.exceptions import InputError
 from unswayed.report.render import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.facts import coefficient_facts
-from unswayed.study.opening import open_study
-from unswayed.study.study import check_recipe, save_certificates
+from unswayed.study.opening import check_recipe, open_study, save_certificates
 from unswayed.words import labels, labels_between, number_end, range_text, shorten
 
 _LINES = 40
@@ -42,7 +41,7 @@ def coefficients(train: Path, options: CoefficientsOptions) -> int:
     found, claims = effects_of(study, asked)
     facts = coefficient_facts(study, found, asked)
     if out is not None:
-        heads = _TABLE if request.kind.linear else (*_TABLE, *_ODDS)
+        heads = (*_TABLE, *_ODDS) if request.kind.log_odds else _TABLE
         rows = _lines(facts)
         table = {head: [each.get(head) for each in rows] for head in heads}
         write_table(out, table, escape=options.escape_formulas)

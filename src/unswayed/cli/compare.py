@@ -332,7 +332,7 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
         name: [point["quality"] for point in points],
     }
     shown = {"robust": "rates", "undecided": "undecided"}
-    if kind.linear and not any(sum(point["undecided"]) for point in points):
+    if "exact" in kind.can and not any(sum(point["undecided"]) for point in points):
         shown.pop("undecided")
     for said, key in shown.items():
         for at, head in enumerate(heads):

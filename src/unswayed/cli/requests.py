@@ -354,7 +354,7 @@ def opened_study(request: Request, terminal: Terminal, row: int | None = None) -
             try:
                 yield study
             finally:
-                study.close()
+                study.scheme.close()
     elif request.folds is None:
         yield open_study(request, terminal)
     elif row is None:

@@ -13,7 +13,8 @@ from unswayed.cli.show import introduce, positive_in_words, show_changes, show_w
 from unswayed.cli.terminal import TABLES, ProgressLines, Terminal, check_output, write_table
 from unswayed.exceptions import InputError
 from unswayed.study.facts import beside, need_radius, witness_facts
-from unswayed.study.study import CertificateSize, Study
+from unswayed.study.opening import CertificateSize
+from unswayed.study.study import Study
 from unswayed.verify import (
     MOST_NUMBERS,
     CertificateError,
@@ -165,7 +166,7 @@ def witness(train: str, options: WitnessOptions) -> int:
         need_radius(study, "witness")
         at = _position(study, row)
         facts = witness_facts(study, at)
-        if facts["undecided"] and request.kind.linear:
+        if facts["undecided"] and not study.searches:
             raise InputError(
                 f"whether any label changes overturn row {row} is hidden by rounding; pass "
                 "--resolve exact to settle it in rational arithmetic"
@@ -193,7 +194,7 @@ def _position(study: Study, row: int) -> int:
         raise InputError(outside(row, path, n_rows))
     if request.test is not None:
         raise InputError(f"--row {row} of {path} misses a value and is left out (--missing drop)")
-    if request.in_pieces is None and row not in study.train.numbers:
+    if len(study.train) and row not in study.train.numbers:
         raise InputError(
             f"--row {row} of {path} is no test row: it misses a value (--missing drop) or is set "
             "aside to choose alpha; pass the row with --test"

@@ -3,9 +3,8 @@
 `request`    what is asked of a file, checked before it is opened
 `target`     the label column and the weights of rows
 `loading`    the rows of a file that are used, its missing cells, and another file beside it
-`penalty`    the choice of alpha on rows outside the training set
-`opening`    from files to a study: rows are split and encoded, one model is fitted
-`study`      files and a question, answered by models; how features come from files
+`study`      files and a question, answered by models; the scheme of one model
+`opening`    from files to a study: rows are split, alpha is chosen, one model is fitted
 `folds`      the scheme of folds: every row, by a model that did not see it
 `in_pieces`  the scheme of training rows in pieces
 `source`     files in pieces: what of them is read, who makes the passes, how they are resumed

@@ -15,10 +15,9 @@ from unswayed.report.facts import quality
 from unswayed.results.certificates import Verdict
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, paired_interval, wilson
 from unswayed.study.facts import need_radius, row_facts
-from unswayed.study.opening import open_study
-from unswayed.study.penalty import Progress, says_one_class
+from unswayed.study.opening import open_study, says_one_class
 from unswayed.study.request import Budget, Request
-from unswayed.study.study import Study, by_budgets
+from unswayed.study.study import Progress, Study, by_budgets
 from unswayed.words import natural, shorten
 
 Pair = tuple[BoolArray, BoolArray]
@@ -74,8 +73,7 @@ class Comparison:
         """Which test rows have another prediction; of numbers, one further off than the radius."""
         one, other = self.first, self.second
         if one.target.classes:
-            rows = range(len(one.test))
-            return np.array([one.prediction(at) != other.prediction(at) for at in rows], dtype=bool)
+            return np.asarray(np.array(one.predictions) != np.array(other.predictions))
         radius = self.first.request.radius
         assert radius is not None  # noqa: S101  (it was checked at birth)
         apart = np.abs(one.answers.score - other.answers.score)
@@ -107,7 +105,7 @@ class Comparison:
         for which, study in (("first", self.first), ("second", self.second)):
             answers = study.answers
             columns |= {
-                f"prediction_{which}": [study.prediction(at) for at in range(len(study.test))],
+                f"prediction_{which}": study.predictions,
                 f"score_{which}": study.target.natural(answers.score),
                 f"low_{which}": study.target.natural(answers.low, -np.inf),
                 f"high_{which}": study.target.natural(answers.high, np.inf),
@@ -332,7 +330,7 @@ def tradeoff(
     """Fit and certify once per penalty; return the study of the first, and a point of each."""
     kind = request.kind
     wanted = sorted(set(alphas or kind.alphas))
-    study = open_study(replace(request, alpha=wanted[0], ranges=False, least=kind.linear))
+    study = open_study(replace(request, alpha=wanted[0], ranges=False, least="exact" in kind.can))
     need_radius(study, "the trade-off")
     # Features do not depend on the penalty, so that they are made once.
     train, test = study.train.features, study.test.features
@@ -353,7 +351,7 @@ def _verdicts(study: Study, model: Any, rows: Matrix) -> list[NDArray[np.object_
     """Return verdicts of rows, one array per budget."""
     request = study.request
     counts = [study.count(budget) for budget in request.budgets]
-    if not request.kind.linear:
+    if "exact" not in request.kind.can:
         certified = [model.certify(rows, budget=each, effort=request.effort) for each in counts]
         return [each.verdict for each in certified]
     # One number per row gives the verdict at every budget; its range is not needed here.

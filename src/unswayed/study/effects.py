@@ -27,8 +27,9 @@ from unswayed.report.render import (
     sampling_in_words,
 )
 from unswayed.results.certificates import CertificateSet, Verdict
+from unswayed.study.opening import features_of
 from unswayed.study.request import Budget
-from unswayed.study.study import Study, features_of
+from unswayed.study.study import Study
 from unswayed.words import as_text, listed, option, shorten, suggest
 
 _ROWS = 4096  # factorised at a time
@@ -47,7 +48,7 @@ class Dependencies:
     projector: FloatArray  # Onto these directions, in units of the columns' spread
     constant: BoolArray  # Columns that are the same in every row
     mean: FloatArray  # Of the columns: their mean, and the unit of their spread
-    scale: FloatArray  # Of the columns: their mean, and the unit of their spread
+    scale: FloatArray
     searched: bool = True  # False if there are too many columns to look for others
 
     @property
@@ -172,7 +173,9 @@ class _Asking:
         if with_intercept:
             at_zero = self._at_zero(bases)
             intercept = self._intercept_in_words(bases) | not_identified()
-            if self.study.alpha or found.identifies(self._features(at_zero, every)):
+            if self.study.alpha or found.identifies(
+                at_zero.ravel()[[effect.feature for effect in every]]
+            ):
                 found_zero = [self._certified_row(at_zero, each) for each in self._budgets]
                 parts.append(found_zero[0])
                 intercept |= certified(parts[-1], 0) | self._at_budgets(found_zero, 0, 1.0)
@@ -335,7 +338,7 @@ class _Asking:
         return row | found | self._odds(found) | self._at_budgets(known, at, scale)
 
     def _odds(self, found: dict[str, Any]) -> dict[str, float]:
-        return {} if self.study.request.kind.linear else odds_ratios(found)
+        return odds_ratios(found) if self.study.request.kind.log_odds else {}
 
     def _at_budgets(self, known: list[CertificateSet], at: int, scale: float) -> dict[str, Any]:
         """Return range and verdict of an effect at every budget, where there are several."""
@@ -362,7 +365,7 @@ class _Asking:
         reason = parts[0].standard_errors.reason if parts else "no coefficient is identified"
         return sampling_in_words(
             reason=reason,
-            linear=self.study.request.kind.linear,
+            linear=not self.study.request.kind.log_odds,
             classes=bool(self.study.target.classes),
             penalised=self.study.alpha != 0,
         )
@@ -378,26 +381,14 @@ class _Asking:
             row[0, column.start] = column.scaled(zero)[0]
         return row
 
-    def _features(self, row: FloatArray, effects: list[_Effect]) -> FloatArray:
-        """Return the features of a row that the effects are of."""
-        return row.ravel()[[effect.feature for effect in effects]]
-
     def _certified_row(self, row: FloatArray, budget: Budget) -> CertificateSet:
         """Certify the prediction of a row, and its sign."""
-        request = self.study.request
-        certs: CertificateSet = self.study.model.certify(
-            self.study.encoding.as_rows(row),
-            budget=self.study.count(budget),
-            resolve=request.resolve,
-            decision=Sign(),
-            effort=request.effort,
-        )
-        return certs
+        return self.study.put(self.study.encoding.as_rows(row), budget, decision=Sign())
 
     def _intercept_in_words(self, bases: dict[str, tuple[str, int]]) -> dict[str, Any]:
         level = "at its mean" if self.asked.standardised else "0"
         said = "predicted logarithm" if self.study.target.log else "prediction"
-        said = said if self.study.request.kind.linear else "predicted log-odds"
+        said = "predicted log-odds" if self.study.request.kind.log_odds else said
         parts = ["every category at its base level"] if bases else []
         numbers = any(not _is(each) for each in self.features)
         parts += [f"every number {level}"] if numbers else []
@@ -414,7 +405,7 @@ class _Asking:
         if target.task == "regression":
             return f"changes of {shorten(target.label)}, in its own units"
         negative, positive = target.class_names
-        if not self.study.request.kind.linear:
+        if self.study.request.kind.log_odds:
             return (
                 f"changes of the log-odds of {positive!r}; odds ratios are their exponentials, by "
                 "which the odds are multiplied"

@@ -18,7 +18,6 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Radius
 from unswayed.report.facts import (
-    BudgetRate,
     Caveat,
     Certified,
     caveat_dicts,
@@ -32,10 +31,9 @@ from unswayed.report.render import effect_facts
 from unswayed.results.certificates import Verdict, Witness, probability_ranges
 from unswayed.results.groups import SMALL_GROUP
 from unswayed.study.effects import Asked, effects_of
-from unswayed.study.folds import ModelPerFold, refitted_scores
 from unswayed.study.loading import Rows
-from unswayed.study.request import Budget, Request
-from unswayed.study.study import EXACT, Study
+from unswayed.study.request import Budget
+from unswayed.study.study import Study
 from unswayed.tables.files import sha256
 from unswayed.words import as_text, counted, listed, natural, points, shorten
 
@@ -49,23 +47,52 @@ _DIGITS = (2, 3, 4)  # of a radius; more where movements are all alike
 class Movement:
     """How far the prediction of each test row can move at one budget, on the model's scale."""
 
+    study: Study
     budget: Budget
     most: FloatArray  # rounded up: proven not to be exceeded
     least: FloatArray  # rounded down: proven to be reached
 
     @classmethod
-    def of(cls, budget: Budget, ranges: Any) -> "Movement":
+    def of(cls, study: Study, budget: Budget, ranges: Any) -> "Movement":
         """Return the movements that ranges of scores allow."""
         score, none = ranges.score, np.zeros(len(ranges.score))
         most = np.maximum(above(ranges.high, -score, none), above(score, -ranges.low, none))
         least = np.maximum(
             below(ranges.inner_high, -score, none), below(score, -ranges.inner_low, none)
         )
-        return cls(budget, most, np.maximum(least, 0.0))
+        moved = cls(study, budget, most, np.maximum(least, 0.0))
+        # Rows that are proven not to move do not, whatever rounding adds.
+        return replace(moved, most=np.where(moved.within(0.0)[0], 0.0, most))
 
-    def quantile(self, share: float) -> float:
-        """Return a distance that so many of the rows are proven to stay within."""
-        return float(np.quantile(self.most, share, method="higher"))
+    def within(self, radius: float) -> tuple[BoolArray, int]:
+        """Return which test rows are proven to stay within a radius, and how many are open."""
+        limit = self.study.request.on_scale(radius)
+        robust = np.asarray(self.most <= limit)
+        hidden = np.flatnonzero(~robust & (self.least <= limit))
+        if not len(hidden):
+            return robust, 0
+        certs = self.study.scheme.certify(self.study, hidden, self.budget, Radius(limit))
+        robust[hidden] = certs.robust
+        return robust, int(np.sum(certs.verdict == Verdict.UNDECIDED))
+
+    def quantiles(self, own: BoolArray | slice = slice(None)) -> dict[str, float]:
+        """Return distances that shares of some rows are proven to stay within."""
+        shares = {"median": 0.5, "p90": 0.9, "largest": 1.0}
+        found = np.quantile(self.most[own], [*shares.values()], method="higher").tolist()
+        return {
+            name: _as_written(self.study, each) for name, each in zip(shares, found, strict=True)
+        }
+
+    def by_group(self, name: str) -> dict[str, Any]:
+        """Return how far predictions of each group can move."""
+        values = np.array(self.study.groups(name), dtype=object)
+        rows = []
+        for group in sorted(set(values.tolist()), key=natural):
+            own = np.asarray(values == group)
+            count = int(own.sum())
+            known = {"group": group, "rows": count, "small": count < SMALL_GROUP}
+            rows.append(known | self.quantiles(own))
+        return {"column": shorten(name), "groups": rows}
 
 
 def movements(study: Study) -> list[Movement]:
@@ -73,28 +100,11 @@ def movements(study: Study) -> list[Movement]:
     request = study.request
     if study.target.task != "regression" or request.method != "exact":
         return []
-    found = [Movement.of(request.budget, study.answers)]
     others = request.budgets[1:] if request.radius is None else ()
-    found += [Movement.of(each, study.ranges(each)) for each in others]
-    return [_without_rounding(study, moved) for moved in found]
-
-
-def _without_rounding(study: Study, moved: Movement) -> Movement:
-    """Return movements with 0 for rows that are proven not to move, whatever rounding adds."""
-    stays, _ = within(study, moved, 0.0)
-    return replace(moved, most=np.where(stays, 0.0, moved.most))
-
-
-def within(study: Study, moved: Movement, radius: float) -> tuple[BoolArray, int]:
-    """Return which test rows are proven to stay within a radius, as ``--radius`` would have it."""
-    limit = study.request.on_scale(radius)
-    robust = np.asarray(moved.most <= limit)
-    hidden = np.flatnonzero(~robust & (moved.least <= limit))
-    if not len(hidden):
-        return robust, 0
-    certs = study.certify_rows(hidden, moved.budget, Radius(limit))
-    robust[hidden] = certs.robust
-    return robust, int(np.sum(certs.verdict == Verdict.UNDECIDED))
+    return [
+        Movement.of(study, request.budget, study.answers),
+        *(Movement.of(study, each, study.ranges(each)) for each in others),
+    ]
 
 
 def movement_facts(study: Study) -> dict[str, Any]:
@@ -103,8 +113,7 @@ def movement_facts(study: Study) -> dict[str, Any]:
     if not found:
         return {"movement": None, "radius_grid": []}
     each = [
-        {"budget": moved.budget.text, "labels": study.count(moved.budget)}
-        | _quantiles(study, moved)
+        {"budget": moved.budget.text, "labels": study.count(moved.budget)} | moved.quantiles()
         for moved in found
     ]
     return {
@@ -112,7 +121,7 @@ def movement_facts(study: Study) -> dict[str, Any]:
             "relative": study.request.log,
             **each[0],
             "budgets": each,
-            "groups": [_by_group(study, name, found[0]) for name in study.request.groups],
+            "groups": [found[0].by_group(name) for name in study.request.groups],
         },
         "radius_grid": [_at(study, found, radius) for radius in grid(study, found)],
     }
@@ -120,10 +129,10 @@ def movement_facts(study: Study) -> dict[str, Any]:
 
 def shown_ends(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return the ends of predicted numbers and how far they move, where nobody gave a radius."""
-    if study.target.task != "regression" or study.request.radius is not None:
+    if not study.ranges_only:
         return None
     answers, in_units = study.answers, study.target.natural
-    moved = _without_rounding(study, Movement.of(study.request.budget, answers))
+    moved = Movement.of(study, study.request.budget, answers)
     return (
         in_units(answers.low, -math.inf),
         in_units(answers.high, math.inf),
@@ -131,26 +140,8 @@ def shown_ends(study: Study) -> tuple[FloatArray, FloatArray, FloatArray] | None
     )
 
 
-def _quantiles(study: Study, moved: Movement) -> dict[str, float]:
-    shares = {"median": 0.5, "p90": 0.9, "largest": 1.0}
-    return {name: _as_written(study, moved.quantile(share)) for name, share in shares.items()}
-
-
-def _by_group(study: Study, name: str, moved: Movement) -> dict[str, Any]:
-    """Return how far predictions of each group can move."""
-    values = np.array(study.groups(name), dtype=object)
-    rows = []
-    for group in sorted(set(values.tolist()), key=natural):
-        own = values == group
-        count = int(own.sum())
-        part = Movement(moved.budget, moved.most[own], moved.least[own])
-        known = {"group": group, "rows": count, "small": count < SMALL_GROUP}
-        rows.append(known | _quantiles(study, part))
-    return {"column": shorten(name), "groups": rows}
-
-
 def _at(study: Study, found: list[Movement], radius: float) -> dict[str, Any]:
-    answers = [within(study, moved, radius) for moved in found]
+    answers = [moved.within(radius) for moved in found]
     robust, undecided = answers[0]
     return {
         "radius": radius,
@@ -206,7 +197,7 @@ def _round(number: float, digits: int, way: str) -> Decimal:
 
 def need_radius(study: Study, option: str) -> None:
     """Raise if a number is predicted and no radius was given; suggest one."""
-    if study.target.task != "regression" or study.request.radius is not None:
+    if not study.ranges_only:
         return
     asked = f"{option} needs to know how far a predicted number may move: pass --radius"
     found = movements(study)
@@ -215,7 +206,7 @@ def need_radius(study: Study, option: str) -> None:
         raise InputError(f"{asked}, for example --radius {'10%' if study.request.log else '2000'}")
     count = len(study.test)
     for radius in radii:
-        robust, _ = within(study, found[0], radius)
+        robust, _ = found[0].within(radius)
         if 2 * robust.sum() >= count:
             break
     raise InputError(
@@ -223,9 +214,6 @@ def need_radius(study: Study, option: str) -> None:
         f"rows ({points(robust.mean())} %) stay within --radius {radius_text(study, radius)} at "
         f"the budget {study.request.budget.text}; plain certify shows other radii"
     )
-
-
-# --- Facts of a study: one dict of plain values for every kind of question about single rows
 
 
 _VERSUS = 6  # classes named of the rest
@@ -277,7 +265,7 @@ def data_facts(study: Study) -> dict[str, Any]:
         "features": features,
         "missing": study.gaps.cells,
         "dropped": study.gaps.dropped,
-        "sentence": f"{study.source_in_words}: {n_rows:,} rows; "
+        "sentence": f"{study.scheme.source_in_words(study)}: {n_rows:,} rows; "
         f"{counted(numbers, 'column')} of numbers and {categories:,} of categories make "
         f"{counted(features, 'feature')}; {study.gaps}",
     }
@@ -286,11 +274,8 @@ def data_facts(study: Study) -> dict[str, Any]:
 def budget_facts(study: Study, budget: Budget) -> dict[str, Any]:
     """Return a budget as it was written and in labels."""
     count = study.count(budget)
-    return {
-        "budget": budget.text,
-        "labels": count,
-        "labels_in_words": study.labels_in_words(count),
-    }
+    words = study.labels_in_words(count)
+    return {"budget": budget.text, "labels": count, "labels_in_words": words}
 
 
 # --- test rows ------------------------------------------------------------------------------
@@ -300,13 +285,13 @@ def row_facts(
     study: Study, *, slider: bool = False, three: bool = True, folds: bool = False
 ) -> dict[str, Any]:
     """Return the facts about the test rows; `folds` says that a caveat may advise them."""
-    request, choice, rows = study.request, study.alpha_choice, certified_rows(study)
+    request, choice, rows = study.request, study.alpha_choice, study.certified
     asked = asked_facts(study) | {
         "label": shorten(study.target.label),
         "keeps": study.keeps(),
         "model": _model(study),
         "rows_in_words": _rows_in_words(study),
-        "numbering": study.numbering,
+        "numbering": study.scheme.numbering,
         "radius": request.radius,
         "log": request.log,
         **movement_facts(study),
@@ -319,37 +304,6 @@ def row_facts(
     }
     caveats = [*study.caveats, *_caveats(study, rows, folds=folds)]
     return certified_facts(asked, rows, caveats, slider=slider, three=three)
-
-
-def certified_rows(study: Study) -> Certified:
-    """Return the test rows of a study as arrays, with what verdicts say of minimum budgets."""
-    request, target, answers, labels = study.request, study.target, study.answers, study.test.labels
-    low, high, budgets = answers.minimum_budget, answers.enough, []
-    for budget in request.budgets:
-        verdicts, count = study.verdicts(budget), study.count(budget)
-        low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, count + 1.0), low)
-        high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, count), high)
-        budgets.append(BudgetRate.of(budget.text, count, verdicts))
-    return Certified(
-        n_train=study.n_train,
-        n_movable=study.n_movable,
-        budgets=budgets,
-        score=answers.score,
-        minimum_budget=low,
-        enough=high,
-        prediction=study.predictions,
-        truth=None if labels is None else [target.as_text(label) for label in labels.tolist()],
-        quality=study.quality(),
-        classes=target.class_names,
-        groups={name: study.groups(name) for name in request.groups},
-        decided=target.task == "classification" or request.radius is not None,
-        train_counts=study.class_counts,
-        class_sizes=study.class_sizes(),
-        group_sizes={name: study.group_sizes(name) for name in request.groups},
-        three=study.summaries,
-        chosen_threshold=request.threshold is not None,
-        can_balance=_can_balance(request),
-    )
 
 
 def report_facts(
@@ -365,7 +319,7 @@ def report_facts(
     """Return everything that a page about the test rows shows, given their facts."""
     return page_facts(
         facts,
-        certified_rows(study),
+        study.certified,
         shown_rows(study, chosen, no_rows=no_rows),
         effects=_effects(study, asked),
         made=_made(command, study),
@@ -383,10 +337,10 @@ def shown_rows(study: Study, chosen: Sequence[int] = (), *, no_rows: bool = Fals
         train_label=study.train_label,
         new_label=study.target.as_text,
         # In pieces, each takes passes.
-        witnesses=study.witnesses if study.request.in_pieces is None and not no_rows else None,
-        probability=None
-        if study.request.kind.linear
-        else probability_ranges(answers.score, answers.low, answers.high),
+        witnesses=study.witnesses if "witnesses" in study.scheme.can and not no_rows else None,
+        probability=probability_ranges(answers.score, answers.low, answers.high)
+        if study.request.kind.log_odds
+        else None,
         ends=shown_ends(study),
         chosen=chosen,
         sources=_sources(study),
@@ -396,13 +350,13 @@ def shown_rows(study: Study, chosen: Sequence[int] = (), *, no_rows: bool = Fals
 
 def _sources(study: Study) -> tuple[str, str]:
     """Return the names of the files of training and of test rows."""
-    train, test = study.source_in_words, study.request.test
+    train, test = study.scheme.source_in_words(study), study.request.test
     return train, train if test is None else test.name
 
 
 def _made(command: str | None, *studies: Study) -> dict[str, Any]:
     """Return how a page about studies is made again; without a command, no file is read for it."""
-    files = dict.fromkeys(path for study in studies for path in study.hashed_files)
+    files = dict.fromkeys(path for study in studies for path in study.request.files)
     hashes = [(path.name, sha256(path)) for path in files] if command else []
     return provenance(command, hashes, studies[0].request.seed)
 
@@ -418,11 +372,13 @@ def paged(facts: dict[str, Any], command: str, *studies: Study) -> dict[str, Any
 
 def witness_facts(study: Study, at: int) -> dict[str, Any]:
     """Return which labels overturn a test row, or what is known where none were found to."""
-    found = study.witnesses(np.array([at]))[0]
+    one = np.array([at])
+    found = study.witnesses(one)[0]
     score, places = study.score(at), None if found is None else found.places
     after = None if found is None else found.score
     if found is not None and not places:
-        after = float(refitted_scores(study, found.indices, found.labels, np.array([at]))[0])
+        again = study.scheme.refitted_scores(study, found.indices, found.labels, one)
+        after = float(again[0])
     ever = None if found is not None else study.ever_overturned(at)
     names, known = shown_columns(study), study.test.labels
     same = ("positive", "versus_rest", "bias", "data", "movable_labels", "kind", "alpha", "C")
@@ -430,24 +386,23 @@ def witness_facts(study: Study, at: int) -> dict[str, Any]:
     facts = {key: asked[key] for key in (*same, "alpha_choice")} | {
         "row": int(study.test.numbers[at]),
         "label": None if known is None else study.target.as_text(known[at]),
-        "features": dict(
-            zip(map(beside, names), study.test.cells(np.array([at]), names)[0], strict=True)
-        ),
+        "features": dict(zip(map(beside, names), study.test.cells(one, names)[0], strict=True)),
         "caveats": caveat_dicts(study.caveats),
-        "prediction": study.decided(score),
+        "prediction": study.decided(np.array([score]))[0],
         "score": score,
         "overturned": found is not None,
         "undecided": ever == Verdict.UNDECIDED,
         "labels": None if found is None else len(found),
         "labels_in_words": None if found is None else study.labels_in_words(len(found)),
-        "new_prediction": None if after is None else study.decided(after),
+        "new_prediction": None if after is None else study.decided(np.array([after]))[0],
         "new_score": after,
         "refitted": found is not None and not places,
     }
-    if not study.request.kind.linear:  # sets of labels are searched for
-        least = study.minimum_budgets(np.array([at])).low[0]
+    if study.searches:
+        least = study.minimum_budgets(one).low[0]
+        facts["proven_not_to"] = None if math.isnan(least) else least - 1
+    if study.request.kind.log_odds:
         facts |= {
-            "proven_not_to": None if math.isnan(least) else least - 1,
             "probability": probability(score),
             "new_probability": None if after is None else probability(after),
         }
@@ -491,7 +446,7 @@ def _witness_changes(study: Study, found: Witness) -> list[dict[str, Any]]:
     """Return the label changes of a witness, with their files where these are many."""
     if found.places is None:
         return label_changes(study, study.train, found.indices, found.labels)
-    rows, new = study.training_rows(found.places), study.target.numbers(found.labels)
+    rows, new = study.scheme.training_rows(study, found.places), study.target.numbers(found.labels)
     changes = label_changes(study, rows, np.arange(len(found)), new)
     return [{"file": place.file} | each for place, each in zip(found.places, changes, strict=True)]
 
@@ -516,11 +471,12 @@ def coefficient_facts(study: Study, found: dict[str, Any], asked: Asked) -> dict
 
 def _effects(study: Study, asked: Asked) -> dict[str, Any]:
     """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
-    if study.request.in_pieces is not None:
+    whole = study.scheme.whole(study)
+    if whole is None:
         return effect_facts([])
-    if not isinstance(study.scheme, ModelPerFold):
-        return effects_of(study, asked)[0]
-    whole = study.scheme.whole()
+    found = effects_of(whole, asked)[0]
+    if whole is study:
+        return found
     count = whole.count(whole.request.budget)
     assert whole.alpha is not None  # noqa: S101  (one model)
     scope = (
@@ -529,7 +485,7 @@ def _effects(study: Study, asked: Asked) -> dict[str, Any]:
         f"folds; {whole.request.budget.text} of its labels are {whole.labels_in_words(count)}; "
         "standard errors are of that model too"
     )
-    return effects_of(whole, asked)[0] | {"scope": scope, "labels": count}
+    return found | {"scope": scope, "labels": count}
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -542,41 +498,31 @@ def _rows_in_words(study: Study) -> str:
     if study.fold is not None:
         return f"rows of the same file, each by a model that did not see it{apart}"
     if study.request.test is None:
-        files = "file" if study.request.in_pieces is None else "files"
         whole = "" if by is None else f", with all rows of the same {shorten(by)!r}"
-        return f"rows of the same {files} that were held out{whole}"
+        return f"rows of {study.scheme.held_out_of} that were held out{whole}"
     return "rows of another file"
 
 
 def _assumptions(study: Study) -> list[list[str]]:
     """Return what was assumed besides the labels and the model: titles and sentences."""
-    if study.request.in_pieces is not None:
-        return [
-            [
-                "Rows in pieces.",
-                "The training rows were never in memory together, so this page names none of them; "
-                "unswayed witness SOURCE --row N, with the same options, names the labels that "
-                "overturn one prediction, by file and row",
-            ]
-        ]
+    known = [list(each) for each in study.scheme.assumptions]
     if study.request.missing != "impute":
-        return []
+        return known
     return [
+        *known,
         [
             "Missing cells.",
             "A missing number is replaced by the median of its column in the training rows, and a "
             "missing category counts as none of the categories. Certificates hold for the rows as "
             "they were filled in; other values would give other features",
-        ]
+        ],
     ]
 
 
 def _model(study: Study) -> str:
     """Describe the model in words."""
     kind, balanced = study.request.kind, study.request.threshold == "balanced"
-    penalty = f"an {kind.option} per fold" if kind.linear else f"a {kind.option} per fold"
-    if study.alpha is not None:
-        penalty = kind.penalty(study.alpha)
+    penalty = kind.per_fold if study.alpha is None else kind.penalty(study.alpha)
     words = f"{kind.words.capitalize()} with {penalty} on one-hot categories and scaled numbers"
     if study.target.log:
         words += f", trained on the logarithm of {study.target.label}"
@@ -586,7 +532,7 @@ def _model(study: Study) -> str:
         return words
     (negative, positive), versus = study.target.class_names, study.target.versus
     rest = f" versus the rest ({listed(versus, _VERSUS)})" if versus else ""
-    if not kind.linear:
+    if kind.log_odds:
         share = probability(study.model.threshold_)
         return f"{words}; {positive}{rest} is said above a probability of {share:.6g}"
     threshold = f"{study.model.threshold_:g}"
@@ -599,18 +545,12 @@ def _model(study: Study) -> str:
 # --- what could mislead ---------------------------------------------------------------------
 
 
-def _can_balance(request: Request) -> bool:
-    """Return whether ``--threshold balanced`` is possible, and was not passed."""
-    exact = request.kind.linear and request.method in EXACT and request.in_pieces is None
-    return exact and request.threshold != "balanced"
-
-
 def _caveats(study: Study, rows: Certified, *, folds: bool) -> list[Caveat]:
     """Return what could mislead about the results."""
     request, more = study.request, "pass a larger --holdout to ask about more rows"
     if folds:
         more = "pass --folds 10 to certify every row of the file"
-    split = not (request.test or request.folds or request.in_pieces)
+    split = request.test is None and "folds" in study.scheme.can
     few = small_groups(rows.groups, more if split else None)
     return [*_about_the_test_rows(study, folds=folds), *_about_the_threshold(study), *few]
 
@@ -618,9 +558,9 @@ def _caveats(study: Study, rows: Certified, *, folds: bool) -> list[Caveat]:
 def _about_the_test_rows(study: Study, *, folds: bool) -> list[Caveat]:
     """Return a caveat if the rows that are certified are those that the model was trained on."""
     path = study.request.test
-    if path is None or not study.is_training_file(path):
+    if path is None or not study.scheme.is_training_file(study, path):
         return []
-    ways = ", or pass --folds 10 instead" if folds and not study.request.in_pieces else ""
+    ways = ", or pass --folds 10 instead" if folds and "folds" in study.scheme.can else ""
     return [
         Caveat(
             "test-is-training",
@@ -637,14 +577,14 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
     if threshold is None or threshold == "balanced" or score.min() <= threshold < score.max():
         return []
     ends, what = np.array([threshold, score.min(), score.max()]), "scores"
-    if not study.request.kind.linear:  # it was written as a probability
+    if study.request.kind.log_odds:  # it was written as a probability
         ends, what = probability_ranges(ends, ends, ends)[0], "probabilities"
-    instead = ", or --threshold balanced" if _can_balance(study.request) else ""
+    instead = ", or --threshold balanced" if study.can_balance else ""
     return [
         Caveat(
             "threshold-outside-scores",
             f"--threshold {ends[0]:g} is outside the {what} of the test rows, {ends[1]:.3g} to "
-            f"{ends[2]:.3g}, so that every one of them is told {study.decided(float(score[0]))!r}",
+            f"{ends[2]:.3g}, so that every one of them is told {study.decided(score[:1])[0]!r}",
             f"pass a threshold between them{instead}",
         )
     ]

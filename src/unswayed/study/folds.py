@@ -1,7 +1,8 @@
 """Folds: every row of a file is certified, by a model that did not see it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,41 +11,18 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
-from unswayed.margins.decisions import Decision
+from unswayed.margins.decisions import Decision, Radius
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
+from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.study.loading import Loaded, Rows, draw_folds, owners, take
-from unswayed.study.opening import InMemory, OneModel, Opening
-from unswayed.study.penalty import FOLDS, AlphaChoice, Progress, Silent
+from unswayed.study.opening import Opening
 from unswayed.study.request import Budget, Request
-from unswayed.study.study import EXACT, Answers, Study
+from unswayed.study.study import AlphaChoice, Answers, OneModel, Progress, Silent, Study
 from unswayed.study.target import Target, target_of
 from unswayed.words import outside, shorten
 
 if TYPE_CHECKING:
     from unswayed.estimators.cross import CrossCertificates
-
-
-@dataclass(frozen=True, slots=True)
-class FoldsChoice(AlphaChoice):
-    """The alphas of all folds, and the rows that chose them."""
-
-    lowest: float = field(kw_only=True)
-    highest: float = field(kw_only=True)
-    folds: int = field(kw_only=True)
-
-    def in_words(self) -> str:
-        """Explain which rows chose the alphas, and why the certificates stay valid."""
-        found = f"{self.kind.option} was chosen in each of the {self.folds} folds"
-        ends = sorted(self.kind.written(each) for each in (self.lowest, self.highest))
-        if ends[0] < ends[1]:
-            found += f", {ends[0]:g} to {ends[1]:g},"
-        else:
-            found += f", {ends[0]:g} each time,"
-        return (
-            f"{found} by {FOLDS}-fold cross-validation on the {self.n_rows:,} rows of {self.file}; "
-            "as long as none of them is a training row, no label that may be wrong takes part in "
-            "the choice"
-        )
 
 
 class Parts:
@@ -69,7 +47,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ModelPerFold(InMemory):
+class ModelPerFold(OneModel):
     """A model per fold: test rows are training rows too, of the models of other folds.
 
     Budgets are counts, the same in all folds: a share is one of the training rows of the smallest.
@@ -82,7 +60,9 @@ class ModelPerFold(InMemory):
     # wrong
     n_least: tuple[int, int]
     # Returns the study of one more model, which is trained on the rows of all folds
-    whole: Callable[[], Study]
+    of_all_rows: Callable[[], Study]
+
+    can = frozenset({"balance", "witnesses"})
 
     @property
     def fold(self) -> IntArray:
@@ -112,10 +92,6 @@ class ModelPerFold(InMemory):
         )
         return np.asarray(within.sum(axis=0) - within.max(axis=0))
 
-    def rows(self, study: Study, at: IntArray) -> Any:
-        """Return the features of some rows, in an encoding of all rows."""
-        return study.test.features[at]
-
     def certified(self, study: Study) -> tuple[Answers, list[CertificateSet]]:
         """Return what the models of the folds found, in the order of the file."""
         order = np.argsort(self.of_row, kind="stable")
@@ -138,11 +114,7 @@ class ModelPerFold(InMemory):
     ) -> "CrossCertificates":
         """Certify some rows exactly, each by the model of its fold."""
         same = counted(budget, self.n_least[0])
-        return self._by_fold(at, lambda part, rows: part.certify_rows(rows, same, decision))
-
-    def least_decides(self, study: Study) -> bool:
-        """Return whether minimum budgets tell the verdict at every budget."""
-        return study.request.kind.linear and study.request.method in EXACT
+        return self._by_fold(at, lambda part, rows: part.scheme.certify(part, rows, same, decision))
 
     def _by_fold(
         self, at: IntArray, certify: Callable[[Study, IntArray], CertificateSet]
@@ -171,9 +143,8 @@ class ModelPerFold(InMemory):
 
     def asked(self, study: Study) -> list[Asked]:
         """Return the rows of each fold put to its model."""
-        one, every = OneModel(), np.arange(len(self.of_row))
-        parts = zip(self.split(every), self.found, strict=True)
-        return [one.placed(part, trains, answers) for (part, _, trains, _), answers in parts]
+        parts = zip(self.split(np.arange(len(self.of_row))), self.found, strict=True)
+        return [self.placed(part, trains, answers) for (part, _, trains, _), answers in parts]
 
     def witnesses(self, study: Study, at: IntArray) -> list[Witness | None]:
         """Find the smallest set of label changes that overturns each of some rows."""
@@ -193,60 +164,44 @@ class ModelPerFold(InMemory):
         fold = int(self.of_row[at])
         return self.parts[fold].ever_overturned(int(np.sum(self.of_row[:at] == fold)))
 
+    def certify_together(self, study: Study, budget: Budget, **asked: Any) -> TogetherCertificate:
+        """Prove how many rows one set of wrong labels overturns, of all models at once."""
+        certificates = self.certify(study, np.arange(len(study.test)), budget, None)
+        return certificates.certify_together(budget=study.count(budget), **asked)
 
-def parts_of(study: Study) -> Iterable[Study]:
-    """Return the studies of one model each: those of the folds, or the study itself."""
-    scheme = study.scheme
-    return scheme.parts if isinstance(scheme, ModelPerFold) else [study]
+    def certify_metric(
+        self, study: Study, at: IntArray, budget: Budget, truth: FloatArray | None, **asked: Any
+    ) -> MetricRange:
+        """Prove how far wrong labels move a metric of rows, of all models at once."""
+        # A mean is not decided by anything: any radius will do.
+        bare = None if study.target.classes else Radius(0.0)
+        certificates = self.certify(study, at, budget, bare)
+        return certificates.certify_metric(budget=study.count(budget), **asked)
+
+    def refitted_scores(
+        self, study: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
+    ) -> FloatArray:
+        """Return scores of rows by the models of their folds, each trained anew on its labels."""
+        out = np.empty(len(at))
+        for part, within, trains, places in self.split(at):
+            here = np.isin(changed, trains)
+            own = np.searchsorted(trains, changed[here])
+            out[places] = part.scheme.refitted_scores(part, own, labels[here], within)
+        return out
+
+    def studies(self, study: Study) -> Iterable[Study]:
+        """Return the studies of the folds."""
+        return self.parts
+
+    def whole(self, study: Study) -> Study:
+        """Return the study of one more model, which is trained on the rows of all folds."""
+        return self.of_all_rows()
 
 
 def counted(budget: Budget, n_rows: int) -> Budget:
     """Return a budget as a count of labels."""
     return Budget(budget.text, budget.count(n_rows))
 
-
-# ----------------------------------------------------------------------------------------
-# Refit: what the user's own model says once it is trained on other labels.
-
-
-def refitted_scores(
-    study: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
-) -> FloatArray:
-    """Return scores of test rows by a model that is trained anew on changed labels.
-
-    Where the threshold is balanced, they are measured from the mean of these labels.
-    """
-    from sklearn.base import clone
-
-    if isinstance(study.scheme, ModelPerFold):
-        return _replayed(study.scheme, changed, labels, at)
-    given = np.array(study.train.labels)
-    given[changed] = labels
-    weights = study.train.weights
-    weighted = {} if weights is None else {"sample_weight": weights}
-    fitted = clone(study.model.estimator).fit(study.train.features, given, **weighted)
-    asked = study.test.features[at]
-    score = fitted.predict if study.request.kind.linear else fitted.decision_function
-    scores = np.asarray(score(asked), dtype=np.float64)
-    if study.request.threshold == "balanced":
-        scores -= float(np.average(given, weights=weights))
-    return scores
-
-
-def _replayed(
-    folds: ModelPerFold, changed: IntArray, labels: NDArray[Any], at: IntArray
-) -> FloatArray:
-    """Return scores of rows by the models of their folds, each trained anew on its own labels."""
-    out = np.empty(len(at))
-    for part, within, trains, places in folds.split(at):
-        here = np.isin(changed, trains)
-        own = np.searchsorted(trains, changed[here])
-        out[places] = refitted_scores(part, own, labels[here], within)
-    return out
-
-
-# ----------------------------------------------------------------------------------------
-# From a file to folds: every row is certified by a model that did not see it.
 
 _KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
 
@@ -286,8 +241,9 @@ def open_folds(request: Request, progress: Progress | None = None) -> Study:
         encoding=encoding,
         train=every,
         test=every,
-        model=_Several(getattr(parts[0].model, "threshold_", None)),
-        alpha=request.alpha if choice is None or choice.lowest < choice.highest else choice.alpha,
+        # The models of the folds are asked, and nothing in place of them.
+        model=SimpleNamespace(threshold_=getattr(parts[0].model, "threshold_", None)),
+        alpha=request.alpha if choice is None else choice.alpha,
         movable=opening.movable(rows[0]),
         alpha_choice=choice,
         inspection=opening.loader.inspection,
@@ -300,7 +256,7 @@ def open_folds(request: Request, progress: Progress | None = None) -> Study:
             found=found,
             of_row=of_row,
             n_least=(drawn.n_train, min(movable)),
-            whole=drawn.whole,
+            of_all_rows=drawn.whole,
         ),
     )
 
@@ -353,7 +309,8 @@ class _Drawn:
 
     def study(self, fold: int) -> Study:
         """Fit the model of a fold."""
-        train, test = (take(self.rows, np.flatnonzero(at)) for at in self._sides(fold))
+        out = self.of_row == fold
+        train, test = (take(self.rows, np.flatnonzero(at)) for at in (~out, out))
         return self._fitted(self.each, train, test)
 
     def whole(self) -> Study:
@@ -366,17 +323,6 @@ class _Drawn:
         opening.loader.inspection = self.opening.loader.inspection
         opening.loader.gaps = self.opening.loader.gaps
         return opening.fitted(self.names, train, test, self.aside)
-
-    def _sides(self, fold: int) -> tuple[BoolArray, BoolArray]:
-        out = np.asarray(self.of_row == fold)
-        return ~out, out
-
-
-@dataclass(frozen=True, slots=True)
-class _Several:
-    """What stands for the models of all folds: it cannot be asked in place of them."""
-
-    threshold_: float | None
 
 
 class _FoldOpening(Opening):
@@ -393,7 +339,7 @@ def _check_penalty(request: Request) -> None:
         raise InputError(
             f"--folds: no row can be set aside to choose {option}, because every row trains the "
             f"models of other folds and its label may be wrong; pass a number, such as --{option} "
-            f"{'1' if request.kind.linear else '0.01'}, or other rows with --validation FILE"
+            f"{request.kind.usual}, or other rows with --validation FILE"
         )
 
 
@@ -415,17 +361,10 @@ def _folds(request: Request, target: Target, labels: FloatArray, rows: Loaded) -
     return np.random.default_rng(request.seed).permutation(n_rows) % folds
 
 
-def _choice(choices: list[AlphaChoice | None]) -> FoldsChoice | None:
+def _choice(choices: list[AlphaChoice | None]) -> AlphaChoice | None:
+    """Return the alphas of all folds, and the rows that chose them."""
     made = [each for each in choices if each is not None]
     if not made:
         return None
-    alphas = [each.alpha for each in made]
-    most = max(each.n_rows for each in made)
-    first = made[0]
-    assert first.file is not None  # noqa: S101  (rows of the file itself choose nothing)
-    return FoldsChoice(
-        *(alphas[0], most, first.file, first.kind),
-        lowest=min(alphas),
-        highest=max(alphas),
-        folds=len(made),
-    )
+    alphas = tuple(alpha for each in made for alpha in each.alphas)
+    return replace(made[0], alphas=alphas, n_rows=max(each.n_rows for each in made))

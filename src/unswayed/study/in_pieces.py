@@ -11,25 +11,16 @@ import pyarrow as pa
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.passes import MergedEngine
-from unswayed.estimators import METHODS, CertifiedClassifier, CertifiedRegressor
 from unswayed.estimators import fit_in_pieces as fitting
 from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
-from unswayed.margins.decisions import Decision
 from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.report.facts import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
-from unswayed.study.loading import Gaps, Loaded, Rows
-from unswayed.study.opening import (
-    NUMBERING,
-    Opening,
-    certify_as_asked,
-    certify_exactly,
-    columns_of_answers,
-)
-from unswayed.study.penalty import Progress, split_rows
-from unswayed.study.request import Budget, InPieces, Request
+from unswayed.study.loading import Gaps, Loaded, Rows, split_rows
+from unswayed.study.opening import Opening, check_method, refuse_identifier
+from unswayed.study.request import InPieces, Request
 from unswayed.study.source import (
     Only,
     PassProgress,
@@ -38,18 +29,17 @@ from unswayed.study.source import (
     check_options,
     expected_passes,
 )
-from unswayed.study.study import Answers, Study, by_budgets
+from unswayed.study.study import Answers, OneModel, Progress, Study, by_budgets, columns_of_answers
 from unswayed.study.target import Target, check_bias
 from unswayed.tables.columns import plain
 from unswayed.tables.encoding import MOST_CLASSES, Encoding, Survey
 from unswayed.tables.inspection import constant
 from unswayed.tables.many_files import FilePiece
-from unswayed.tables.suspicion import is_too_many
-from unswayed.words import as_text, counted, option, shorten
+from unswayed.words import as_text, counted, shorten
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ModelOfPieces:
+class ModelOfPieces(OneModel):
     """One model whose training rows are in pieces: what is asked of them takes passes."""
 
     asked_for: InPieces
@@ -58,9 +48,16 @@ class ModelOfPieces:
     runner: PassRunner  # Makes the passes
     held_out: list[Place] | None  # Where the test rows are; None if they are of another file
 
-    @property
-    def fold(self) -> None:
-        """Nothing: one model certifies all test rows."""
+    can = frozenset()
+    held_out_of = "the same files"
+    assumptions = (
+        (
+            "Rows in pieces.",
+            "The training rows were never in memory together, so this page names none of them; "
+            "unswayed witness SOURCE --row N, with the same options, names the labels that "
+            "overturn one prediction, by file and row",
+        ),
+    )
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -84,17 +81,17 @@ class ModelOfPieces:
         """Return the number of training labels that may be wrong."""
         return int(study.model.fitted_.engine.precision.n_movable)
 
-    def feature_columns(self, study: Study) -> list[str]:
-        """Return the columns that are features, in the files' order."""
-        used = {column.name for column in study.encoding.columns}
-        return [name for name in self.source.names if name in used]
+    def columns(self, study: Study) -> Sequence[str]:
+        """Return the columns that may be features, in the files' order."""
+        return self.source.names
 
+    @property
     def numbering(self) -> str:
-        """Return how rows are numbered."""
+        """How rows are numbered."""
         if self.held_out is None or self.source.n_files == 1:
-            return NUMBERING
+            return super().numbering
         more = "Held-out rows are numbered through all files, in the order of their names."
-        return f"{NUMBERING} {more}"
+        return f"{super().numbering} {more}"
 
     @property
     def places(self) -> Sequence[Place] | None:
@@ -169,6 +166,9 @@ class ModelOfPieces:
         """Return nothing: single labels are never at hand."""
         return []
 
+    def whole(self, study: Study) -> None:
+        """Return nothing: of models in pieces, no coefficients are certified."""
+
     def _wants_least(self, study: Study) -> bool:
         """Return whether minimum budgets are worth their passes."""
         request = study.request
@@ -180,11 +180,11 @@ class ModelOfPieces:
         wants = self._wants_least(study)
         classes = study.target.task == "classification"
         if not classes or request.ranges or request.method != "exact":
-            certs = certify_as_asked(study, rows, request.budget)
+            certs = study.put_as_asked(rows, request.budget)
         elif wants:
-            return self._by_least(study, study.model.certify(rows, budget=0)), []
+            return self._by_least(study, study.put(rows, 0)), []
         else:
-            certs = study.model.certify(rows, budget=study.count(request.budget), ranges=False)
+            certs = study.put(rows, request.budget, ranges=False)
         return Answers(*columns_of_answers(study, certs, least=wants)), []
 
     def _by_least(self, study: Study, certs: CertificateSet) -> Answers:
@@ -199,22 +199,13 @@ class ModelOfPieces:
         """Return whether minimum budgets tell the verdict at every budget."""
         return self._wants_least(study) and study.request.method == "exact"
 
-    def ranges(self, study: Study, at: IntArray, budget: Budget) -> CertificateSet:
-        """Certify test rows at a budget by the method that was asked for."""
-        return certify_as_asked(study, self.rows(study, at), budget)
-
-    def certify(
-        self, study: Study, at: IntArray, budget: Budget, decision: Decision | None
-    ) -> CertificateSet:
-        """Certify test rows exactly."""
-        return certify_exactly(study, self.rows(study, at), budget, decision)
-
     # --- witnesses ------------------------------------------------------------------------
 
     def witnesses(self, study: Study, at: IntArray) -> list[Witness | None]:
         """Find the smallest set of label changes that overturns each of some test rows."""
-        certs = study.model.certify(self.rows(study, at), budget=0)
+        certs = study.put(self.rows(study, at), 0)
         least, source = certs.minimum_budgets, certs.source
+        assert source is not None  # noqa: S101  (they were not pickled)
         return [
             source.witness(row, self.survey.n_rows) if np.isfinite(least.low[row]) else None
             for row in range(len(at))
@@ -222,7 +213,7 @@ class ModelOfPieces:
 
     def ever_overturned(self, study: Study, at: int) -> Verdict:
         """Return whether any number of label changes overturns a test row."""
-        certs = study.model.certify(self.rows(study, np.array([at])), budget=0)
+        certs = study.put(self.rows(study, np.array([at])), 0)
         return Verdict.ROBUST if np.isposinf(certs.minimum_budget[0]) else Verdict.UNDECIDED
 
     def training_rows(self, study: Study, places: Iterable[Place]) -> Rows:
@@ -250,9 +241,6 @@ def _has(piece: FilePiece, place: Place) -> bool:
     return piece.file.name == place.file and at >= 0 and (piece.rows is None or at < piece.rows)
 
 
-# ----------------------------------------------------------------------------------------
-# From files in pieces to a study: passes over them, and never all of their rows in memory.
-
 _SHUFFLED = 2**24  # rows that are shuffled as in memory; of more, some are drawn
 
 
@@ -273,9 +261,7 @@ class _OpeningInPieces(Opening):
 
     def __init__(self, request: Request, progress: PieceProgress) -> None:
         super().__init__(request, progress)
-        assert request.in_pieces is not None  # noqa: S101
-        if request.method not in METHODS:
-            raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
+        check_method(request)
         self._n_drawn = 0  # rows that are held out
         self.source = TrainingFiles.of(request)
         self.notes += (*request.dialect.notes, *self.source.notes)
@@ -285,12 +271,11 @@ class _OpeningInPieces(Opening):
     def study(self) -> Study:
         """Make the passes and fit the model."""
         request = self.request
-        assert request.in_pieces is not None  # noqa: S101
         test: Loaded | None = None
         if request.test is not None:
             test = self.loader.other(request.test, self.source.schema)
         expected = len(expected_passes(request, self.source))
-        runner = PassRunner(request.in_pieces, self.source.wide, self.progress, expected)
+        runner = PassRunner(request.pieces, self.source.wide, self.progress, expected)
         try:
             return self._made_by(runner, test)
         except BaseException:
@@ -298,8 +283,7 @@ class _OpeningInPieces(Opening):
             raise
 
     def _made_by(self, runner: PassRunner, test: Loaded | None) -> Study:
-        request, source, asked = self.request, self.source, self.request.in_pieces
-        assert asked is not None  # noqa: S101
+        request, source, asked = self.request, self.source, self.request.pieces
         pieces: Sequence[Any] = source.training
         places: list[Place] | None = None
         if test is None:
@@ -321,19 +305,24 @@ class _OpeningInPieces(Opening):
         used = how.features(survey)
         self._say_what_is_constant(survey, used)
         encoding = Encoding.of(used, standardise=True, categories_first=True)
-        self._refuse_identifiers(encoding, survey.n_rows)
+        for column in encoding.categories:
+            if column.name not in request.categorical:
+                refuse_identifier(column.name, column.width, survey.n_rows)
         testing = self._test_rows(encoding, target, *test)
-        model = self._model(target)
+        only = None if request.only is None else Only(request.only, request.label)
+        assert request.alpha is not None  # noqa: S101  (checked)
+        model = self.model(target, np.zeros(0), only, request.alpha)
         with self._noting():
             fitting.fit_on_passes(model, passes, how, survey)
         n_movable = int(model.fitted_.engine.precision.n_movable)
         if not n_movable and request.only is not None:
             raise self.nothing_selected()
+        none = np.zeros(0, dtype=np.intp)
         return Study(
             request=request,
             target=target,
             encoding=encoding,
-            train=_no_rows(source.schema),
+            train=Rows(source.schema.empty_table(), none, np.zeros((0, 0)), np.zeros(0)),
             test=testing,
             model=model,
             alpha=request.alpha,
@@ -458,29 +447,3 @@ class _OpeningInPieces(Opening):
             for column in survey.columns
             if column.name not in kept
         ]
-
-    def _refuse_identifiers(self, encoding: Encoding, n_rows: int) -> None:
-        for column in encoding.categories:
-            asked = column.name in self.request.categorical
-            if not asked and is_too_many(column.width, n_rows):
-                raise InputError(
-                    f"column {shorten(column.name)!r} has {column.width:,} different texts "
-                    f"in {n_rows:,} rows, so it says who a row is and not what it is like; leave "
-                    f"it out with {option('--ignore', [column.name])}, or keep it "
-                    f"with {option('--categorical', [column.name])}"
-                )
-
-    def _model(self, target: Target) -> Any:
-        request = self.request
-        only = None if request.only is None else Only(request.only, request.label)
-        bias = request.bias(np.zeros(0), only)
-        assert request.alpha is not None  # noqa: S101  (checked)
-        ridge = request.kind.estimator(request.alpha)
-        if target.task == "classification":
-            return CertifiedClassifier(ridge, bias=bias, threshold=request.threshold)
-        return CertifiedRegressor(ridge, bias=bias, radius=request.radius)
-
-
-def _no_rows(schema: pa.Schema) -> Rows:
-    table = schema.empty_table()
-    return Rows(table, np.zeros(0, dtype=np.intp), np.zeros((0, 0)), np.zeros(0))

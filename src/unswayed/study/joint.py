@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +11,9 @@ from unswayed._core.dyadic import enclose
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.joint.metrics import RATES, Named, names
-from unswayed.margins.decisions import Radius
 from unswayed.results.collective import CollectiveWitness, MetricRange, TogetherCertificate
 from unswayed.results.groups import SMALL_GROUP
 from unswayed.study.facts import budget_facts, label_changes
-from unswayed.study.folds import ModelPerFold, refitted_scores
 from unswayed.study.loading import need
 from unswayed.study.request import Budget
 from unswayed.study.study import Study
@@ -116,14 +113,9 @@ def together_facts(study: Study, counting: Counting, say: Say) -> dict[str, Any]
         )
 
     def asked(budget: Budget) -> dict[str, Any]:
-        ask: Any
-        if isinstance(study.scheme, ModelPerFold):
-            every = np.arange(len(study.test))
-            ask = study.scheme.certify(study, every, budget, None).certify_together
-        else:
-            ask = partial(study.model.certify_together, study.test.features)
-        found: TogetherCertificate = ask(
-            budget=study.count(budget),
+        found = study.scheme.certify_together(
+            study,
+            budget,
             time_limit=counting.time_limit,
             direction=counting.turned,
             where=among,
@@ -149,7 +141,9 @@ def refitted(study: Study, changed: IntArray, labels: Any, turned: str | None = 
     """Return which test rows a model, trained anew on changed labels, tells something else."""
     every = np.arange(len(study.test))
     before = study.answers.score
-    after = refitted_scores(study, changed, labels, every) if len(changed) else before
+    after = before
+    if len(changed):
+        after = study.scheme.refitted_scores(study, changed, labels, every)
     if study.target.classes:
         rule = study.request.rule
         other = rule.predict(after) != rule.predict(before)
@@ -422,25 +416,19 @@ class Fairness:
         study, rows = self.study, np.flatnonzero(self.among)
         truth = study.test.labels
         beside = f"{budget.text}, {shorten(column)}: " if column else f"{budget.text}: "
-        ask: Any
-        if isinstance(study.scheme, ModelPerFold):
-            # A mean is not decided by anything: any radius will do.
-            bare = None if study.target.classes else Radius(0.0)
-            ask = study.scheme.certify(study, rows, budget, bare).certify_metric
-        else:
-            known = None if truth is None or not metric.needs_truth else truth[rows]
-            ask = partial(study.model.certify_metric, study.test.features[rows], y_true=known)
         try:
-            found: MetricRange = ask(
+            return study.scheme.certify_metric(
+                study,
+                rows,
+                budget,
+                None if truth is None or not metric.needs_truth else truth[rows],
                 metric=metric.name,
                 groups=None if column is None else np.array(self._groups(column), dtype=object),
-                budget=study.count(budget),
                 time_limit=self.time_limit,
                 progress=lambda line: self.say(beside + line),
             )
         except InputError as error:
             raise InputError(f"--metric {metric.name} at --budget {budget.text}: {error}") from None
-        return found
 
     @property
     def _share(self) -> bool:

@@ -106,6 +106,12 @@ def draw_folds(name: str, owner: IntArray, folds: int, seed: int) -> IntArray:
     return of_owner[owner]
 
 
+def split_rows(n_rows: int, n_out: int, seed: int) -> tuple[Any, Any]:
+    """Split row positions at random into those that stay and those that are taken out."""
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return np.sort(order[n_out:]), np.sort(order[:n_out])
+
+
 def hold_out(name: str, owner: IntArray, n_out: int, seed: int) -> tuple[IntArray, IntArray]:
     """Split rows into those that stay and those held out: whole owners, until there are enough."""
     size = np.bincount(owner)
@@ -121,9 +127,6 @@ def hold_out(name: str, owner: IntArray, n_out: int, seed: int) -> tuple[IntArra
     return np.flatnonzero(~out), np.flatnonzero(out)
 
 
-# ----------------------------------------------------------------------------------------
-# Loading: the rows of a file that are used, and what was done with cells that miss a value.
-
 _NAMED = 3  # columns named that miss most values
 
 
@@ -135,7 +138,7 @@ class Gaps:
     dropped: int = 0  # Rows that were left out for it
     imputed: bool = False  # Whether the rest was filled in
 
-    def in_words(self) -> str:
+    def __str__(self) -> str:
         """Say how many cells are missing and what was done with them.
 
         Examples
@@ -152,9 +155,6 @@ class Gaps:
             rest = "the others " if self.dropped else ""
             done.append(f"{rest}filled in (numbers by their median, texts as a category)")
         return f"{self.cells:,} missing cells: {', '.join(done)}"
-
-    def __str__(self) -> str:
-        return self.in_words()
 
 
 class Loader:
@@ -204,12 +204,11 @@ class Loader:
                 f"{path} lacks the column {shorten(missing[0])!r} that the model was trained "
                 f"on; {suggest(missing[0], table.column_names)}"
             )
-        numeric = [name for name in request.numeric if name in table.column_names]
         table = with_numbers(
             path,
             table,
             request.dialect,
-            numeric,
+            request.numeric,
             [*texts, *request.categorical],
             like=like,
             notes=self.notes,
@@ -451,10 +450,8 @@ def look_at(path: Path, train: pa.Table, roles: Roles, dialect: Dialect) -> Othe
     """Compare a file of test rows with the training file."""
     texts = [field.name for field in train.schema if is_text(field.type)]
     table = read_table(path, texts, dialect)
-    numeric = [name for name in roles.numeric if name in table.column_names]
-    table = with_numbers(
-        path, table, dialect, numeric, [*texts, *roles.categorical], like=train.schema
-    )
+    texts += roles.categorical
+    table = with_numbers(path, table, dialect, roles.numeric, texts, like=train.schema)
     used = [name for name in train.column_names if roles.of(name) in ("feature", "label")]
     columns = tuple(_column(name, train, table, roles) for name in used)
     return OtherFile(path.name, table.num_rows, columns, tuple(_general(train, table, columns)))

@@ -2,279 +2,33 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from unswayed._typing import BoolArray, IntArray, Matrix
-from unswayed.estimators.question import Asked
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.estimators.certificate_file import pack_doubles, pack_rows, write_certificates
 from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning
-from unswayed.margins.decisions import Decision, Radius
-from unswayed.pieces.pieces import Place
-from unswayed.report.facts import MOST_GROUPS, Caveat, Size
-from unswayed.results.certificates import CertificateSet, Verdict, Witness
-from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, take
-from unswayed.study.penalty import (
-    AlphaChoice,
-    Progress,
-    Silent,
-    choose_alpha,
-    set_aside,
-    split_rows,
-)
-from unswayed.study.request import Budget, Request
-from unswayed.study.study import EXACT, Answers, Study, by_budgets
+from unswayed.margins.decisions import RATIONAL
+from unswayed.report.facts import MOST_GROUPS, Caveat, quality
+from unswayed.results.certificates import ALMOST_ALL, CertificateSet
+from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, split_rows, take
+from unswayed.study.request import LOGISTIC, RIDGE, Request, Where
+from unswayed.study.study import FOLDS, AlphaChoice, OneModel, Progress, Silent, Study
 from unswayed.study.target import Target, follow_labels, target_of, weights_of
 from unswayed.tables.columns import codes, is_number, is_text, is_usable, plain, same_everywhere
 from unswayed.tables.encoding import EncodedColumn, Encoding
 from unswayed.tables.expression import select
+from unswayed.tables.files import foreign_format, is_parquet
 from unswayed.tables.inspection import constant
 from unswayed.tables.suspicion import is_too_many
-from unswayed.words import as_text, distinct_texts, option, shorten
-
-NUMBERING = "Rows are numbered from 1 below the header of their file."
-_CHUNK = 1024  # rows certified between two steps of the progress bar
-_SLOW_CHUNK = 100  # the same of models that are not linear in their labels
-_MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
-_RANGES = ("score", "low", "high", "inner_low", "inner_high")
-
-
-def certify_as_asked(study: Study, rows: Any, budget: Budget) -> CertificateSet:
-    """Certify rows by the method that was asked for."""
-    request = study.request
-    # Ranges do not depend on the radius, so that any will do where there is none.
-    bare = study.target.task == "regression" and request.radius is None
-    certs: CertificateSet = study.model.certify(
-        rows,
-        budget=study.count(budget),
-        method=request.method,
-        resolve=request.resolve,
-        decision=Radius(0.0) if bare else None,
-        effort=request.effort,
-    )
-    return certs
-
-
-def certify_exactly(
-    study: Study, rows: Any, budget: Budget, decision: Decision | None
-) -> CertificateSet:
-    """Certify rows by the exact method."""
-    request = study.request
-    certs: CertificateSet = study.model.certify(
-        rows,
-        budget=study.count(budget),
-        decision=decision,
-        resolve=request.resolve,
-        effort=request.effort,
-    )
-    return certs
-
-
-def columns_of_answers(study: Study, certificates: CertificateSet, *, least: bool) -> list[Any]:
-    """Return the columns of `Answers`; without a radius, ranges only."""
-    ranges = [getattr(certificates, name) for name in _RANGES]
-    unknown = np.full(len(certificates), np.nan)
-    if study.target.task == "regression" and study.request.radius is None:
-        verdict = np.full(len(certificates), Verdict.UNDECIDED, dtype=object)
-        return [*ranges, verdict, unknown, unknown]
-    if not least:
-        return [*ranges, certificates.verdict, unknown, unknown]
-    found = certificates.minimum_budgets
-    return [*ranges, certificates.verdict, found.low, found.high]
-
-
-class InMemory:
-    """Training rows that are in memory: what the schemes of one model and of folds share."""
-
-    places: None = None
-
-    def n_file_rows(self, study: Study) -> int:
-        """Return the number of rows of the file, with those that are left out or certified."""
-        return len(study.train) if study.inspection is None else study.inspection.n_rows
-
-    def source_in_words(self, study: Study) -> str:
-        """Return the name of the file."""
-        return study.request.train.name
-
-    def selected_in_words(self, study: Study) -> str:
-        """Return how many rows ``--only`` selects."""
-        return f"the {int(study.movable.sum()):,} training rows"
-
-    def numbering(self) -> str:
-        """Return how rows are numbered."""
-        return NUMBERING
-
-    def is_training_file(self, study: Study, path: Path) -> bool:
-        """Return whether training rows are read from a file."""
-        return path.samefile(study.request.train)
-
-    def feature_columns(self, study: Study) -> list[str]:
-        """Return the columns that are features, in the file's order."""
-        used = {column.name for column in study.encoding.columns}
-        return [name for name in study.train.table.column_names if name in used]
-
-    def class_counts(self, study: Study) -> list[int]:
-        """Return the number of training labels of each of two classes."""
-        labels = np.asarray(study.train.labels).astype(np.intp)
-        return [int(count) for count in np.bincount(labels, minlength=2)]
-
-    def training_rows(self, study: Study, places: Iterable[Place]) -> Rows:
-        """Return some training rows."""
-        numbers, train = np.array([place.row for place in places]), study.train
-        at = np.searchsorted(train.numbers, numbers)
-        labels = np.asarray(train.labels)[at]
-        return Rows(train.table.take(pa.array(at)), numbers, train.features[at], labels)
-
-    def pass_facts(self, study: Study) -> dict[str, Any]:
-        """Return nothing: there are no passes."""
-        return {}
-
-    def last_notes(self, study: Study) -> list[str]:
-        """Return nothing: everything was known before."""
-        return []
-
-    def close(self) -> None:
-        """Do nothing: nothing is held outside this process."""
-
-    def class_sizes(self, study: Study) -> dict[str, Size]:
-        """Return the size of each class among the training rows."""
-        names = np.array(study.target.class_names)
-        return self._sizes(study, names[np.asarray(study.train.labels, dtype=np.intp)])
-
-    def group_sizes(self, study: Study, name: str) -> dict[str, Size]:
-        """Return the size of each group among the training rows; nothing if it is not known."""
-        if not len(study.train) or name not in study.train.table.column_names:
-            return {}
-        asked, trained = (rows.table.column(name).to_pylist() for rows in (study.test, study.train))
-        return self._sizes(study, np.array(distinct_texts([*asked, *trained])[len(asked) :]))
-
-    def _sizes(self, study: Study, names: NDArray[np.str_]) -> dict[str, Size]:
-        """Return the size of each class or group, given that of every training row."""
-        known, at = np.unique(names, return_inverse=True)
-        every = np.ones(len(at), dtype=bool)
-        sizes = (self.times(at, each).tolist() for each in (every, self.may_be_wrong(study)))
-        return {str(name): Size(*each) for name, *each in zip(known, *sizes, strict=True)}
-
-    def may_be_wrong(self, study: Study) -> BoolArray:
-        """Return the training rows whose label may be wrong."""
-        bias = study.model.fitted_.engine.bias
-        return np.asarray((bias.lower != 0) | (bias.upper != 0))
-
-    def times(self, at: IntArray, rows: BoolArray) -> IntArray:
-        """Return how often each number occurs among some training rows."""
-        return np.bincount(at[rows], minlength=int(at.max()) + 1)
-
-
-class OneModel(InMemory):
-    """One model, which was trained on rows in memory and certifies all test rows."""
-
-    fold: None = None
-
-    def n_train(self, study: Study) -> int:
-        """Return the number of training rows."""
-        return len(study.train)
-
-    def n_movable(self, study: Study) -> int:
-        """Return the number of training labels that may be wrong."""
-        return int(np.count_nonzero(self.may_be_wrong(study)))
-
-    def rows(self, study: Study, at: IntArray) -> Any:
-        """Return the features of some test rows."""
-        return study.test.features[at]
-
-    def certified(self, study: Study) -> tuple[Answers, list[CertificateSet]]:
-        """Certify the test rows in chunks."""
-        request, n_test = study.request, len(study.test)
-        if request.method == "exact" and not study.verdicts_only and n_test * study.n_train > _MANY:
-            study.notes.append(
-                f"exact ranges over {study.n_train:,} training rows take their time; --method auto "
-                "gives the same verdicts faster, with ranges that are wider than need be"
-            )
-        linear = request.kind.linear
-        chunk = _CHUNK if linear else _SLOW_CHUNK
-        starts, columns, kept = range(0, n_test, chunk), [], []
-        for start in study.progress.track(starts, "certifying", len(starts)):
-            rows = study.test.features[np.arange(start, min(start + chunk, n_test))]
-            certificates = self._answer(study, rows)
-            # Minimum budgets of models that are not linear take their time.
-            columns.append(columns_of_answers(study, certificates, least=linear or request.least))
-            kept += [certificates] if request.keep else []
-        return Answers(*map(np.concatenate, zip(*columns, strict=True))), kept
-
-    def _answer(self, study: Study, rows: Any) -> CertificateSet:
-        """Certify rows at the main budget."""
-        request = study.request
-        if not study.verdicts_only:
-            return certify_as_asked(study, rows, request.budget)
-        certs: CertificateSet = study.model.certify(
-            rows, budget=study.count(request.budget), resolve=request.resolve, ranges=False
-        )
-        return certs
-
-    def ranges(self, study: Study, at: IntArray, budget: Budget) -> CertificateSet:
-        """Certify test rows at a budget by the method that was asked for."""
-        return certify_as_asked(study, study.test.features[at], budget)
-
-    def certify(
-        self, study: Study, at: IntArray, budget: Budget, decision: Decision | None
-    ) -> CertificateSet:
-        """Certify test rows exactly."""
-        return certify_exactly(study, study.test.features[at], budget, decision)
-
-    def least_decides(self, study: Study) -> bool:
-        """Return whether minimum budgets tell the verdict at every budget."""
-        return study.request.kind.linear and study.request.method in EXACT
-
-    def asked(self, study: Study) -> list[Asked]:
-        """Return the test rows put to the model."""
-        return [self.placed(study, np.arange(study.n_train), study.answers)]
-
-    def placed(self, study: Study, place: IntArray, answers: Answers) -> Asked:
-        """Return the test rows put to the model, whose training rows are at certain places."""
-        model = study.model
-        question = model._question(model.fitted_, study.test.features, None, None)
-        return Asked(question, place, answers.minimum_budget if self.least_decides(study) else None)
-
-    def witnesses(self, study: Study, at: IntArray) -> list[Witness | None]:
-        """Find the smallest set of label changes that overturns each of some test rows."""
-        tracked = study.progress.track(range(len(at)), "finding witnesses", len(at))
-        if not study.request.kind.linear:
-            certs = study.searched(at)
-            enough, source = certs.minimum_budgets.high, certs.source
-            assert source is not None  # noqa: S101  (they were not pickled)
-            return [
-                source.witness(row, enough[row]) if np.isfinite(enough[row]) else None
-                for row in tracked
-            ]
-        certs = study.model.certify(
-            study.test.features[at],
-            budget=study.n_train,
-            resolve=study.request.resolve,
-            ranges=False,
-        )
-        return [certs.witness(row) for row in tracked]
-
-    def ever_overturned(self, study: Study, at: int) -> Verdict:
-        """Return whether any number of label changes overturns a test row."""
-        if not study.request.kind.linear:
-            least = study.minimum_budgets(np.array([at]))
-            return Verdict(by_budgets(least.low, least.high, study.n_train)[0])
-        certs = study.model.certify(
-            study.test.features[np.array([at])],
-            budget=study.n_train,
-            resolve=study.request.resolve,
-        )
-        return Verdict(certs.verdict[0])
-
-
-# --- From files to a study: rows are read, split and encoded, alpha is chosen, a model fitted
-
+from unswayed.words import as_text, option, shorten
 
 _HELD_OUT = 0.1  # of the rows, where it is not asked for
 _MANY_UNSEEN = 0.05  # of the test rows: so many new categories are a warning, fewer a note
@@ -351,7 +105,10 @@ class Opening:
         )
         testing = self._test_rows(encoding, target, *test)
         movable = self.movable(table)
-        choice = None if aside is None else self._choice(target, encoding, training, aside)
+        choice = None
+        if aside is not None:
+            known = encoded(encoding, aside), target.encode(aside.column(target.label))
+            choice = choose_alpha(request, target, training, known, self.progress)
         alpha = request.alpha if choice is None else choice.alpha
         assert alpha is not None  # noqa: S101  (rows are set aside where it is not given)
         model = self.fit(target, training, movable, alpha)
@@ -484,42 +241,37 @@ class Opening:
             "could be wrong and everything would be robust; check the values it compares with"
         )
 
-    def _choice(
-        self, target: Target, encoding: Encoding, training: Rows, aside: pa.Table
-    ) -> AlphaChoice:
-        return choose_alpha(
-            self.request,
-            target,
-            n_train=len(training),
-            weights=training.weights,
-            aside=(encoded(encoding, aside), target.encode(aside.column(target.label))),
-            progress=self.progress,
-        )
-
     def fit(self, target: Target, training: Rows, movable: BoolArray, alpha: float) -> Any:
         """Fit the model; what is to be said about that is noted."""
-        from unswayed.estimators import METHODS, CertifiedClassifier, CertifiedRegressor
-
-        if self.request.method not in METHODS:
-            raise InputError(f"--method {self.request.method!r} is not one of {', '.join(METHODS)}")
         assert training.labels is not None  # noqa: S101
-        bias = self.request.bias(training.labels, None if movable.all() else movable)
-        final = self.request.kind.estimator(alpha)
+        where = None if movable.all() else movable
         # Who names a column of weights vouches that it was not computed from the labels.
         trust = () if training.weights is None else ("sample_weight",)
-        model: Any
-        if target.task == "classification":
-            threshold = self.request.threshold
-            model = CertifiedClassifier(final, bias=bias, threshold=threshold, trust=trust)
-        else:
-            radius = self.request.radius
-            limit = None if radius is None else self.request.on_scale(radius)
-            model = CertifiedRegressor(final, bias=bias, radius=limit, trust=trust)
+        model = self.model(target, training.labels, where, alpha, trust=trust)
         with self._noting():
             model.fit(training.features, training.labels, training.weights)
         if "sample_weight" in model.fitted_.trusted:
             self.caveats.append(follow_labels(str(self.request.weights)))
         return model
+
+    def model(
+        self,
+        target: Target,
+        labels: FloatArray,
+        where: BoolArray | Where | None,
+        alpha: float,
+        **more: Any,
+    ) -> Any:
+        """Make the model, not fitted."""
+        from unswayed.estimators import CertifiedClassifier, CertifiedRegressor
+
+        request = self.request
+        check_method(request)
+        final, bias = request.kind.estimator(alpha), request.bias(labels, where)
+        if target.classes:
+            return CertifiedClassifier(final, bias=bias, threshold=request.threshold, **more)
+        limit = None if request.radius is None else request.on_scale(request.radius)
+        return CertifiedRegressor(final, bias=bias, radius=limit, **more)
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -528,7 +280,7 @@ class Opening:
             warnings.simplefilter("always")
             yield
         for each in caught:
-            if issubclass(each.category, UnprovenWarning) and self.request.kind.linear:
+            if issubclass(each.category, UnprovenWarning) and "exact" in self.request.kind.can:
                 if self.request.resolve is None:
                     self.notes.append(_UNPROVEN)
             elif issubclass(each.category, SolverPrecisionWarning):
@@ -543,6 +295,14 @@ class Opening:
             return repr(names[at]) if at < len(names) else match[0]
 
         return re.sub(r"'x(\d+)'", name, message)
+
+
+def check_method(request: Request) -> None:
+    """Raise if there is no such method."""
+    from unswayed.estimators import METHODS
+
+    if request.method not in METHODS:
+        raise InputError(f"--method {request.method!r} is not one of {', '.join(METHODS)}")
 
 
 def _check_feature(name: str, values: pa.ChunkedArray, *, as_category: bool) -> None:
@@ -561,11 +321,17 @@ def _check_feature(name: str, values: pa.ChunkedArray, *, as_category: bool) -> 
     found = pc.unique(codes(values))
     if found.null_count == len(found):
         raise empty
-    if not as_category and is_too_many(len(found), len(values)):
+    if not as_category:
+        refuse_identifier(name, len(found), len(values))
+
+
+def refuse_identifier(name: str, n_texts: int, n_rows: int) -> None:
+    """Raise if a column of texts has so many that it says who a row is."""
+    if is_too_many(n_texts, n_rows):
         raise InputError(
-            f"column {shorten(name)!r} has {len(found):,} different texts in {len(values):,} "
-            f"rows, so it says who a row is and not what it is like; {out}, or keep it with "
-            f"{option('--categorical', [name])}"
+            f"column {shorten(name)!r} has {n_texts:,} different texts in {n_rows:,} rows, so it "
+            f"says who a row is and not what it is like; leave it out with "
+            f"{option('--ignore', [name])}, or keep it with {option('--categorical', [name])}"
         )
 
 
@@ -596,3 +362,201 @@ def _takes(column: EncodedColumn, values: pa.ChunkedArray) -> bool:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return False
     return True
+
+
+# ----------------------------------------------------------------------------------------
+# The choice of alpha: the largest that costs at most so much accuracy (paper, section 6).
+#
+# A choice that looks at a training label, even if only to fit the candidates, is another choice
+# when that label is another one, and a certificate for the alpha that was chosen would say
+# nothing about the alpha that would have been. So candidates are fitted *and* compared on rows
+# that are no part of the training set: some that are set aside, or those of another file. They
+# are few, so each is predicted by cross-validation among themselves. Of the training rows only
+# features and their number are used.
+#
+# There is one thing to translate. Ridge regression minimises a sum over rows plus alpha·‖c‖², so
+# an alpha means less the more rows there are: alpha on m rows shrinks coefficients as much as
+# alpha·n/m does on n rows like them, because XᵀX grows with the number of rows. The alpha that
+# was found on the m rows of a fold is therefore multiplied by n/m. (Logistic regression is the
+# same, with alpha = 1/C.) With equal shrinkage more rows only make coefficients less noisy: the
+# accuracy that was seen is not promised, but it is the cautious side to err on, and for
+# robustness the one that was asked for.
+
+
+FEWEST = 10
+"""Rows that choose alpha at least: two a fold."""
+_SHARE = 5  # one row of so many is set aside: a ninth, as in the paper, is too few to fit on
+_MOST = 5_000  # rows set aside at most; they are lost to training, and more say little more
+
+
+def says_one_class(predictions: Any) -> bool:
+    """Return whether predictions are (almost) all of one class, so that being robust is no feat."""
+    _, counts = np.unique(predictions, return_counts=True)
+    return bool(counts.max(initial=0) >= ALMOST_ALL * len(predictions))
+
+
+def set_aside(n_rows: int, seed: int, option: str = "alpha") -> tuple[Any, Any]:
+    """Split row positions into those that stay for training and those that choose alpha.
+
+    A fifth of the rows is taken out, but at least 10 and at most 5,000.
+    """
+    n_out = min(_MOST, max(FEWEST, n_rows // _SHARE))
+    if n_rows < 2 * n_out:
+        raise InputError(
+            f"--{option} auto: {option} is chosen on rows outside the training set, at least "
+            f"{FEWEST}, and {n_rows:,} rows are too few to spare them; pass a number as "
+            f"--{option}, or other rows with --validation"
+        )
+    return split_rows(n_rows, n_out, seed + 1)
+
+
+def choose_alpha(
+    request: Request,
+    target: Target,
+    training: Rows,
+    aside: tuple[Matrix, FloatArray],
+    progress: Progress,
+) -> AlphaChoice:
+    """Choose the largest penalty whose accuracy is within ``give_up`` points of the best."""
+    rows, labels = aside
+    file = None if request.validation is None else request.validation.name
+    _check_labels(labels, file, request.kind.option)
+    scores = _predicted_by_others(rows, labels, request, progress)
+    classes = bool(target.classes)
+    predicted = [request.rule.predict(score) if classes else score for score in scores.T]
+    found = np.array([quality(each, labels, classes=classes) for each in predicted])
+    # A hair's breadth for the rounding of differences of shares.
+    allowed = found >= found.max() - request.give_up / 100 - 1e-12
+    if classes:
+        telling = np.array([not says_one_class(each) for each in predicted])
+        allowed = allowed & telling if (allowed & telling).any() else allowed
+    best = request.kind.grid[int(np.flatnonzero(allowed)[-1])]
+    per_row = best / (len(labels) * (FOLDS - 1) / FOLDS)
+    weights = training.weights
+    size = len(training) if weights is None else float(weights.sum())
+    return AlphaChoice((float(f"{per_row * size:.3g}"),), len(labels), file, request.kind)
+
+
+def _check_labels(labels: FloatArray, file: str | None, option: str) -> None:
+    where = "set aside to choose it by" if file is None else f"of {file}"
+    if len(labels) < FEWEST:
+        raise InputError(
+            f"--{option} auto: the {len(labels):,} rows {where} are too few to fit and compare on; "
+            f"pass at least {FEWEST}, or a number as --{option}"
+        )
+    if (labels == labels[0]).all():
+        raise InputError(
+            f"--{option} auto: the {len(labels):,} rows {where} all have the same label, so every "
+            f"{option} looks as good as any other; pass a number, or more rows"
+        )
+
+
+def _predicted_by_others(
+    rows: Any, labels: FloatArray, request: Request, progress: Progress
+) -> FloatArray:
+    """Predict each row by models of the other folds; one column per penalty of the grid."""
+    fold = np.random.default_rng(request.seed).permutation(len(labels)) % FOLDS
+    scores = np.empty((len(labels), len(request.kind.grid)))
+    scored = _log_odds if request.kind is LOGISTIC else _numbers
+    for each in progress.track(range(FOLDS), f"choosing {request.kind.option}", FOLDS):
+        out = fold == each
+        scores[out] = scored(rows[~out], labels[~out], rows[out])
+        if request.threshold == "balanced":
+            scores[out] -= labels[~out].mean()
+    return scores
+
+
+def _numbers(rows: Any, labels: FloatArray, asked: Any) -> FloatArray:
+    """Return scores of ridge regression; one column per penalty."""
+    from sklearn.linear_model import Ridge
+
+    repeated = np.repeat(labels[:, None], len(RIDGE.grid), axis=1)  # one target per penalty
+    return np.asarray(Ridge(alpha=np.array(RIDGE.grid)).fit(rows, repeated).predict(asked))
+
+
+def _log_odds(rows: Any, labels: FloatArray, asked: Any) -> FloatArray:
+    """Return log-odds of logistic regression; one column per penalty."""
+    if (labels == labels[0]).all():  # no other class was ever seen
+        return np.full((asked.shape[0], len(LOGISTIC.grid)), 1.0 if labels[0] else -1.0)
+    found = [LOGISTIC.estimator(alpha).fit(rows, labels) for alpha in LOGISTIC.grid]
+    return np.column_stack([each.decision_function(asked) for each in found])
+
+
+# --- Recipe: how the features of a study come from its files, so that anyone can make them again
+
+
+def check_recipe(request: Request) -> None:
+    """Raise, before any work is done, if nobody could check certificates of a request."""
+    for path in (request.train, request.test):
+        if path is None or not path.exists():
+            continue
+        if not is_parquet(path) and (kind := foreign_format(path)) is not None:
+            raise InputError(
+                f"--certificates: {path} is {kind}, and unswayed verify reads CSV and Parquet "
+                "files only; save it as one of them, and certify that"
+            )
+        if is_parquet(path) and not request.dialect.is_usual:
+            raise InputError(
+                f"--certificates: {path} is a Parquet file, which unswayed verify reads as it is, "
+                "without --na and the other options about how a file is written; leave them out, "
+                "or write the file anew with its missing values as nulls"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSize:
+    """How much a certificate file is about."""
+
+    n_rows: int  # Of the training data
+    n_features: int  # Of the training data
+    n_claims: int
+    n_exact: int  # Claims that were settled in rational arithmetic
+
+
+def save_certificates(
+    study: Study, certificates: Sequence[CertificateSet], path: Path
+) -> CertificateSize:
+    """Write certificates of a study to a file that can be checked against the study's own files."""
+    classes = study.target.classes or None
+    if study.request.positive is not None:  # None stands for every other label
+        classes = None, study.target.classes[1]
+    track = study.progress.track
+    write_certificates(certificates, path, recipe=recipe(study), classes=classes, track=track)
+    return CertificateSize(
+        n_rows=len(study.train.numbers),
+        n_features=len(features_of(study)),
+        n_claims=sum(map(len, certificates)),
+        n_exact=sum(int((part.method == RATIONAL).sum()) for part in certificates),
+    )
+
+
+def recipe(study: Study) -> dict[str, Any]:
+    """Describe how features and labels are computed from the study's files."""
+    dialect = study.request.dialect
+    written = {} if dialect.is_usual else {"written": dialect.document()}
+    labels = study.train.labels
+    assert labels is not None  # noqa: S101  (training rows have labels)
+    # No logarithm is exact, so the file says which doubles were taken for those of the column.
+    logarithms = {"logarithms": pack_doubles(labels)} if study.target.log else {}
+    return {
+        "label": study.target.label,
+        **logarithms,
+        "features": features_of(study),
+        "train": pack_rows(study.train.numbers - 1),
+        "test": pack_rows(study.test.numbers - 1),
+        "test_file": "train" if study.request.test is None else "test",
+        **written,
+    }
+
+
+def features_of(study: Study) -> list[dict[str, Any]]:
+    """Describe how each feature of the model is computed from a column, in the model's order."""
+    made: list[dict[str, Any]] = [
+        {"column": column.name, "equals": value}
+        for column in study.encoding.categories
+        for value in column.categories.to_pylist()
+    ]
+    for column in study.encoding.numbers:
+        fill = {} if column.missing is None else {"missing": column.missing}
+        made.append({"column": column.name, "mean": column.mean, "scale": column.scale, **fill})
+    return made

@@ -18,9 +18,9 @@ from unswayed.exceptions import InputError
 from unswayed.models.ridge.summed import Design, RowSums
 from unswayed.pieces.pieces import BATCH, Batch
 from unswayed.study.opening import Opening
-from unswayed.study.penalty import Silent
 from unswayed.study.request import Request
 from unswayed.study.source import PASSES, TrainingFiles, check_options, expected_passes
+from unswayed.study.study import Silent
 from unswayed.tables.encoding import Encoding, Survey
 from unswayed.tables.files import read_table
 from unswayed.tables.many_files import FilePiece, fingerprint
@@ -36,100 +36,56 @@ _PROGRAM = 250_000_000  # bytes of the program and its libraries, once they are 
 _MERGED = 0.5  # of the first rows: if fewer are different, few of all are
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a request would take."""
+def plan_of(request: Request) -> dict[str, Any]:
+    """Look at the files and at a first batch of rows; return what a request would take.
 
-    files: int
-    n_bytes: int
-    rows: int
-    estimated: bool  # Whether the number of rows is estimated from bytes
-    columns: int  # That become features
-    features: int  # Of the first rows; later files may have further categories
-    test_rows: int
-    held_out: bool
-    first: int  # Rows that were looked at
-    different: int | None  # Different ones among them; None if that is not known
-    passes: tuple[tuple[str, float], ...]  # What each does, and about how many seconds it takes
-    threads: int  # That it is divided by
-    memory: dict[str, int]  # Bytes in a process, by what for
-
-    @property
-    def merges(self) -> bool:
-        """Whether so few rows seem to be different that they are held in memory."""
-        return _merges(self.rows, self.first, self.different)
-
-    @property
-    def seconds(self) -> float:
-        """About how long all takes, the start of the program included."""
-        return _START + sum(seconds for _, seconds in self.passes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {
-            "files": self.files,
-            "bytes": self.n_bytes,
-            "rows": self.rows,
-            "rows_estimated": self.estimated,
-            "columns": self.columns,
-            "features": self.features,
-            "test_rows": self.test_rows,
-            "held_out": self.held_out,
-            "first_rows": self.first,
-            "first_different": self.different,
-            "merges": self.merges,
-            "passes": [{"what": what, "seconds": seconds} for what, seconds in self.passes],
-            "seconds": self.seconds,
-            "threads": self.threads,
-            "memory": self.memory,
-            "memory_total": sum(self.memory.values()),
-        }
-
-
-def plan_of(request: Request) -> Plan:
-    """Look at the files and at a first batch of rows."""
+    Where the rows are not counted, their number is estimated from bytes. Features are those of the
+    first rows; later files may have further categories.
+    """
     check_options(request)
-    assert request.in_pieces is not None  # noqa: S101
     source = TrainingFiles.of(request)
     look = _Look.at(request, source)
-    rows, n_bytes = _n_rows(source), sum(stamp.size or 0 for stamp in fingerprint(source.wide))
+    rows = _n_rows(source)
     if request.test is None:
         n_test = Opening(request, Silent()).n_held_out(rows)
     else:
         n_test = read_table(request.test, (), request.dialect).num_rows
     kinds = expected_passes(request, source)
-    if _merges(rows, look.n_rows, look.different):
+    # So few rows seem to be different that they are held in memory.
+    few = look.different is not None and look.different < _MERGED * look.n_rows
+    merges = rows <= MOST_DISTINCT or few
+    if merges:
         kinds = kinds[: kinds.index("survey") + 1]
-    threads = 1 if request.in_pieces.scheduler is not None else thread_count()
-    return Plan(
-        files=source.n_files,
-        n_bytes=n_bytes,
-        rows=rows,
-        estimated=source.n_rows is None,
-        columns=len(source.names),
-        features=look.encoding.n_features,
-        test_rows=n_test,
-        held_out=request.test is None,
-        first=look.n_rows,
-        different=look.different,
-        passes=tuple(
-            (PASSES[kind], rows * look.seconds(kind, asked) / threads)
-            for kind, asked in zip(kinds, _rows_asked(kinds, n_test), strict=True)
-        ),
-        threads=threads,
-        memory=look.memory(n_test, threads),
-    )
+    threads = 1 if request.pieces.scheduler is not None else thread_count()
+    passes: list[dict[str, Any]] = [
+        {"what": PASSES[kind], "seconds": rows * look.seconds(kind, asked) / threads}
+        for kind, asked in zip(kinds, _rows_asked(kinds, n_test), strict=True)
+    ]
+    memory = look.memory(n_test, threads)
+    return {
+        "files": source.n_files,
+        "bytes": sum(stamp.size or 0 for stamp in fingerprint(source.wide)),
+        "rows": rows,
+        "rows_estimated": source.n_rows is None,
+        "columns": len(source.names),
+        "features": look.encoding.n_features,
+        "test_rows": n_test,
+        "held_out": request.test is None,
+        "first_rows": look.n_rows,
+        "first_different": look.different,
+        "merges": merges,
+        "passes": passes,
+        "seconds": _START + sum(each["seconds"] for each in passes),
+        "threads": threads,
+        "memory": memory,
+        "memory_total": sum(memory.values()),
+    }
 
 
 def _rows_asked(kinds: list[str], n_test: int) -> list[float]:
     """Return of how many test rows each pass counts effects: after the first count, of few."""
     first = kinds.index("effects") if "effects" in kinds else len(kinds)
     return [n_test if at <= first else _LATER * n_test for at in range(len(kinds))]
-
-
-def _merges(rows: int, first: int, different: int | None) -> bool:
-    """Return whether so few rows seem to be different that they are held in memory."""
-    return rows <= MOST_DISTINCT or (different is not None and different < _MERGED * first)
 
 
 def _n_rows(source: TrainingFiles) -> int:

@@ -23,15 +23,21 @@ from unswayed.words import without_secrets, written
 _DIGITS = 15  # of C: 1 / (1 / C) is C again up to these
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of model."""
+    """A kind of model: its names, its penalties, what its scores are and what it can."""
 
     name: str  # What ``--model`` calls it
     words: str  # What people call it
     option: str  # What its penalty is called
-    linear: bool  # Whether scores are linear in the labels, so that verdicts are exact
+    usual: str  # A penalty to begin with, as people write it
     alphas: tuple[float, ...]  # Penalties of a trade-off
+    grid: tuple[float, ...]  # Penalties that are tried where one is to be chosen, weakest first
+    log_odds: bool  # Whether scores are log-odds, so that people read probabilities beside them
+    # "exact" certificates, whose minimum budgets tell every verdict; "numbers" as labels; a
+    # threshold in "balance"; training rows in "pieces"
+    can: frozenset[str]
+    chunk: int  # Rows certified between two steps of the progress bar
 
     def written(self, alpha: float) -> float:
         """Return a penalty as people write it.
@@ -55,6 +61,11 @@ class Kind:
         """
         return f"{self.option} {self.written(alpha):g}"
 
+    @property
+    def per_fold(self) -> str:
+        """The penalty in words where every fold has one of its own."""
+        return f"{'an' if self.option == 'alpha' else 'a'} {self.option} per fold"
+
     def facts(self, alpha: float | None) -> dict[str, Any]:
         """Return kind and penalty as plain values."""
         known = None if alpha is None else self.written(alpha)
@@ -72,20 +83,36 @@ class Kind:
             )
         return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
 
+    def scores(self, fitted: Any, rows: Any) -> FloatArray:
+        """Return the scores of rows by a fitted model."""
+        score = fitted.decision_function if self.log_odds else fitted.predict
+        return np.asarray(score(rows), dtype=np.float64)
+
+
+GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
+"""Penalties tried: four a decade from 0.01 to 100,000."""
 
 RIDGE = Kind(
-    "ridge",
-    "ridge regression",
-    "alpha",
-    True,
-    (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4),
+    name="ridge",
+    words="ridge regression",
+    option="alpha",
+    usual="1",
+    alphas=(0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4),
+    grid=GRID,
+    log_odds=False,
+    can=frozenset({"exact", "numbers", "balance", "pieces"}),
+    chunk=1024,
 )
 LOGISTIC = Kind(
-    "logistic",
-    "logistic regression",
-    "C",
-    False,
-    tuple(1 / strength for strength in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)),
+    name="logistic",
+    words="logistic regression",
+    option="C",
+    usual="0.01",
+    alphas=tuple(1 / strength for strength in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)),
+    grid=GRID[::2],
+    log_odds=True,
+    can=frozenset(),
+    chunk=100,
 )
 KINDS = {kind.name: kind for kind in (RIDGE, LOGISTIC)}
 
@@ -176,11 +203,7 @@ def parse_clip(text: str) -> tuple[float, float]:
     """
     ends = [end.strip() for end in text.split(":")]
     if len(ends) == 2 and any(ends):
-        try:
-            low = float(ends[0] or -math.inf)
-            high = float(ends[1] or math.inf)
-        except ValueError:
-            low, high = 1.0, 0.0
+        low, high = _float(ends[0] or "-inf"), _float(ends[1] or "inf")
         if low <= high:
             return low, high
     raise InputError(
@@ -244,9 +267,6 @@ def _outward(number: Fraction) -> float:
     nearest = float(number)
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < number else nearest
 
-
-# ----------------------------------------------------------------------------------------
-# Request: what is asked of a file, checked before the file is opened.
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
 
@@ -320,14 +340,19 @@ def parse_share(text: str, option: str) -> float:
     raise InputError(f"{option} {text!r} is not a share; write 80% or 0.8")
 
 
+def _float(text: str) -> float:
+    """Return a number; NaN where a text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def parse_alpha(text: str) -> float | None:
     """Read a ridge penalty."""
     if text.strip().lower() == "auto":
         return None
-    try:
-        alpha = float(text)
-    except ValueError:
-        alpha = math.nan
+    alpha = _float(text)
     if not 0 <= alpha < math.inf:
         raise InputError(f"--alpha {text!r} is not a penalty; write a number, 0 or more, or auto")
     return alpha
@@ -343,10 +368,7 @@ def parse_strength(text: str) -> float | None:
     """
     if text.strip().lower() == "auto":
         return None
-    try:
-        strength = float(text)
-    except ValueError:
-        strength = math.nan
+    strength = _float(text)
     if not strength > 0 or not math.isfinite(1 / strength):
         raise InputError(
             f"--C {text!r} is not the C of a logistic regression; write a number above 0 (the "
@@ -373,10 +395,7 @@ def parse_threshold(text: str) -> float | Literal["balanced"]:
     """Read where one class ends and the other begins."""
     if text.strip().lower() == "balanced":
         return "balanced"
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _float(text)
     if not math.isfinite(value):
         raise InputError(
             f"--threshold {text!r} is not a score; write a number such as 0.5, or balanced for the "
@@ -482,7 +501,7 @@ class Request:
         Of logistic regression, scores and the threshold are log-odds.
         """
         if self.threshold is None:
-            return Threshold.between(0.0, 1.0) if self.kind is RIDGE else Threshold(0.0)
+            return Threshold(0.0) if self.kind.log_odds else Threshold.between(0.0, 1.0)
         return AboveMean(0.0) if self.threshold == "balanced" else Threshold(self.threshold)
 
     @property
@@ -500,6 +519,12 @@ class Request:
             regression=self.task == "regression",
             decimal=self.dialect.decimal,
         )
+
+    @property
+    def pieces(self) -> "InPieces":
+        """How the training rows are read, where they are read in pieces."""
+        assert self.in_pieces is not None  # noqa: S101
+        return self.in_pieces
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -73,8 +73,8 @@ def check_options(request: Request) -> None:
     """Raise if something is asked that needs all training rows together."""
     whole = "pass one file that fits into memory"
     rules = (
-        (not request.kind.linear, f"--model {request.kind.name}", "only models that are linear in "
-         "their labels are summed up piece by piece", f"leave it out, or {whole}"),
+        ("pieces" not in request.kind.can, f"--model {request.kind.name}", "only models that are "
+         "linear in their labels are summed up piece by piece", f"leave it out, or {whole}"),
         (request.folds, "--folds", "a fold is made of rows from anywhere", "pass --test, or hold "
          "rows out with --holdout"),
         (request.fold_by, "--fold-by", "rows of one value may be anywhere", "pass other rows with "
@@ -121,18 +121,17 @@ class TrainingFiles:
     @classmethod
     def of(cls, request: Request) -> "TrainingFiles":
         """Find the files of a request and look at their columns."""
-        assert request.in_pieces is not None  # noqa: S101
         looked_at = () if request.only is None else columns_of(request.only)
         kept = {*looked_at, *(() if request.test is not None else request.groups)}
         reader = CsvReader(request.dialect, request.categorical)
-        first = find_files(request.in_pieces.source)[0]
+        first = find_files(request.pieces.source)[0]
         block = reader.first_block(first)
         written = {} if block is None else reader.written_numbers(block)
         reader = replace(reader, numerals=tuple(written))
         no_header = [] if block is None or not request.dialect.header else list(of_header(block))
         try:
             wide = open_files(
-                request.in_pieces.source,
+                request.pieces.source,
                 label=request.label,
                 columns=_columns_of(request, kept),
                 ignore=[name for name in request.ignore if name not in kept],

@@ -1,34 +1,93 @@
 """Study: files and a question, answered by models whose scheme says which rows train them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.estimators.certificate_file import pack_doubles, pack_rows, write_certificates
 from unswayed.estimators.question import Asked
 from unswayed.estimators.three_numbers import summaries
-from unswayed.exceptions import InputError
-from unswayed.margins.decisions import RATIONAL, Decision
+from unswayed.margins.decisions import Decision, Radius
 from unswayed.pieces.pieces import Place
-from unswayed.report.facts import Caveat, Size, quality
+from unswayed.report.facts import BudgetRate, Caveat, Certified, Size, quality
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
+from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary
 from unswayed.study.loading import Gaps, Rows
-from unswayed.study.penalty import AlphaChoice, Progress, Silent
-from unswayed.study.request import Budget, Request
+from unswayed.study.request import RIDGE, Budget, Kind, Request
 from unswayed.study.target import Target, bias_in_words, kept_in_words
 from unswayed.tables.encoding import Encoding
-from unswayed.tables.files import foreign_format, is_parquet
 from unswayed.tables.inspection import Inspection
 from unswayed.words import distinct_texts, labels_of
 
+T = TypeVar("T")
+
 EXACT = ("auto", "exact")
+FOLDS = 5
+"""Folds of the rows that choose alpha."""
+_MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
+_RANGES = ("score", "low", "high", "inner_low", "inner_high")
+
+
+class Progress(Protocol):
+    """Shows how far long work has come."""
+
+    def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Yield the steps, and show how many of them are done."""
+        ...
+
+
+class Silent:
+    """Progress that is not shown."""
+
+    def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
+        """Yield the steps."""
+        yield from steps
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaChoice:
+    """The alpha of the model, or those of the models of all folds, and the rows that chose it."""
+
+    alphas: tuple[float, ...]
+    n_rows: int
+    file: str | None  # None: they were set aside from the file with the training rows
+    kind: Kind = RIDGE
+
+    @property
+    def alpha(self) -> float | None:
+        """The alpha of every model; None where they differ."""
+        return self.alphas[0] if len(set(self.alphas)) == 1 else None
+
+    def in_words(self) -> str:
+        """Explain which rows chose alpha, and why the certificates stay valid.
+
+        Examples
+        --------
+        >>> print(AlphaChoice((56.0,), 120, None).in_words())
+        alpha 56 was chosen by 5-fold cross-validation on 120 rows set aside for it; they are no
+        part of the training rows, so no label that may be wrong takes part in the choice
+        """
+        by = f"by {FOLDS}-fold cross-validation on"
+        chosen = f"{self.kind.penalty(self.alphas[0])} was chosen {by}"
+        if self.file is None:
+            rows = f"{self.n_rows:,} rows set aside for it; they are no part of the training rows, "
+            return f"{chosen} {rows}so no label that may be wrong takes part in the choice"
+        if len(self.alphas) > 1:
+            ends = sorted({self.kind.written(end(self.alphas)) for end in (min, max)})
+            said = f"{ends[0]:g} each time" if len(ends) == 1 else f"{ends[0]:g} to {ends[1]:g}"
+            folds = f"{self.kind.option} was chosen in each of the {len(self.alphas)} folds"
+            chosen = f"{folds}, {said}, {by}"
+        return (
+            f"{chosen} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
+            "training row, no label that may be wrong takes part in the choice"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,116 +109,244 @@ class Answers:
         return np.asarray(self.minimum_budget == self.enough)
 
 
-class Scheme(Protocol):
-    """Which training rows there are, which model answers for which test row, and by what way.
+class OneModel:
+    """One model of training rows in memory, which certifies all test rows: a study's usual scheme.
 
-    One model of rows in memory (`OneModel`), one per fold (`ModelPerFold`), or one of rows in
-    pieces (`ModelOfPieces`).
+    A scheme says which training rows there are, which model answers for which test row, and how.
+    The others, `ModelPerFold` and `ModelOfPieces`, say what is different with them.
     """
+
+    can = frozenset({"folds", "balance", "witnesses"})
+    """What else may be asked for: --folds, --threshold balanced, witnesses of many rows."""
+    held_out_of = "the same file"
+    assumptions: tuple[tuple[str, str], ...] = ()
+    """What is assumed of the training rows: titles and sentences."""
 
     @property
     def fold(self) -> IntArray | None:
         """The fold of every test row, from 1; None where one model certifies all of them."""
-        ...
+        return None
 
     @property
     def places(self) -> Sequence[Place] | None:
         """File and row of every test row, where these are of several files."""
-        ...
+        return None
+
+    @property
+    def numbering(self) -> str:
+        """How rows are numbered."""
+        return "Rows are numbered from 1 below the header of their file."
+
+    def close(self) -> None:
+        """Let go of what is held outside this process."""
+
+    # --- training rows --------------------------------------------------------------------
 
     def n_train(self, study: "Study") -> int:
         """Return the number of training rows: where models have several, of the smallest."""
-        ...
+        return len(study.train)
 
     def n_movable(self, study: "Study") -> int:
         """Return the number of training labels that may be wrong."""
-        ...
+        return int(np.count_nonzero(self.may_be_wrong(study)))
 
     def n_file_rows(self, study: "Study") -> int:
         """Return the number of rows of the training files, with those left out or certified."""
-        ...
+        return len(study.train) if study.inspection is None else study.inspection.n_rows
 
     def source_in_words(self, study: "Study") -> str:
         """Return what the training rows are read from."""
-        ...
+        return study.request.train.name
 
     def selected_in_words(self, study: "Study") -> str:
         """Return which rows ``--only`` selects."""
-        ...
-
-    def numbering(self) -> str:
-        """Return how rows are numbered."""
-        ...
+        return f"the {int(study.movable.sum()):,} training rows"
 
     def is_training_file(self, study: "Study", path: Path) -> bool:
         """Return whether training rows are read from a file."""
-        ...
+        return path.samefile(study.request.train)
 
-    def feature_columns(self, study: "Study") -> list[str]:
-        """Return the columns that are features, in the file's order."""
-        ...
+    def columns(self, study: "Study") -> Sequence[str]:
+        """Return the columns of the training files, in their order."""
+        names: list[str] = study.train.table.column_names
+        return names
 
     def class_counts(self, study: "Study") -> list[int]:
         """Return the number of training labels of each of two classes."""
-        ...
+        labels = np.asarray(study.train.labels).astype(np.intp)
+        return [int(count) for count in np.bincount(labels, minlength=2)]
 
     def class_sizes(self, study: "Study") -> dict[str, Size]:
         """Return the size of each class among the training rows."""
-        ...
+        names = np.array(study.target.class_names)
+        return self._sizes(study, names[np.asarray(study.train.labels, dtype=np.intp)])
 
     def group_sizes(self, study: "Study", name: str) -> dict[str, Size]:
         """Return the size of each group among the training rows; nothing if it is not known."""
-        ...
+        if not len(study.train) or name not in study.train.table.column_names:
+            return {}
+        asked, trained = (rows.table.column(name).to_pylist() for rows in (study.test, study.train))
+        return self._sizes(study, np.array(distinct_texts([*asked, *trained])[len(asked) :]))
+
+    def _sizes(self, study: "Study", names: NDArray[np.str_]) -> dict[str, Size]:
+        """Return the size of each class or group, given that of every training row."""
+        known, at = np.unique(names, return_inverse=True)
+        every = np.ones(len(at), dtype=bool)
+        sizes = (self.times(at, each).tolist() for each in (every, self.may_be_wrong(study)))
+        return {str(name): Size(*each) for name, *each in zip(known, *sizes, strict=True)}
+
+    def may_be_wrong(self, study: "Study") -> BoolArray:
+        """Return the training rows whose label may be wrong."""
+        bias = study.model.fitted_.engine.bias
+        return np.asarray((bias.lower != 0) | (bias.upper != 0))
+
+    def times(self, at: IntArray, rows: BoolArray) -> IntArray:
+        """Return how often each number occurs among some training rows."""
+        return np.bincount(at[rows], minlength=int(at.max()) + 1)
 
     def training_rows(self, study: "Study", places: Iterable[Place]) -> Rows:
         """Return some training rows."""
-        ...
+        numbers, train = np.array([place.row for place in places]), study.train
+        at = np.searchsorted(train.numbers, numbers)
+        labels = np.asarray(train.labels)[at]
+        return Rows(train.table.take(pa.array(at)), numbers, train.features[at], labels)
+
+    def pass_facts(self, study: "Study") -> dict[str, Any]:
+        """Return how often the training rows were passed over; nothing if they are in memory."""
+        return {}
+
+    def last_notes(self, study: "Study") -> list[str]:
+        """Return what is only known once everything was asked."""
+        return []
+
+    def studies(self, study: "Study") -> Iterable["Study"]:
+        """Return the studies of one model each."""
+        return [study]
+
+    def whole(self, study: "Study") -> "Study | None":
+        """Return the study whose coefficients are told of; None if that would take too long."""
+        return study
+
+    # --- answers --------------------------------------------------------------------------
 
     def rows(self, study: "Study", at: IntArray) -> Any:
         """Return some test rows as the model takes them."""
-        ...
+        return study.test.features[at]
 
-    def certified(self, study: "Study") -> tuple[Answers, list[CertificateSet]]:
+    def certified(self, study: "Study") -> tuple["Answers", list[CertificateSet]]:
         """Certify all test rows; also the certificates, if the request wants to keep them."""
-        ...
+        request, n_test, n_train = study.request, len(study.test), study.n_train
+        if request.method == "exact" and not study.verdicts_only and n_test * n_train > _MANY:
+            study.notes.append(
+                f"exact ranges over {n_train:,} training rows take their time; --method auto "
+                "gives the same verdicts faster, with ranges that are wider than need be"
+            )
+        chunk = request.kind.chunk
+        starts, columns, kept = range(0, n_test, chunk), [], []
+        # Minimum budgets that are searched for take their time.
+        least = request.least or "exact" in request.kind.can
+        for start in study.progress.track(starts, "certifying", len(starts)):
+            rows = self.rows(study, np.arange(start, min(start + chunk, n_test)))
+            if study.verdicts_only:
+                certificates = study.put(rows, request.budget, ranges=False)
+            else:
+                certificates = study.put_as_asked(rows, request.budget)
+            columns.append(columns_of_answers(study, certificates, least=least))
+            kept += [certificates] if request.keep else []
+        return Answers(*map(np.concatenate, zip(*columns, strict=True))), kept
 
     def ranges(self, study: "Study", at: IntArray, budget: Budget) -> CertificateSet:
         """Certify test rows at a budget by the method that was asked for."""
-        ...
+        return study.put_as_asked(self.rows(study, at), budget)
 
     def certify(
         self, study: "Study", at: IntArray, budget: Budget, decision: Decision | None
     ) -> CertificateSet:
         """Certify test rows exactly."""
-        ...
+        return study.put(self.rows(study, at), budget, decision=decision)
+
+    def certify_together(self, study: "Study", budget: Budget, **asked: Any) -> TogetherCertificate:
+        """Prove how many test rows one set of wrong labels overturns."""
+        found: TogetherCertificate = study.model.certify_together(
+            study.test.features, budget=study.count(budget), **asked
+        )
+        return found
+
+    def certify_metric(
+        self, study: "Study", at: IntArray, budget: Budget, truth: FloatArray | None, **asked: Any
+    ) -> MetricRange:
+        """Prove how far wrong labels move a metric of test rows."""
+        found: MetricRange = study.model.certify_metric(
+            study.test.features[at], y_true=truth, budget=study.count(budget), **asked
+        )
+        return found
 
     def least_decides(self, study: "Study") -> bool:
         """Return whether minimum budgets tell the verdict at every budget."""
-        ...
+        return "exact" in study.request.kind.can and study.request.method in EXACT
 
     def asked(self, study: "Study") -> list[Asked]:
         """Return the test rows put to their models; nothing where single labels are not at hand."""
-        ...
+        return [self.placed(study, np.arange(study.n_train), study.answers)]
+
+    def placed(self, study: "Study", place: IntArray, answers: "Answers") -> Asked:
+        """Return the test rows put to the model, whose training rows are at certain places."""
+        model = study.model
+        question = model._question(model.fitted_, study.test.features, None, None)
+        return Asked(question, place, answers.minimum_budget if self.least_decides(study) else None)
 
     def witnesses(self, study: "Study", at: IntArray) -> list[Witness | None]:
         """Find the smallest set of label changes that overturns each of some test rows."""
-        ...
+        tracked = study.progress.track(range(len(at)), "finding witnesses", len(at))
+        if study.searches:
+            certs = study.searched(at)
+            enough, source = certs.minimum_budgets.high, certs.source
+            assert source is not None  # noqa: S101  (they were not pickled)
+            return [
+                source.witness(row, enough[row]) if np.isfinite(enough[row]) else None
+                for row in tracked
+            ]
+        certs = study.put(self.rows(study, at), study.n_train, ranges=False)
+        return [certs.witness(row) for row in tracked]
 
     def ever_overturned(self, study: "Study", at: int) -> Verdict:
         """Return whether any number of label changes overturns a test row."""
-        ...
+        one = np.array([at])
+        if study.searches:
+            least = study.minimum_budgets(one)
+            return Verdict(by_budgets(least.low, least.high, study.n_train)[0])
+        return Verdict(study.put(self.rows(study, one), study.n_train).verdict[0])
 
-    def pass_facts(self, study: "Study") -> dict[str, Any]:
-        """Return how often the training rows were passed over; nothing if they are in memory."""
-        ...
+    def refitted_scores(
+        self, study: "Study", changed: IntArray, labels: NDArray[Any], at: IntArray
+    ) -> FloatArray:
+        """Return scores of test rows by a model that is trained anew on changed labels.
 
-    def last_notes(self, study: "Study") -> list[str]:
-        """Return what is only known once everything was asked."""
-        ...
+        Where the threshold is balanced, they are measured from the mean of these labels.
+        """
+        from sklearn.base import clone
 
-    def close(self) -> None:
-        """Let go of what is held outside this process."""
-        ...
+        given, weights = np.array(study.train.labels), study.train.weights
+        given[changed] = labels
+        weighted = {} if weights is None else {"sample_weight": weights}
+        fitted = clone(study.model.estimator).fit(study.train.features, given, **weighted)
+        scores = study.request.kind.scores(fitted, study.test.features[at])
+        if study.request.threshold == "balanced":
+            scores -= float(np.average(given, weights=weights))
+        return scores
+
+
+def columns_of_answers(study: "Study", certificates: CertificateSet, *, least: bool) -> list[Any]:
+    """Return the columns of `Answers`; without a radius, ranges only."""
+    ranges = [getattr(certificates, name) for name in _RANGES]
+    unknown = np.full(len(certificates), np.nan)
+    if study.ranges_only:
+        verdict = np.full(len(certificates), Verdict.UNDECIDED, dtype=object)
+        return [*ranges, verdict, unknown, unknown]
+    if not least:
+        return [*ranges, certificates.verdict, unknown, unknown]
+    found = certificates.minimum_budgets
+    return [*ranges, certificates.verdict, found.low, found.high]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -172,7 +359,7 @@ class Study:
     train: Rows  # none where they are in pieces
     test: Rows
     model: Any
-    scheme: Scheme
+    scheme: OneModel
     alpha: float | None  # None: one per fold
     movable: BoolArray  # training rows whose label may be wrong
     alpha_choice: AlphaChoice | None = None  # None: alpha was given
@@ -216,45 +403,9 @@ class Study:
         """Return a budget as a number of training labels."""
         return budget.count(self.n_train)
 
-    @property
-    def numbering(self) -> str:
-        """How rows are numbered."""
-        return self.scheme.numbering()
-
-    @property
-    def source_in_words(self) -> str:
-        """What the training rows are read from."""
-        return self.scheme.source_in_words(self)
-
-    @property
-    def hashed_files(self) -> tuple[Path, ...]:
-        """Files that a page names with their hashes."""
-        return self.request.files
-
-    def is_training_file(self, path: Path) -> bool:
-        """Return whether training rows are read from a file."""
-        return self.scheme.is_training_file(self, path)
-
-    @property
-    def class_counts(self) -> list[int]:
-        """Number of training labels of each class; empty for numbers."""
-        return self.scheme.class_counts(self) if self.target.classes else []
-
-    def class_sizes(self) -> dict[str, Size]:
-        """Return the size of each class among the training rows; nothing for numbers."""
-        return self.scheme.class_sizes(self) if self.target.classes else {}
-
-    def group_sizes(self, name: str) -> dict[str, Size]:
-        """Return the size of each group among the training rows; nothing if it is not known."""
-        return self.scheme.group_sizes(self, name)
-
     def train_label(self, row: int) -> str:
         """Return the label of a training row as a text."""
         return self.target.as_text(np.asarray(self.train.labels)[row])
-
-    def training_rows(self, places: Iterable[Place]) -> Rows:
-        """Return some training rows."""
-        return self.scheme.training_rows(self, places)
 
     def pass_facts(self) -> dict[str, Any]:
         """Return how often the training rows were passed over; nothing if they are in memory."""
@@ -264,10 +415,6 @@ class Study:
         """Return what is only known once everything was asked."""
         return self.scheme.last_notes(self)
 
-    def close(self) -> None:
-        """Let go of what is held outside this process: nothing, where rows are in memory."""
-        self.scheme.close()
-
     def labels_in_words(self, count: int) -> str:
         """Return a number of labels and, if not all may be wrong, its share of those that may."""
         return labels_of(count, self.n_movable, self.n_train)
@@ -275,7 +422,8 @@ class Study:
     @property
     def feature_columns(self) -> list[str]:
         """Columns of the file that are features, in the file's order."""
-        return self.scheme.feature_columns(self)
+        used = {column.name for column in self.encoding.columns}
+        return [name for name in self.scheme.columns(self) if name in used]
 
     def bias_in_words(self) -> str:
         """Describe which labels may be wrong and how."""
@@ -288,31 +436,48 @@ class Study:
     # --- what was found ------------------------------------------------------------------
 
     @cached_property
-    def _certified(self) -> tuple[Answers, list[CertificateSet]]:
+    def _answered(self) -> tuple[Answers, list[CertificateSet]]:
         return self.scheme.certified(self)
 
     @property
     def answers(self) -> Answers:
         """Certified facts about every test row, at the main budget."""
-        return self._certified[0]
+        return self._answered[0]
 
     @property
     def certificates(self) -> list[CertificateSet]:
         """Certificates of the test rows in chunks; empty unless the request keeps them."""
-        return self._certified[1]
+        return self._answered[1]
 
     @property
     def verdicts_only(self) -> bool:
         """Whether nobody wants to see ranges: minimum budgets then give every verdict."""
         request = self.request
         exact = request.method in EXACT and self.target.task == "classification"
-        return exact and request.kind.linear and not (request.ranges or request.keep)
+        return exact and "exact" in request.kind.can and not (request.ranges or request.keep)
 
-    def certify_rows(
-        self, at: IntArray, budget: Budget, decision: Decision | None = None
-    ) -> CertificateSet:
-        """Certify some test rows exactly."""
-        return self.scheme.certify(self, at, budget, decision)
+    @property
+    def ranges_only(self) -> bool:
+        """Whether numbers are predicted and no radius was given, so that there is no verdict."""
+        return self.target.task == "regression" and self.request.radius is None
+
+    @property
+    def searches(self) -> bool:
+        """Whether sets of labels are searched for: what is not found may still exist."""
+        return "effort" in self.model.fitted_.engine.can
+
+    def put(self, rows: Any, budget: Budget | int, **how: Any) -> CertificateSet:
+        """Certify rows, exactly unless another method is named."""
+        labels = self.count(budget) if isinstance(budget, Budget) else budget
+        rest = {"resolve": self.request.resolve, "effort": self.request.effort}
+        certificates: CertificateSet = self.model.certify(rows, budget=labels, **rest, **how)
+        return certificates
+
+    def put_as_asked(self, rows: Any, budget: Budget) -> CertificateSet:
+        """Certify rows by the method that was asked for."""
+        # Ranges do not depend on the radius, so that any will do where there is none.
+        decision = Radius(0.0) if self.ranges_only else None
+        return self.put(rows, budget, method=self.request.method, decision=decision)
 
     def ranges(self, budget: Budget) -> CertificateSet:
         """Certify the test rows at a budget, for the ranges of their scores."""
@@ -350,27 +515,57 @@ class Study:
         """Return the accuracy on the test rows, or R² for regression."""
         if self.test.labels is None:
             return None
-        score, classes = self.answers.score, bool(self.target.classes)
-        predicted = self.request.rule.predict(score) if classes else score
-        return quality(predicted, self.test.labels, classes=classes)
-
-    def prediction(self, at: int) -> str:
-        """Return the prediction of a test row as a text."""
-        return self.predictions[at]
+        predicted = self._predicted(self.answers.score)
+        return quality(predicted, self.test.labels, classes=bool(self.target.classes))
 
     @cached_property
     def predictions(self) -> list[str]:
         """Predictions of all test rows as texts."""
-        score = self.answers.score
-        if not self.target.classes:
-            return [self.target.as_text(each) for each in score.tolist()]
-        return [self.target.as_text(each) for each in self.request.rule.predict(score).tolist()]
+        return self.decided(self.answers.score)
 
-    def decided(self, score: float) -> str:
-        """Return the prediction that a score leads to, as a text."""
-        if not self.target.classes:
-            return self.target.as_text(score)
-        return self.target.as_text(float(self.request.rule.predict(np.array([score]))[0]))
+    def decided(self, scores: FloatArray) -> list[str]:
+        """Return the predictions that scores lead to, as texts."""
+        return [self.target.as_text(each) for each in self._predicted(scores).tolist()]
+
+    def _predicted(self, scores: FloatArray) -> FloatArray:
+        return self.request.rule.predict(scores) if self.target.classes else scores
+
+    @property
+    def can_balance(self) -> bool:
+        """Whether ``--threshold balanced`` is possible, and was not passed."""
+        request, both = self.request, self.request.kind.can & self.scheme.can
+        return "balance" in both and request.method in EXACT and request.threshold != "balanced"
+
+    @cached_property
+    def certified(self) -> Certified:
+        """The test rows as arrays, with what verdicts say of minimum budgets."""
+        request, target, scheme, answers = self.request, self.target, self.scheme, self.answers
+        labels, low, high, budgets = self.test.labels, answers.minimum_budget, answers.enough, []
+        for budget in request.budgets:
+            verdicts, count = self.verdicts(budget), self.count(budget)
+            low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, count + 1.0), low)
+            high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, count), high)
+            budgets.append(BudgetRate.of(budget.text, count, verdicts))
+        return Certified(
+            n_train=self.n_train,
+            n_movable=self.n_movable,
+            budgets=budgets,
+            score=answers.score,
+            minimum_budget=low,
+            enough=high,
+            prediction=self.predictions,
+            truth=None if labels is None else [target.as_text(each) for each in labels.tolist()],
+            quality=self.quality(),
+            classes=target.class_names,
+            groups={name: self.groups(name) for name in request.groups},
+            decided=not self.ranges_only,
+            train_counts=scheme.class_counts(self) if target.classes else [],
+            class_sizes=scheme.class_sizes(self) if target.classes else {},
+            group_sizes={name: scheme.group_sizes(self, name) for name in request.groups},
+            three=self.summaries,
+            chosen_threshold=request.threshold is not None,
+            can_balance=self.can_balance,
+        )
 
     def groups(self, name: str) -> list[str]:
         """Return the group of every test row, by a column."""
@@ -401,104 +596,3 @@ def by_budgets(low: FloatArray, high: FloatArray, labels: int) -> NDArray[np.obj
     """Return the verdicts at so many labels that bounds on minimum budgets tell."""
     broken = high <= labels
     return verdicts(broken, ~broken & ~(low > labels))
-
-
-# --- Recipe: how the features of a study come from its files, so that anyone can make them again
-
-
-def check_recipe(request: Request) -> None:
-    """Raise, before any work is done, if nobody could check certificates of a request."""
-    for path in (request.train, request.test):
-        if path is None or not path.exists():
-            continue
-        if not is_parquet(path) and (kind := foreign_format(path)) is not None:
-            raise InputError(
-                f"--certificates: {path} is {kind}, and unswayed verify reads CSV and Parquet "
-                "files only; save it as one of them, and certify that"
-            )
-        if is_parquet(path) and not request.dialect.is_usual:
-            raise InputError(
-                f"--certificates: {path} is a Parquet file, which unswayed verify reads as it is, "
-                "without --na and the other options about how a file is written; leave them out, "
-                "or write the file anew with its missing values as nulls"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class CertificateSize:
-    """How much a certificate file is about."""
-
-    n_rows: int  # Of the training data
-    n_features: int  # Of the training data
-    n_claims: int
-    n_exact: int  # Claims that were settled in rational arithmetic
-
-
-def save_certificates(
-    study: Study, certificates: Sequence[CertificateSet], path: Path
-) -> CertificateSize:
-    """Write certificates of a study to a file that can be checked against the study's own files."""
-    write_certificates(
-        certificates,
-        path,
-        recipe=recipe(study),
-        classes=_classes(study),
-        track=study.progress.track,
-    )
-    return CertificateSize(
-        n_rows=len(study.train.numbers),
-        n_features=len(features_of(study)),
-        n_claims=sum(map(len, certificates)),
-        n_exact=sum(int((part.method == RATIONAL).sum()) for part in certificates),
-    )
-
-
-def _classes(study: Study) -> tuple[Any, ...] | None:
-    """Return the classes; None stands for every other label where the positive one was named."""
-    if study.request.positive is not None:
-        return None, study.target.classes[1]
-    return study.target.classes or None
-
-
-def recipe(study: Study) -> dict[str, Any]:
-    """Describe how features and labels are computed from the study's files."""
-    dialect = study.request.dialect
-    written = {} if dialect.is_usual else {"written": dialect.document()}
-    labels = study.train.labels
-    assert labels is not None  # noqa: S101  (training rows have labels)
-    # No logarithm is exact, so the file says which doubles were taken for those of the column.
-    logarithms = {"logarithms": pack_doubles(labels)} if study.target.log else {}
-    return {
-        "label": study.target.label,
-        **logarithms,
-        "features": features_of(study),
-        "train": _rows(study.train.numbers),
-        "test": _rows(study.test.numbers),
-        "test_file": "train" if study.request.test is None else "test",
-        **written,
-    }
-
-
-def features_of(study: Study) -> list[dict[str, Any]]:
-    """Describe how each feature of the model is computed from a column, in the model's order."""
-    return [*_categories(study), *_numbers(study)]
-
-
-def _rows(numbers: IntArray) -> list[int] | str:
-    return pack_rows(np.asarray(numbers) - 1)
-
-
-def _categories(study: Study) -> list[dict[str, Any]]:
-    return [
-        {"column": column.name, "equals": value}
-        for column in study.encoding.categories
-        for value in column.categories.to_pylist()
-    ]
-
-
-def _numbers(study: Study) -> list[dict[str, Any]]:
-    made = []
-    for column in study.encoding.numbers:
-        fill = {} if column.missing is None else {"missing": column.missing}
-        made.append({"column": column.name, "mean": column.mean, "scale": column.scale, **fill})
-    return made

@@ -282,7 +282,7 @@ def target_of(
 def check_bias(request: Request, target: Target, *, certified: bool) -> None:
     """Raise if what may be wrong does not suit the labels."""
     if target.task == "regression":
-        if not request.kind.linear:
+        if "numbers" not in request.kind.can:
             raise InputError(
                 f"--model {request.kind.name} is for two classes, but the label "
                 f"{shorten(target.label)!r} is a number; leave --model out, or name a column with "
