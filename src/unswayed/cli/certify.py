@@ -9,7 +9,7 @@ from typing import Any
 from unswayed.cli.commands import CertifyOptions
 from unswayed.cli.requests import (
     by_size,
-    check_beside,
+    check_outputs,
     in_pieces,
     make_request,
     opened_study,
@@ -30,7 +30,6 @@ from unswayed.cli.show import (
     show_three,
 )
 from unswayed.cli.terminal import (
-    TABLES,
     Terminal,
     check_output,
     command_line,
@@ -57,13 +56,7 @@ def certify(train: str, options: CertifyOptions) -> int:
     certificates, fail_under = options.certificates, options.fail_under
     row, base, with_tradeoff = options.row, options.base, options.with_tradeoff
     pieces = in_pieces(train, options.large, plan=options.plan)
-    request = make_request(
-        *(train, options.data, options.bias, options.model, options.kinds, options.split),
-        radius=options.radius,
-        groups=options.groups,
-        folds=options.folds,
-        pieces=pieces,
-    )
+    request = make_request(train, options, pieces)
     needing_memory = {
         "--certificates": certificates,
         "--with-tradeoff": with_tradeoff,
@@ -84,13 +77,10 @@ def certify(train: str, options: CertifyOptions) -> int:
     _check_report(report, row, base, with_tradeoff, no_rows=no_rows)
     proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
-    check_output(out, "--out", TABLES, *request.files)
-    check_output(report, "--report", (".html", ".htm"), *request.files, out)
+    check_outputs(request, out, report)
     for path in proofs:
         check_output(path, "--certificates", (".json",), *request.files, out)
         check_recipe(request)
-    check_beside(out, "--out", request)
-    check_beside(report, "--report", request)
     asked_for = replace(
         request,
         keep=bool(proofs),
@@ -343,8 +333,6 @@ def _show_plan(request: Request, terminal: Terminal) -> int:
 def byte_size(amount: float) -> str:
     """Return a number of bytes as text.
 
-    Examples
-    --------
     >>> byte_size(12), byte_size(3_200_000)
     ('12 bytes', '3.2 MB')
     """
@@ -357,8 +345,6 @@ def byte_size(amount: float) -> str:
 def duration(seconds: float) -> str:
     """Return a time as text.
 
-    Examples
-    --------
     >>> duration(0.2), duration(90), duration(7300)
     ('1 second', '2 minutes', '2 hours')
     """

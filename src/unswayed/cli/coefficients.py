@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.cli.commands import CoefficientsOptions
-from unswayed.cli.requests import make_request, split_names
+from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_written
-from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
+from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
 from unswayed.report.render import NOT_IDENTIFIED
@@ -30,8 +30,8 @@ _ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 def coefficients(train: Path, options: CoefficientsOptions) -> int:
     """Answer ``unswayed coefficients``."""
     terminal, out, certificates = Terminal(options.output), options.out, options.certificates
-    request = make_request(train, options.data, options.bias, options.model, options.kinds)
-    check_output(out, "--out", TABLES, *request.files)
+    request = make_request(train, options)
+    check_outputs(request, out)
     check_output(certificates, "--certificates", (".json",), *request.files, out)
     if certificates is not None:
         check_recipe(request)

@@ -83,8 +83,6 @@ def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
 def positive_in_words(facts: dict[str, Any]) -> str:
     """Say which class is the positive one, and which others are the rest, if it is put against it.
 
-    Examples
-    --------
     >>> positive_in_words({"positive": "setosa", "versus_rest": ["versicolor", "virginica"]})
     "positive: setosa, versus the rest ('versicolor' and 'virginica')"
     """
@@ -96,8 +94,6 @@ def positive_in_words(facts: dict[str, Any]) -> str:
 def model_in_words(facts: dict[str, Any]) -> str:
     """Return kind and penalty of a model in words; nothing where it has no single penalty.
 
-    Examples
-    --------
     >>> model_in_words({"kind": "logistic", "alpha": None, "C": 0.01})
     'logistic with C 0.01'
     """

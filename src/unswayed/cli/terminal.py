@@ -77,8 +77,6 @@ def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
 def escaped(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula.
 
-    Examples
-    --------
     >>> escaped("=1+1"), escaped("-2+3"), escaped("-2.5"), escaped("a=1")
     ("'=1+1", "'-2+3", '-2.5', 'a=1')
     """
@@ -127,8 +125,6 @@ given: ContextVar[list[str]] = ContextVar("given")
 def command_line(arguments: Iterable[str] | None = None) -> str:
     """Return a command line, quoted for a shell, without the secrets of URLs.
 
-    Examples
-    --------
     >>> print(command_line(["certify", "my people.csv", "--only", "gender == 'female'"]))
     unswayed certify 'my people.csv' --only "gender == 'female'"
     """
@@ -260,7 +256,7 @@ class Terminal:
         finally:
             bar.stop()
 
-    def passing(self, line: str, *, finished: bool) -> None:
+    def passing(self, line: str, *, finished: bool = False) -> None:
         """Say how far a pass over files is: now and then, and at its end."""
         now = time.monotonic()
         if self.quiet or (not finished and now - self._said < _PASSING):

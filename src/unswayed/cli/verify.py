@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from unswayed.cli.commands import VerifyOptions, WitnessOptions
-from unswayed.cli.requests import by_size, check_beside, in_pieces, make_request, opened_study
+from unswayed.cli.requests import by_size, check_outputs, in_pieces, make_request, opened_study
 from unswayed.cli.show import introduce, positive_in_words, show_changes, show_wide
-from unswayed.cli.terminal import TABLES, ProgressLines, Terminal, check_output, write_table
+from unswayed.cli.terminal import ProgressLines, Terminal, write_table
 from unswayed.exceptions import InputError
 from unswayed.study.facts import beside, need_radius, witness_facts
 from unswayed.study.study import CertificateSize, Study
@@ -152,15 +152,8 @@ _FEWEST = 6  # digits of a score
 def witness(train: str, options: WitnessOptions) -> int:
     """Answer ``unswayed witness``."""
     terminal, row, out = Terminal(options.output), options.row, options.out
-    request = make_request(
-        *(train, options.data, options.bias, options.model, options.kinds, options.split),
-        radius=options.radius,
-        groups=options.groups,
-        folds=options.folds,
-        pieces=in_pieces(train, options.large),
-    )
-    check_output(out, "--out", TABLES, *request.files)
-    check_beside(out, "--out", request)
+    request = make_request(train, options, in_pieces(train, options.large))
+    check_outputs(request, out)
     with opened_study(by_size(request, terminal.note), terminal, row) as study:
         need_radius(study, "witness")
         at = _position(study, row)

@@ -362,8 +362,6 @@ def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float
 def probability(log_odds: float) -> float:
     """Return the probability of the second class.
 
-    Examples
-    --------
     >>> probability(0.0), probability(-1e6)
     (0.5, 0.0)
     """

@@ -435,8 +435,6 @@ def without_rows(facts: Any) -> Any:
 def contents(facts: dict[str, Any], sources: Sequence[str]) -> str:
     """Say whose rows a page holds.
 
-    Examples
-    --------
     >>> facts = {"review": {"labels": [{"row": 7, "label": "yes"}, {"row": 9, "label": "no"}]}}
     >>> print(contents(facts, ("a.csv", "a.csv")))
     This page contains 2 rows of a.csv: 2 that the model was trained on; share it as you would \

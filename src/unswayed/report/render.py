@@ -409,8 +409,6 @@ def not_identified() -> dict[str, Any]:
 def in_units(value: float, low: float, high: float, scale: float) -> dict[str, float]:
     """Return a value and its range divided by a positive number, the range rounded outwards.
 
-    Examples
-    --------
     >>> found = in_units(1.0, 0.5, 1.5, 3.0)
     >>> found["low"] * 3 < 0.5, found["high"] * 3 > 1.5
     (True, True)
@@ -427,8 +425,6 @@ def in_units(value: float, low: float, high: float, scale: float) -> dict[str, f
 def odds_ratios(found: dict[str, Any]) -> dict[str, float]:
     """Return a coefficient of log-odds as an odds ratio, the range rounded outwards.
 
-    Examples
-    --------
     >>> odds_ratios({"value": 0.0, "low": -math.inf, "high": math.inf})
     {'odds_ratio': 1.0, 'odds_ratio_low': 0.0, 'odds_ratio_high': inf}
     """
