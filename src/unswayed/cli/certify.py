@@ -92,11 +92,24 @@ def certify(train: str, options: CertifyOptions) -> int:
         for option in (name for name, value in needing.items() if value is not None):
             need_radius(study, option)
         points = tradeoff(request, terminal)[1] if with_tradeoff else None
-        chosen, asked = _chosen(study, row), Asked(bases=split_names(base))
+        chosen = _chosen(study, row)
         facts = row_facts(study, slider=report is not None, folds=True)
         page = None
         if report is not None:
-            page = _page(study, facts, points, chosen, asked, no_rows=no_rows)
+            # The charts' libraries take a second: only those who want a page pay for them.
+            from unswayed.report.render import render
+
+            page = render(
+                report_facts(
+                    study,
+                    facts,
+                    command=command_line(),
+                    tradeoff=points,
+                    chosen=chosen,
+                    asked=Asked(bases=split_names(base)),
+                    no_rows=no_rows,
+                )
+            )
         if out is not None:
             write_table(out, _answer_table(study), escape=options.escape_formulas)
         remarks = []
@@ -156,23 +169,16 @@ def _check_report(
     """Raise if options are about a report that nobody asked for."""
     if rows and no_rows:
         raise InputError("--row shows a row in full and --no-rows shows none; pass one of them")
-    if report is not None:
-        return
-    if rows:
-        raise InputError(
-            "--row names a row to show in the report, and there is none; pass --report FILE.html, "
-            "or ask unswayed witness about the row"
-        )
-    if bases:
-        raise InputError(
-            "--base is about the coefficients in the report, and there is none; pass --report "
-            "FILE.html, or ask unswayed coefficients about them"
-        )
-    if with_tradeoff:
-        raise InputError(
-            "--with-tradeoff puts a chart into the report, and there is none; pass --report "
-            "FILE.html, or ask unswayed tradeoff"
-        )
+    about = (
+        (rows, "--row names a row to show in the report", "witness about the row"),
+        (bases, "--base is about the coefficients in the report", "coefficients about them"),
+        (with_tradeoff, "--with-tradeoff puts a chart into the report", "tradeoff"),
+    )
+    for given, what, instead in about:
+        if given and report is None:
+            raise InputError(
+                f"{what}, and there is none; pass --report FILE.html, or ask unswayed {instead}"
+            )
 
 
 def _chosen(study: Study, rows: Sequence[int]) -> list[int]:
@@ -186,31 +192,6 @@ def _chosen(study: Study, rows: Sequence[int]) -> list[int]:
                 "(pass other rows with --test)"
             )
     return [positions[row] for row in rows]
-
-
-def _page(
-    study: Study,
-    facts: dict[str, Any],
-    points: list[dict[str, Any]] | None,
-    chosen: Sequence[int],
-    asked: Asked,
-    *,
-    no_rows: bool,
-) -> str:
-    # The charts' libraries take a second: only those who want a page pay for them.
-    from unswayed.report.render import render
-
-    return render(
-        report_facts(
-            study,
-            facts,
-            command=command_line(),
-            tradeoff=points,
-            chosen=chosen,
-            asked=asked,
-            no_rows=no_rows,
-        )
-    )
 
 
 def _answer_table(study: Study) -> dict[str, Any]:
@@ -317,8 +298,7 @@ def _show_plan(request: Request, terminal: Terminal) -> int:
     where = f"on {counted(plan.threads, 'thread')}"
     if request.in_pieces is not None and request.in_pieces.scheduler is not None:
         where = "on one thread of a worker like this machine; all threads of the cluster share it"
-    terminal.say(f"together about {duration(plan.seconds)} {where}")
-    terminal.say()
+    terminal.say(f"together about {duration(plan.seconds)} {where}", "")
     terminal.table(
         ["memory of a process", "about"],
         [

@@ -10,7 +10,7 @@ from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_
 from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
-from unswayed.report.render import NOT_IDENTIFIED
+from unswayed.report.facts import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.facts import coefficient_facts
 from unswayed.study.opening import open_study
@@ -78,9 +78,7 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
         what += f", {positive_in_words(facts)}"
     terminal.say(f"{facts['label']}: {what}; {model_in_words(facts)}")
     terminal.say(f"{facts['train_rows']:,} training rows; assumed: {facts['bias']}")
-    terminal.say(facts["data"]["sentence"])
-    if facts["alpha_choice"] is not None:
-        terminal.say(facts["alpha_choice"])
+    terminal.say(facts["data"]["sentence"], facts["alpha_choice"])
     found = facts["coefficients"]
     if found:
         terminal.say(f"coefficients are {facts['meaning']}: {_units(facts)}")
@@ -92,8 +90,7 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
     for at in range(len(facts["budgets"])):
         _show_ranges(terminal, facts, at, odds=facts["kind"] != "ridge")
     if facts["intercept"] is not None:
-        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}")
-        terminal.say()
+        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}", "")
     _show_chance(terminal, facts)
 
 
@@ -140,8 +137,7 @@ def _show_chance(terminal: Terminal, facts: dict[str, Any]) -> None:
                 for each in found
             ],
         )
-    terminal.say(facts["sampling"])
-    terminal.say()
+    terminal.say(facts["sampling"], "")
 
 
 def _count(facts: dict[str, Any], asked: dict[str, Any]) -> str:

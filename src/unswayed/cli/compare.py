@@ -180,9 +180,7 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     sides = list(zip(facts["names"], (one, other), strict=True))
     for (name, side), what in zip(sides, ("", facts["difference"]), strict=True):
         model = f"{model_in_words(side)}, {side['train_rows']:,} training rows"
-        terminal.say(f"{name}: {what}{'; ' if what else ''}{model}")
-        if side["alpha_choice"] is not None:
-            terminal.say(side["alpha_choice"])
+        terminal.say(f"{name}: {what}{'; ' if what else ''}{model}", side["alpha_choice"])
     for sentence in dict.fromkeys(side["data"]["sentence"] for _, side in sides):
         terminal.say(sentence)
     for versus in dict.fromkeys(
@@ -195,16 +193,14 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.say(f"{name}: {'' if name == 'assumed' else 'assumed '}{side['bias']}")
     if one["keeps"] != other["keeps"]:
         terminal.say(f"robust rows {one['keeps']}; of the second, {other['keeps']}")
-    terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}")
-    terminal.say()
+    terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}", "")
     _show_rates(terminal, facts)
     _show_undecided(terminal, facts)
     for name, side in zip(facts["names"], (one, other), strict=True):
         show_three(terminal, side, of=name)
     for grouping in facts["groups"]:
         _show_groups(terminal, facts, grouping)
-    terminal.say()
-    terminal.say(f"between: {100 * facts['confidence']:g} % intervals, {_INTERVALS}")
+    terminal.say("", f"between: {100 * facts['confidence']:g} % intervals, {_INTERVALS}")
     what = "another prediction" if one["classes"] else "a prediction further away than the radius"
     terminal.say(
         f"{facts['changed']:,} of {facts['test_rows']:,} test rows get {what}", style="bold"

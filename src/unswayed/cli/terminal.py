@@ -191,23 +191,23 @@ class Terminal:
         """Characters of a line."""
         return self.out.width
 
-    def say(self, text: str = "", style: str | None = None) -> None:
-        """Print a line for people, unless the output is quiet or JSON.
+    def say(self, *lines: str | None, style: str | None = None) -> None:
+        """Print lines for people, without those that are None; without any, an empty one.
 
-        Markup in the text is not interpreted, and control characters are shown as escapes.
+        Markup in them is not interpreted, and control characters are shown as escapes.
         """
-        self.out.print(escape(printable(text, "\n")), style=style, soft_wrap=True)
+        for line in lines or ("",):
+            if line is not None:
+                self.out.print(escape(printable(line, "\n")), style=style, soft_wrap=True)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, head: str = "[dim]note:[/dim]") -> None:
         """Print a remark to stderr, unless the output is quiet."""
         if not self.quiet:
-            self.error.print(f"[dim]note:[/dim] {escape(printable(text))}", soft_wrap=True)
+            self.error.print(f"{head} {escape(printable(text))}", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Print what could mislead to stderr, unless the output is quiet."""
-        if not self.quiet:
-            said = escape(printable(text))
-            self.error.print(f"[yellow]warning:[/yellow] {said}", soft_wrap=True)
+        self.note(text, "[yellow]warning:[/yellow]")
 
     def answer(self, value: Any) -> None:
         """Print the result as one JSON object, if JSON was asked for."""

@@ -204,8 +204,7 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
     )
     main = facts["budgets"][0]
     if not main["changes"]:
-        terminal.say()
-        terminal.say(f"no set of labels within {main['budget']} was found that overturns any")
+        terminal.say("", f"no set of labels within {main['budget']} was found that overturns any")
         terminal.say()
         return
     terminal.say()

@@ -228,10 +228,7 @@ def _show(
     terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
     if facts["versus_rest"]:
         terminal.say(positive_in_words(facts))
-    terminal.say(facts["data"]["sentence"])
-    if facts["alpha_choice"] is not None:
-        terminal.say(facts["alpha_choice"])
-    terminal.say(f"assumed: {facts['bias']}")
+    terminal.say(facts["data"]["sentence"], facts["alpha_choice"], f"assumed: {facts['bias']}")
     features = facts["features"]
     if not facts["overturned"]:
         terminal.say(_not_overturned(facts), style="bold")
@@ -257,8 +254,7 @@ def _show(
     show_changes(terminal, changes, differ, own | features, numbers=numbers)
     same = [f"{name} {text}" for name, text in features.items() if name not in differ]
     if same:
-        terminal.say()
-        terminal.say(f"the same in all of these rows: {', '.join(same)}")
+        terminal.say("", f"the same in all of these rows: {', '.join(same)}")
     terminal.say()
     how = "refitted on" if facts["refitted"] else "by the engine's sums (without a refit), with"
     said = _scored(facts["new_score"], facts.get("new_probability"), digits)
