@@ -15,7 +15,7 @@ from reproduction.problems import (
     mean_accuracy,
     mean_rates,
 )
-from unswayed.plots.tradeoff import TradeoffDisplay
+from unswayed.plots.curve import TradeoffDisplay
 
 _PERCENTS = (0.5, 1.0, 2.0)
 

@@ -28,8 +28,6 @@ def shorten(text: str, length: int = 60) -> str:
 
     Names that begin alike stay apart by how they end. `beginning` is for sentences.
 
-    Examples
-    --------
     >>> shorten("household income before tax", 12), shorten("household income after tax", 12)
     ('househ…e tax', 'househ…r tax')
     """
@@ -55,8 +53,6 @@ _PARAMETER = re.compile(
 def without_secrets(text: str, url: str = "") -> str:
     """Return a text whose URLs show no logins, and no passwords or signatures in their queries.
 
-    Examples
-    --------
     >>> without_secrets("no file https://me:secret@host/a.csv?sig=2b7e&part=3 (404)")
     'no file https://***@host/a.csv?sig=***&part=3 (404)'
     """
@@ -78,8 +74,6 @@ def _masked(url: str) -> str:
 def suggest(name: str, known: list[str], what: str = "columns") -> str:
     """Return a hint for an unknown column: the nearest known name, or else some known names.
 
-    Examples
-    --------
     >>> suggest("salry", ["gender", "salary"])
     "did you mean 'salary'?"
     """
@@ -133,8 +127,6 @@ def _edits(one: str, other: str, swapped: int) -> int:
 def in_shell(name: str, value: str) -> str:
     """Write an option and its value as it would be typed.
 
-    Examples
-    --------
     >>> print(in_shell("--positive", "paid off"), in_shell("--positive", "-1"))
     --positive 'paid off' --positive=-1
     """
@@ -144,8 +136,6 @@ def in_shell(name: str, value: str) -> str:
 def option(name: str, columns: Iterable[str]) -> str:
     """Write an option that names columns, as it would be typed.
 
-    Examples
-    --------
     >>> print(option("--ignore", ["who", "first name"]))
     --ignore 'who,first name'
     """
@@ -165,8 +155,6 @@ def _comma_separated(columns: list[str]) -> str:
 def listed(names: Sequence[str], most: int) -> str:
     """Return names in quotes as a list for a sentence; beyond `most`, only how many there are.
 
-    Examples
-    --------
     >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 1)
     ("'a', 'b' and 'c'", "'a' and 2 more")
     """
@@ -179,8 +167,6 @@ def listed(names: Sequence[str], most: int) -> str:
 def values_in_words(values: Sequence[Any], counts: Sequence[int], most: int = 4) -> str:
     """Return values with how many rows have each, in order; beyond `most`, only how many there are.
 
-    Examples
-    --------
     >>> values_in_words(["virginica", "setosa"], [48, 50])
     "'setosa' in 50 rows and 'virginica' in 48"
     """
@@ -194,8 +180,6 @@ def values_in_words(values: Sequence[Any], counts: Sequence[int], most: int = 4)
 def as_text(value: Any, length: int = 60) -> str:
     """Return a cell as text: whole floats as integers, long texts cut.
 
-    Examples
-    --------
     >>> as_text(3603.0), as_text(0.123456789), as_text(1234567.8), as_text(None)
     ('3603', '0.123457', '1234568', 'missing')
     >>> as_text("a" * 70, 5)
@@ -231,8 +215,6 @@ def distinct_texts(values: Sequence[Any], length: int = 60) -> list[str]:
 
     Where two texts would be cut to the same one, the later ones carry a number.
 
-    Examples
-    --------
     >>> distinct_texts(["yes", "a long text with 1 end", "a long text with 2 end", "yes"], 9)
     ['yes', 'a lo… end', 'a …nd (2)', 'yes']
     """
@@ -252,8 +234,6 @@ def distinct_texts(values: Sequence[Any], length: int = 60) -> list[str]:
 def natural(name: str) -> tuple[int, float, list[Any]]:
     """Return a key to sort names by: numbers by size, texts as people do, "missing" last.
 
-    Examples
-    --------
     >>> sorted(["missing", "b", "10-19", "A", "2-9", "10", "9"], key=natural)
     ['9', '10', '2-9', '10-19', 'A', 'b', 'missing']
     """
@@ -274,8 +254,6 @@ def natural(name: str) -> tuple[int, float, list[Any]]:
 def number_end(value: float | Decimal, way: int = 0, digits: int = 6) -> str:
     """Return a number as people write it, with at least so many digits, and all before the point.
 
-    Examples
-    --------
     >>> number_end(31234.567, -1), number_end(31234.567, 1), number_end(7)
     ('31,234.5', '31,234.6', '7')
     >>> number_end(-45067.2, -1, 4), number_end(2 / 3, 1, 4), number_end(1e-9 / 3, 1, 2)
@@ -294,8 +272,6 @@ def number_end(value: float | Decimal, way: int = 0, digits: int = 6) -> str:
 def share_end(value: float, way: int = 0) -> str:
     """Return a rate, or a difference or ratio of rates, with four decimals.
 
-    Examples
-    --------
     >>> share_end(1 / 3, -1), share_end(1 / 3, 1), share_end(0.1 + 0.2, 1)
     ('0.3333', '0.3334', '0.3000')
     """
@@ -311,8 +287,6 @@ def range_text(
 
     A range that is reached, and whose ends are the same, is a single number.
 
-    Examples
-    --------
     >>> range_text(0.10001, 0.20001, share=True), range_text(0.10001, 0.2, share=True, outer=False)
     ('0.1000 to 0.2001', '0.1001 to 0.2000')
     """
@@ -331,8 +305,6 @@ def points(share: float, step: str = "0.1", way: int = 0) -> str:
 
     Ties are rounded up, as browsers do, so that page and terminal show the same number.
 
-    Examples
-    --------
     >>> points(0.0625), points(0.019966, "0.01"), points(0.0629, way=-1), points(0.07, way=1)
     ('6.3', '2.00', '6.2', '7.0')
     """
@@ -346,8 +318,6 @@ def percent(rate: float, way: int = 0) -> str:
 
     All rows are 100.0 %, and none are 0.0 %: nothing else is.
 
-    Examples
-    --------
     >>> percent(0.8287), percent(0.8287, -1), percent(1.0), percent(0.9996), percent(1 / 3000)
     ('82.9 %', '82.8 %', '100.0 %', '99.96 %', '0.03 %')
     """
@@ -362,8 +332,6 @@ def percent(rate: float, way: int = 0) -> str:
 def distance(moved: float, relative: bool) -> str:
     """Return how far a prediction can move, which is infinite if nobody knows; rounded up.
 
-    Examples
-    --------
     >>> distance(1234.51, False), distance(0.0721, True), distance(math.inf, False)
     ('1,235', '7.21 %', 'unknown')
     """
@@ -375,8 +343,6 @@ def distance(moved: float, relative: bool) -> str:
 def written(value: float, *, times: int = 1, plus: int = 0) -> str:
     """Return a number that somebody chose, or a multiple of it, with all of its digits.
 
-    Examples
-    --------
     >>> written(12345.678), written(0.29, times=100), written(0.1, plus=1)
     ('12,345.678', '29', '1.1')
     """
@@ -386,8 +352,6 @@ def written(value: float, *, times: int = 1, plus: int = 0) -> str:
 def separated(text: str) -> str:
     """Return a number that is a text already with commas between thousands; other texts as is.
 
-    Examples
-    --------
     >>> separated("45070.25"), separated("-1500"), separated("yes"), separated("1e+20")
     ('45,070.25', '-1,500', 'yes', '1e+20')
     """
@@ -415,8 +379,6 @@ def _of_counts(exact: Decimal) -> Decimal:
 def share_range(low: float, high: float) -> str:
     """Return a share that is known from below and from above, rounded outwards.
 
-    Examples
-    --------
     >>> share_range(0.0, 0.9231), share_range(0.5, 0.5)
     ('0.0 to 92.4 %', '50.0 %')
     """
@@ -428,8 +390,6 @@ def share_range(low: float, high: float) -> str:
 def signed(share: float) -> str:
     """Return a change of a share in hundredths as text, with its sign.
 
-    Examples
-    --------
     >>> signed(0.0625), signed(-0.05), signed(-0.0001)
     ('+6.3', '-5.0', '0.0')
     """
@@ -440,8 +400,6 @@ def signed(share: float) -> str:
 def between(ends: Sequence[float]) -> str:
     """Return an interval of shares, in hundredths, as text.
 
-    Examples
-    --------
     >>> between((0.0524, 0.3339))
     '5.2 to 33.4'
     """
@@ -451,8 +409,6 @@ def between(ends: Sequence[float]) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a number of things as text.
 
-    Examples
-    --------
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
     """
@@ -462,8 +418,6 @@ def counted(count: int, noun: str) -> str:
 def labels(count: float) -> str:
     """Return a number of labels as text.
 
-    Examples
-    --------
     >>> labels(1), labels(2943), labels(math.inf), labels(math.nan)
     ('1 label', '2,943 labels', 'never', 'unknown')
     """
@@ -475,8 +429,6 @@ def labels(count: float) -> str:
 def labels_between(low: float, high: float) -> str:
     """Return a number of labels that is known from below and from above as text.
 
-    Examples
-    --------
     >>> labels_between(3, 3), labels_between(3, 5), labels_between(3, math.inf)
     ('3 labels', '3 to 5 labels', '3 labels or more')
     """
@@ -490,8 +442,6 @@ def labels_between(low: float, high: float) -> str:
 def labels_of(count: int, movable: int, n_train: int) -> str:
     """Return a number of labels, and its share of those that may be wrong if not all may be.
 
-    Examples
-    --------
     >>> labels_of(119, 339, 2380), labels_of(3, 20, 20)
     ('119 labels, 35 % of the 339 that may be wrong', '3 labels')
     """

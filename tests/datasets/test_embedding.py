@@ -5,35 +5,35 @@ import importlib
 import numpy as np
 import pytest
 
-from unswayed.datasets import DatasetError, embedding
+from unswayed.datasets import DatasetError, mnist17
 
 IMAGES = np.zeros((3, 28, 28), dtype=np.uint8)
 
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(embedding, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(mnist17, "cache_folder", lambda: tmp_path)
     (tmp_path / "mnist").mkdir()
     return tmp_path / "mnist"
 
 
 def test_a_kept_embedding_needs_no_training(cache):
     features = np.arange(6.0).reshape(3, 2)
-    embedding._keep(features, IMAGES)
-    assert (embedding.embedded(IMAGES, np.zeros(3), IMAGES) == features).all()
+    mnist17._keep(features, IMAGES)
+    assert (mnist17.embedding_of(IMAGES, np.zeros(3), IMAGES) == features).all()
 
 
 def test_an_embedding_of_other_images_is_not_taken_for_this_one(cache):
-    embedding._keep(np.ones((3, 2)), IMAGES)
-    assert embedding._cached(IMAGES + 1) is None
+    mnist17._keep(np.ones((3, 2)), IMAGES)
+    assert mnist17._cached(IMAGES + 1) is None
 
 
 def test_an_embedding_that_was_changed_is_refused(cache):
-    embedding._keep(np.ones((3, 2)), IMAGES)
+    mnist17._keep(np.ones((3, 2)), IMAGES)
     (path,) = cache.glob("*.npy")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(DatasetError, match="has changed since it was made"):
-        embedding.embedded(IMAGES, np.zeros(3), IMAGES)
+        mnist17.embedding_of(IMAGES, np.zeros(3), IMAGES)
 
 
 def test_a_training_that_was_cut_ends_where_an_uncut_one_does(tmp_path):

@@ -22,7 +22,7 @@ from unswayed.datasets import (
     make_synthetic,
 )
 from unswayed.datasets import income as census
-from unswayed.datasets.excerpts import _COLUMNS as EXCERPT_COLUMNS
+from unswayed.datasets.income import _EXCERPT_COLUMNS as EXCERPT_COLUMNS
 
 DEFENDANT = {
     "race": "Caucasian", "age": 30, "sex": "Male", "priors_count": 0, "juv_misd_count": 0,

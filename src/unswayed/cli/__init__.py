@@ -13,8 +13,8 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 
 One command each:
 `certify` and `coefficients`  about single rows and coefficients
-`together`  all test rows at once, for the command of fairness too
-`review`, `compare` and `verify`  about labels to check, models side by side, witnesses and files
+`together`  all test rows at once: fairness and reviews of labels too
+`compare` and `verify`  about models side by side, witnesses and files
 """
 
 import sys

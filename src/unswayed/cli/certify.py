@@ -9,7 +9,7 @@ from typing import Any
 from unswayed.cli.commands import CertifyOptions
 from unswayed.cli.requests import (
     by_size,
-    check_beside,
+    check_outputs,
     in_pieces,
     make_request,
     opened_study,
@@ -30,7 +30,6 @@ from unswayed.cli.show import (
     show_three,
 )
 from unswayed.cli.terminal import (
-    TABLES,
     Terminal,
     check_output,
     command_line,
@@ -57,13 +56,7 @@ def certify(train: str, options: CertifyOptions) -> int:
     certificates, fail_under = options.certificates, options.fail_under
     row, base, with_tradeoff = options.row, options.base, options.with_tradeoff
     pieces = in_pieces(train, options.large, plan=options.plan)
-    request = make_request(
-        *(train, options.data, options.bias, options.model, options.kinds, options.split),
-        radius=options.radius,
-        groups=options.groups,
-        folds=options.folds,
-        pieces=pieces,
-    )
+    request = make_request(train, options, pieces)
     needing_memory = {
         "--certificates": certificates,
         "--with-tradeoff": with_tradeoff,
@@ -84,13 +77,10 @@ def certify(train: str, options: CertifyOptions) -> int:
     _check_report(report, row, base, with_tradeoff, no_rows=no_rows)
     proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
-    check_output(out, "--out", TABLES, *request.files)
-    check_output(report, "--report", (".html", ".htm"), *request.files, out)
+    check_outputs(request, out, report)
     for path in proofs:
         check_output(path, "--certificates", (".json",), *request.files, out)
         check_recipe(request)
-    check_beside(out, "--out", request)
-    check_beside(report, "--report", request)
     asked_for = replace(
         request,
         keep=bool(proofs),
@@ -102,11 +92,24 @@ def certify(train: str, options: CertifyOptions) -> int:
         for option in (name for name, value in needing.items() if value is not None):
             need_radius(study, option)
         points = tradeoff(request, terminal)[1] if with_tradeoff else None
-        chosen, asked = _chosen(study, row), Asked(bases=split_names(base))
+        chosen = _chosen(study, row)
         facts = row_facts(study, slider=report is not None, folds=True)
         page = None
         if report is not None:
-            page = _page(study, facts, points, chosen, asked, no_rows=no_rows)
+            # The charts' libraries take a second: only those who want a page pay for them.
+            from unswayed.report.render import render
+
+            page = render(
+                report_facts(
+                    study,
+                    facts,
+                    command=command_line(),
+                    tradeoff=points,
+                    chosen=chosen,
+                    asked=Asked(bases=split_names(base)),
+                    no_rows=no_rows,
+                )
+            )
         if out is not None:
             write_table(out, _answer_table(study), escape=options.escape_formulas)
         remarks = []
@@ -168,23 +171,16 @@ def _check_report(
     """Raise if options are about a report that nobody asked for."""
     if rows and no_rows:
         raise InputError("--row shows a row in full and --no-rows shows none; pass one of them")
-    if report is not None:
-        return
-    if rows:
-        raise InputError(
-            "--row names a row to show in the report, and there is none; pass --report FILE.html, "
-            "or ask unswayed witness about the row"
-        )
-    if bases:
-        raise InputError(
-            "--base is about the coefficients in the report, and there is none; pass --report "
-            "FILE.html, or ask unswayed coefficients about them"
-        )
-    if with_tradeoff:
-        raise InputError(
-            "--with-tradeoff puts a chart into the report, and there is none; pass --report "
-            "FILE.html, or ask unswayed tradeoff"
-        )
+    about = (
+        (rows, "--row names a row to show in the report", "witness about the row"),
+        (bases, "--base is about the coefficients in the report", "coefficients about them"),
+        (with_tradeoff, "--with-tradeoff puts a chart into the report", "tradeoff"),
+    )
+    for given, what, instead in about:
+        if given and report is None:
+            raise InputError(
+                f"{what}, and there is none; pass --report FILE.html, or ask unswayed {instead}"
+            )
 
 
 def _chosen(study: Study, rows: Sequence[int]) -> list[int]:
@@ -198,31 +194,6 @@ def _chosen(study: Study, rows: Sequence[int]) -> list[int]:
                 "(pass other rows with --test)"
             )
     return [positions[row] for row in rows]
-
-
-def _page(
-    study: Study,
-    facts: dict[str, Any],
-    points: list[dict[str, Any]] | None,
-    chosen: Sequence[int],
-    asked: Asked,
-    *,
-    no_rows: bool,
-) -> str:
-    # The charts' libraries take a second: only those who want a page pay for them.
-    from unswayed.report.render import render
-
-    return render(
-        report_facts(
-            study,
-            facts,
-            command=command_line(),
-            tradeoff=points,
-            chosen=chosen,
-            asked=asked,
-            no_rows=no_rows,
-        )
-    )
 
 
 def _answer_table(study: Study) -> dict[str, Any]:
@@ -331,8 +302,7 @@ def _show_plan(request: Request, terminal: Terminal) -> int:
     where = f"on {counted(plan['threads'], 'thread')}"
     if request.pieces.scheduler is not None:
         where = "on one thread of a worker like this machine; all threads of the cluster share it"
-    terminal.say(f"together about {duration(plan['seconds'])} {where}")
-    terminal.say()
+    terminal.say(f"together about {duration(plan['seconds'])} {where}", "")
     memory = plan["memory"] | {"together": plan["memory_total"]}
     terminal.table(
         ["memory of a process", "about"],
@@ -345,8 +315,6 @@ def _show_plan(request: Request, terminal: Terminal) -> int:
 def byte_size(amount: float) -> str:
     """Return a number of bytes as text.
 
-    Examples
-    --------
     >>> byte_size(12), byte_size(3_200_000)
     ('12 bytes', '3.2 MB')
     """
@@ -359,8 +327,6 @@ def byte_size(amount: float) -> str:
 def duration(seconds: float) -> str:
     """Return a time as text.
 
-    Examples
-    --------
     >>> duration(0.2), duration(90), duration(7300)
     ('1 second', '2 minutes', '2 hours')
     """

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from unswayed.cli.commands import CoefficientsOptions
-from unswayed.cli.requests import make_request, split_names
+from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_written
-from unswayed.cli.terminal import TABLES, Terminal, check_output, write_table
+from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
-from unswayed.report.render import NOT_IDENTIFIED
+from unswayed.report.facts import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.facts import coefficient_facts
 from unswayed.study.opening import check_recipe, open_study, save_certificates
@@ -29,8 +29,8 @@ _ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 def coefficients(train: Path, options: CoefficientsOptions) -> int:
     """Answer ``unswayed coefficients``."""
     terminal, out, certificates = Terminal(options.output), options.out, options.certificates
-    request = make_request(train, options.data, options.bias, options.model, options.kinds)
-    check_output(out, "--out", TABLES, *request.files)
+    request = make_request(train, options)
+    check_outputs(request, out)
     check_output(certificates, "--certificates", (".json",), *request.files, out)
     if certificates is not None:
         check_recipe(request)
@@ -77,9 +77,7 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
         what += f", {positive_in_words(facts)}"
     terminal.say(f"{facts['label']}: {what}; {model_in_words(facts)}")
     terminal.say(f"{facts['train_rows']:,} training rows; assumed: {facts['bias']}")
-    terminal.say(facts["data"]["sentence"])
-    if facts["alpha_choice"] is not None:
-        terminal.say(facts["alpha_choice"])
+    terminal.say(facts["data"]["sentence"], facts["alpha_choice"])
     found = facts["coefficients"]
     if found:
         terminal.say(f"coefficients are {facts['meaning']}: {_units(facts)}")
@@ -91,8 +89,7 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
     for at in range(len(facts["budgets"])):
         _show_ranges(terminal, facts, at, odds=facts["kind"] != "ridge")
     if facts["intercept"] is not None:
-        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}")
-        terminal.say()
+        terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}", "")
     _show_chance(terminal, facts)
 
 
@@ -139,8 +136,7 @@ def _show_chance(terminal: Terminal, facts: dict[str, Any]) -> None:
                 for each in found
             ],
         )
-    terminal.say(facts["sampling"])
-    terminal.say()
+    terminal.say(facts["sampling"], "")
 
 
 def _count(facts: dict[str, Any], asked: dict[str, Any]) -> str:

@@ -79,16 +79,32 @@ def inspect(file: Train, /, *, asked: InspectOptions = InspectOptions()) -> int:
 
 
 @options(COMMON)
-class CertifyOptions:
-    """Options of ``certify``."""
+class SideOptions:
+    """Options of questions about single rows, in which the two sides of ``compare`` may differ."""
 
     data: DataOptions = DataOptions()
     split: SplitOptions = SplitOptions()
-    folds: Folds = None
     bias: BiasOptions = BiasOptions()
     kinds: KindOptions = KindOptions()
     model: ModelOptions = ModelOptions()
     radius: Radius = None
+
+
+@options(COMMON)
+class FitOptions:
+    """Options of questions about all rows at once."""
+
+    data: DataOptions = DataOptions()
+    split: SplitOptions = SplitOptions()
+    bias: BiasOptions = BiasOptions()
+    model: ModelOptions = ModelOptions()
+
+
+@options(COMMON)
+class CertifyOptions(SideOptions):
+    """Options of ``certify``."""
+
+    folds: Folds = None
     groups: Groups = ()
     out: Out = None
     """Table of the test rows: FILE.csv, .parquet or .json."""
@@ -123,19 +139,13 @@ def certify(train: Source, /, *, asked: CertifyOptions = CertifyOptions()) -> in
 
 
 @options(COMMON)
-class WitnessOptions:
+class WitnessOptions(SideOptions):
     """Options of ``witness``."""
 
-    data: DataOptions = DataOptions()
     row: Annotated[int, Parameter(group=ASKED)]
     """Number of the test row in its file, counted from 1 below the header, as certify --out has
     it."""
-    split: SplitOptions = SplitOptions()
     folds: Folds = None
-    bias: BiasOptions = BiasOptions()
-    kinds: KindOptions = KindOptions()
-    model: ModelOptions = ModelOptions()
-    radius: Radius = None
     groups: Names = ()
     """Columns to show first. COL,COL,… or repeated."""
     out: Out = None
@@ -190,14 +200,10 @@ def coefficients(train: Train, /, *, asked: CoefficientsOptions = CoefficientsOp
 
 
 @options(COMMON)
-class TogetherOptions:
+class TogetherOptions(FitOptions):
     """Options of ``together``."""
 
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
     folds: Folds = None
-    bias: BiasOptions = BiasOptions()
-    model: ModelOptions = ModelOptions()
     joint: JointOptions = JointOptions()
     turned: Annotated[Literal["up", "down"] | None, Parameter(group=ASKED)] = None
     """Count only predictions that are turned up (to the second class in sorted order, or to a
@@ -223,14 +229,10 @@ def together(train: Train, /, *, asked: TogetherOptions = TogetherOptions()) -> 
 
 
 @options(COMMON)
-class FairnessOptions:
+class FairnessOptions(FitOptions):
     """Options of ``fairness``."""
 
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
     folds: Folds = None
-    bias: BiasOptions = BiasOptions()
-    model: ModelOptions = ModelOptions()
     joint: JointOptions = JointOptions()
     groups: Groups = ()
     metric: Annotated[Names, Parameter(group=ASKED)] = ()
@@ -271,13 +273,9 @@ ReviewOut = Annotated[Path | None, Parameter(name=("--out", "--output"), group=C
 
 
 @options(ASKED)
-class ReviewPlanOptions:
+class ReviewPlanOptions(FitOptions):
     """Options of ``review plan``."""
 
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
-    model: ModelOptions = ModelOptions()
     labels: int = 60
     """At most so many labels are checked."""
     per_reviewer: int | None = None
@@ -305,19 +303,15 @@ def plan(train: Train, /, *, asked: ReviewPlanOptions = ReviewPlanOptions()) -> 
 
     Example: unswayed review plan people.csv --label hired --labels 60 --out review.csv
     """
-    from unswayed.cli.review import plan
+    from unswayed.cli.together import plan
 
     return plan(train, asked)
 
 
 @options(ASKED)
-class ReviewApplyOptions:
+class ReviewApplyOptions(FitOptions):
     """Options of ``review apply``."""
 
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
-    model: ModelOptions = ModelOptions()
     exclude: Exclude = ()
     radius: Radius = None
     out: ReviewOut = None
@@ -339,7 +333,7 @@ def apply(
 
     Example: unswayed review apply people.csv review.csv --label hired --out corrected.csv
     """
-    from unswayed.cli.review import apply
+    from unswayed.cli.together import apply
 
     return apply(train, answers, asked)
 
@@ -381,18 +375,6 @@ def verify(
     from unswayed.cli.verify import verify
 
     return verify(certificates, asked)
-
-
-@options(COMMON)
-class SideOptions:
-    """Options in which the two sides of ``compare`` may differ."""
-
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
-    kinds: KindOptions = KindOptions()
-    model: ModelOptions = ModelOptions()
-    radius: Radius = None
 
 
 @options(COMMON)

@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError
 from unswayed.atomic import atomic_write
 from unswayed.cli.commands import CompareOptions, SideOptions, TradeoffOptions
 from unswayed.cli.options import KindOptions, ModelOptions
-from unswayed.cli.requests import make_request, split_names
+from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
     describe,
     introduce,
@@ -20,7 +20,6 @@ from unswayed.cli.show import (
     show_three,
 )
 from unswayed.cli.terminal import (
-    TABLES,
     Terminal,
     as_rows,
     check_output,
@@ -34,7 +33,7 @@ from unswayed.study.compare import Comparison
 from unswayed.study.compare import tradeoff as tradeoff_of
 from unswayed.study.facts import paged, row_facts
 from unswayed.study.opening import open_study
-from unswayed.study.request import RIDGE, Kind, Request, parse_alpha, parse_strength
+from unswayed.study.request import RIDGE, Kind, parse_alpha, parse_strength
 from unswayed.study.study import Study
 from unswayed.words import (
     between,
@@ -61,16 +60,17 @@ def compare(train: Path, second: Path | None, options: CompareOptions) -> int:
     """Answer ``unswayed compare``."""
     terminal, against, without = Terminal(options.output), options.against, options.without
     out, report, no_rows = options.out, options.page.report, options.page.no_rows
-    one = _request(train, options.first, options.groups)
-    other = _request(second or train, _overridden(options.first, against or ""), options.groups)
-    other = replace(other, ignore=tuple(dict.fromkeys((*other.ignore, *split_names(without)))))
+    groups = split_names(options.groups)
+    one = replace(make_request(train, options.first), groups=groups)
+    other = make_request(second or train, _overridden(options.first, against or ""))
+    left_out = tuple(dict.fromkeys((*other.ignore, *split_names(without))))
+    other = replace(other, groups=groups, ignore=left_out)
     if one == other:
         raise InputError(
             "there is nothing to compare: pass a second file, options that differ, such as "
             '--against "--alpha 100", or a column to leave out with --without'
         )
-    check_output(out, "--out", TABLES, *one.files, *other.files)
-    check_output(report, "--report", (".html", ".htm"), *one.files, *other.files, out)
+    check_outputs(one, out, report, *other.files)
     studies = [open_study(one, terminal)]
     _check_without(studies[0], split_names(without))
     studies.append(open_study(other, terminal))
@@ -104,15 +104,6 @@ def _check_without(study: Study, names: tuple[str, ...]) -> None:
                 f"--without: the first model has no feature {shorten(name)!r}; "
                 f"{suggest(name, study.feature_columns)}"
             )
-
-
-def _request(train: Path, side: SideOptions, groups: tuple[str, ...]) -> Request:
-    """Return the request of one of the two sides."""
-    return make_request(
-        *(train, side.data, side.bias, side.model, side.kinds, side.split),
-        radius=side.radius,
-        groups=groups,
-    )
 
 
 def _overridden(given: SideOptions, text: str) -> SideOptions:
@@ -189,9 +180,7 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     sides = list(zip(facts["names"], (one, other), strict=True))
     for (name, side), what in zip(sides, ("", facts["difference"]), strict=True):
         model = f"{model_in_words(side)}, {side['train_rows']:,} training rows"
-        terminal.say(f"{name}: {what}{'; ' if what else ''}{model}")
-        if side["alpha_choice"] is not None:
-            terminal.say(side["alpha_choice"])
+        terminal.say(f"{name}: {what}{'; ' if what else ''}{model}", side["alpha_choice"])
     for sentence in dict.fromkeys(side["data"]["sentence"] for _, side in sides):
         terminal.say(sentence)
     for versus in dict.fromkeys(
@@ -204,16 +193,14 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.say(f"{name}: {'' if name == 'assumed' else 'assumed '}{side['bias']}")
     if one["keeps"] != other["keeps"]:
         terminal.say(f"robust rows {one['keeps']}; of the second, {other['keeps']}")
-    terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}")
-    terminal.say()
+    terminal.say(f"{facts['test_rows']:,} test rows; {facts['matched']}", "")
     _show_rates(terminal, facts)
     _show_undecided(terminal, facts)
     for name, side in zip(facts["names"], (one, other), strict=True):
         show_three(terminal, side, of=name)
     for grouping in facts["groups"]:
         _show_groups(terminal, facts, grouping)
-    terminal.say()
-    terminal.say(f"between: {100 * facts['confidence']:g} % intervals, {_INTERVALS}")
+    terminal.say("", f"between: {100 * facts['confidence']:g} % intervals, {_INTERVALS}")
     what = "another prediction" if one["classes"] else "a prediction further away than the radius"
     terminal.say(
         f"{facts['changed']:,} of {facts['test_rows']:,} test rows get {what}", style="bold"
@@ -312,16 +299,18 @@ _BAR = 24
 def tradeoff(train: Path, options: TradeoffOptions) -> int:
     """Answer ``unswayed tradeoff``."""
     terminal, out, chart = Terminal(options.output), options.out, options.chart
-    request = make_request(
-        *(train, options.data, options.bias),
-        ModelOptions(threshold=options.threshold),
-        KindOptions(model=options.model, effort=options.effort),
-        options.split,
+    side = SideOptions(
+        data=options.data,
+        split=options.split,
+        bias=options.bias,
+        kinds=KindOptions(model=options.model, effort=options.effort),
+        model=ModelOptions(threshold=options.threshold),
         radius=options.radius,
     )
+    request = make_request(train, side)
     kind = request.kind
     penalties = _penalties(kind, options.alphas, options.Cs)
-    check_output(out, "--out", TABLES, *request.files)
+    check_outputs(request, out)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = tradeoff_of(request, terminal, penalties)
     facts = row_facts(study, three=False)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from unswayed.cli.options import (
-    BiasOptions,
     ColumnOptions,
     DataOptions,
     KindOptions,
@@ -18,7 +18,7 @@ from unswayed.cli.options import (
     ModelOptions,
     SplitOptions,
 )
-from unswayed.cli.terminal import Terminal
+from unswayed.cli.terminal import TABLES, Terminal, check_output
 from unswayed.exceptions import InputError
 from unswayed.study.folds import open_fold, open_folds
 from unswayed.study.loading import inspect_file
@@ -48,28 +48,33 @@ from unswayed.words import shorten
 
 LARGE_FILE = 10**9
 """Bytes of a file from which on it is read in pieces, unless an option needs it in memory."""
+T = TypeVar("T")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
-def make_request(
-    train: Path | str,
-    data: DataOptions,
-    bias: BiasOptions,
-    model: ModelOptions,
-    kinds: KindOptions | None = None,
-    split: SplitOptions | None = None,
-    *,
-    radius: str | None = None,
-    groups: tuple[str, ...] = (),
-    folds: str | None = None,
-    pieces: InPieces | None = None,
-) -> Request:
+_NAMES = ("numeric", "categorical", "ignore", "features")
+_AS_GIVEN = (
+    *("label", "weights", "task", "positive", "missing", "log", "only", "direction"),
+    *("test", "unseen", "fold_by", "seed"),
+)
+_ABSENT = {
+    "split": SplitOptions(),
+    "kinds": KindOptions(),
+    "radius": None,
+    "groups": (),
+    "folds": None,
+}
+"""What the options are that a command does not have."""
+
+
+def make_request(train: Path | str, options: Any, pieces: InPieces | None = None) -> Request:
     """Make a request of the options of a command; raise if two contradict each other."""
-    split, kinds = split or SplitOptions(), kinds or KindOptions()
+    asked = _ABSENT | vars(options)
+    data, split, bias, folds = (asked[name] for name in ("data", "split", "bias", "folds"))
     train = Path(train)
     if pieces is None:
         refuse_many(train)
-    fitted = _model_fields(model, kinds, train)
+    fitted = _model_fields(asked["model"], asked["kinds"], train)
     if split.seed < 0:
         raise InputError(f"--seed {split.seed} is negative; pass 0 or more")
     if folds is not None:
@@ -78,35 +83,26 @@ def make_request(
     check_columns(data)
     if data.label is None:
         raise _no_label(pieces.source if pieces else str(train), data)
+    given: dict[str, Any] = vars(data) | vars(split) | vars(bias)
+    named = {name: split_names(given[name]) for name in _NAMES}
     return Request(
         train=train,
         dialect=dialect_of(data, pieces.source if pieces else train, split.test),
-        numeric=split_names(data.numeric),
-        weights=data.weights,
-        label=data.label,
-        test=split.test,
-        task=data.task,
-        positive=data.positive,
-        categorical=split_names(data.categorical),
-        ignore=split_names(data.ignore),
-        features=split_names(data.features),
-        missing=data.missing,
-        unseen=split.unseen,
-        holdout=None if split.holdout is None else parse_holdout(split.holdout),
-        folds=None if folds is None else parse_folds(folds),
-        fold_by=split.fold_by,
-        seed=split.seed,
-        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget))) or (DEFAULT_BUDGET,),
-        shift=None if bias.shift is None else parse_shift(bias.shift),
-        clip=None if bias.clip is None else parse_clip(bias.clip),
-        log=data.log,
-        only=bias.only,
-        direction=bias.direction,
-        radius=None if radius is None else parse_radius(radius, log=data.log),
-        groups=split_names(groups),
         in_pieces=pieces,
-        **fitted,
+        holdout=_read(parse_holdout, split.holdout),
+        folds=_read(parse_folds, folds),
+        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget))) or (DEFAULT_BUDGET,),
+        shift=_read(parse_shift, bias.shift),
+        clip=_read(parse_clip, bias.clip),
+        radius=_read(partial(parse_radius, log=data.log), asked["radius"]),
+        groups=split_names(asked["groups"]),
+        **{name: given[name] for name in _AS_GIVEN} | named | fitted,
     )
+
+
+def _read(parse: Callable[[str], T], text: str | None) -> T | None:
+    """Read an option, if it was given."""
+    return None if text is None else parse(text)
 
 
 def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -115,8 +111,6 @@ def split_names(texts: tuple[str, ...]) -> tuple[str, ...]:
     Quotes keep a comma inside a name. Spaces around the names of a list do not count, but a name by
     itself is taken as it is.
 
-    Examples
-    --------
     >>> split_names(("race, sex", '"a, b"', " age"))
     ('race', 'sex', 'a, b', ' age')
     """
@@ -378,7 +372,21 @@ def _resumable(request: Request, terminal: Terminal) -> Iterator[None]:
         raise
 
 
-def check_beside(path: Path | None, option: str, request: Request) -> None:
+def check_outputs(
+    request: Request,
+    out: Path | None,
+    report: Path | None = None,
+    *read: Path,
+    tables: tuple[str, ...] = TABLES,
+) -> None:
+    """Raise, before any work is done, if a table or a page cannot be written."""
+    check_output(out, "--out", tables, *request.files, *read)
+    check_output(report, "--report", (".html", ".htm"), *request.files, *read, out)
+    _check_beside(out, "--out", request)
+    _check_beside(report, "--report", request)
+
+
+def _check_beside(path: Path | None, option: str, request: Request) -> None:
     """Raise if an output file would be, or become, one of the files of training rows."""
     if path is None or request.in_pieces is None:
         return

@@ -70,10 +70,7 @@ def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
         rows += f", {facts['test_rows']:,} test rows{held}"
     if facts["fold_by"] is not None:
         rows += f"; rows of the same {facts['fold_by']!r} are never split"
-    terminal.say(rows)
-    terminal.say(facts["data"]["sentence"])
-    if facts["alpha_choice"] is not None:
-        terminal.say(facts["alpha_choice"])
+    terminal.say(rows, facts["data"]["sentence"], facts["alpha_choice"])
     terminal.say(f"assumed: {facts['bias']}")
     if facts["movable_labels"] < facts["train_rows"]:
         for each in facts["budgets"]:
@@ -83,8 +80,6 @@ def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
 def positive_in_words(facts: dict[str, Any]) -> str:
     """Say which class is the positive one, and which others are the rest, if it is put against it.
 
-    Examples
-    --------
     >>> positive_in_words({"positive": "setosa", "versus_rest": ["versicolor", "virginica"]})
     "positive: setosa, versus the rest ('versicolor' and 'virginica')"
     """
@@ -96,8 +91,6 @@ def positive_in_words(facts: dict[str, Any]) -> str:
 def model_in_words(facts: dict[str, Any]) -> str:
     """Return kind and penalty of a model in words; nothing where it has no single penalty.
 
-    Examples
-    --------
     >>> model_in_words({"kind": "logistic", "alpha": None, "C": 0.01})
     'logistic with C 0.01'
     """
@@ -254,8 +247,7 @@ def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
         f"between: {100 * facts['confidence']:g} % intervals, for chance in which rows these are"
     )
     pairs = max((math.comb(len(each["groups"]), 2) for each in facts["groups"]), default=0)
-    terminal.say()
-    terminal.say(f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words)
+    terminal.say("", f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words)
     lines = [line for each in facts["groups"] for line in each["groups"]]
     if any(line["train_rows"] for line in [*lines, *(facts["predicted_classes"] or ())]):
         terminal.say(
@@ -366,8 +358,7 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.table(columns, lines, left=(0, len(columns) - 1))
     terminal.say()
     if not grid:
-        terminal.say("rounding hides how far predictions can move; --resolve exact tells")
-        terminal.say()
+        terminal.say("rounding hides how far predictions can move; --resolve exact tells", "")
         return
     terminal.table(
         ["radius", *(f"robust at {each['budget']}" for each in budgets), ""],
@@ -384,8 +375,7 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
     hidden = max(each["undecided"] for each in grid)
     if hidden:
         terminal.say(f"undecided at a radius: up to {hidden:,} rows; --resolve exact settles them")
-    terminal.say("verdicts need a radius, chosen by what matters to you: --radius DISTANCE")
-    terminal.say()
+    terminal.say("verdicts need a radius, chosen by what matters to you: --radius DISTANCE", "")
 
 
 # --- label changes --------------------------------------------------------------------------

@@ -77,8 +77,6 @@ def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
 def escaped(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula.
 
-    Examples
-    --------
     >>> escaped("=1+1"), escaped("-2+3"), escaped("-2.5"), escaped("a=1")
     ("'=1+1", "'-2+3", '-2.5', 'a=1')
     """
@@ -127,8 +125,6 @@ given: ContextVar[list[str]] = ContextVar("given")
 def command_line(arguments: Iterable[str] | None = None) -> str:
     """Return a command line, quoted for a shell, without the secrets of URLs.
 
-    Examples
-    --------
     >>> print(command_line(["certify", "my people.csv", "--only", "gender == 'female'"]))
     unswayed certify 'my people.csv' --only "gender == 'female'"
     """
@@ -195,23 +191,23 @@ class Terminal:
         """Characters of a line."""
         return self.out.width
 
-    def say(self, text: str = "", style: str | None = None) -> None:
-        """Print a line for people, unless the output is quiet or JSON.
+    def say(self, *lines: str | None, style: str | None = None) -> None:
+        """Print lines for people, without those that are None; without any, an empty one.
 
-        Markup in the text is not interpreted, and control characters are shown as escapes.
+        Markup in them is not interpreted, and control characters are shown as escapes.
         """
-        self.out.print(escape(printable(text, "\n")), style=style, soft_wrap=True)
+        for line in lines or ("",):
+            if line is not None:
+                self.out.print(escape(printable(line, "\n")), style=style, soft_wrap=True)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, head: str = "[dim]note:[/dim]") -> None:
         """Print a remark to stderr, unless the output is quiet."""
         if not self.quiet:
-            self.error.print(f"[dim]note:[/dim] {escape(printable(text))}", soft_wrap=True)
+            self.error.print(f"{head} {escape(printable(text))}", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Print what could mislead to stderr, unless the output is quiet."""
-        if not self.quiet:
-            said = escape(printable(text))
-            self.error.print(f"[yellow]warning:[/yellow] {said}", soft_wrap=True)
+        self.note(text, "[yellow]warning:[/yellow]")
 
     def answer(self, value: Any) -> None:
         """Print the result as one JSON object, if JSON was asked for."""
@@ -260,7 +256,7 @@ class Terminal:
         finally:
             bar.stop()
 
-    def passing(self, line: str, *, finished: bool) -> None:
+    def passing(self, line: str, *, finished: bool = False) -> None:
         """Say how far a pass over files is: now and then, and at its end."""
         now = time.monotonic()
         if self.quiet or (not finished and now - self._said < _PASSING):

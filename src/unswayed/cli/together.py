@@ -1,16 +1,23 @@
-"""``unswayed together`` and ``unswayed fairness``: one set of wrong labels against all rows."""
+"""``unswayed together``, ``fairness`` and ``review``: one set of wrong labels against all rows."""
 
 import contextlib
 import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unswayed.cli.commands import FairnessOptions, TogetherOptions
-from unswayed.cli.requests import make_request, split_names
+import numpy as np
+
+from unswayed.cli.commands import (
+    FairnessOptions,
+    ReviewApplyOptions,
+    ReviewPlanOptions,
+    TogetherOptions,
+)
+from unswayed.cli.options import PageOptions
+from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
     NOTHING_TESTED,
     describe,
@@ -18,15 +25,16 @@ from unswayed.cli.show import (
     puts_to_the_test,
     say_written,
     show_changes,
+    show_wide,
 )
 from unswayed.cli.terminal import (
-    TABLES,
     Terminal,
     check_output,
     command_line,
     write_table,
     write_text,
 )
+from unswayed.exceptions import InputError
 from unswayed.report.page import without_rows
 from unswayed.results.groups import LARGE_GROUPS
 from unswayed.study.facts import change_heads, need_radius, paged, row_facts
@@ -36,15 +44,25 @@ from unswayed.study.joint import (
     SOLVER,
     Counting,
     Fairness,
-    Limit,
     check_seconds,
     read_limits,
     together_facts,
 )
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
+from unswayed.study.review import (
+    Effort,
+    after_facts,
+    endings,
+    plan_columns,
+    plan_facts,
+    plan_review,
+    read_review,
+    verified,
+    write_corrected,
+)
 from unswayed.study.study import Study
-from unswayed.words import counted, number_end
+from unswayed.words import counted, number_end, percent
 
 
 @contextlib.contextmanager
@@ -70,59 +88,41 @@ def solver_output() -> Iterator[None]:
         os.close(saved)
 
 
-@dataclass(frozen=True, eq=False)
-class AllRows:
-    """A study whose test rows are asked about together, and the facts that all questions have."""
-
-    study: Study
-    facts: dict[str, Any]
-    no_rows: bool  # Whether no single row may be shown
-
-    def tell(
-        self,
-        terminal: Terminal,
-        found: dict[str, Any],
-        show: Callable[[dict[str, Any]], None],
-        *,
-        notes: Iterable[str] = (),
-        out: Path | None = None,
-        write: Callable[[Path], None] = lambda _: None,
-        report: Path | None = None,
-    ) -> None:
-        """Write the files that were asked for, print what was found, and answer programs."""
-        facts = self.facts | found
-        shared = without_rows(facts) if self.no_rows else facts
-        page = None
-        if report is not None:
-            # The charts' libraries take a second: only those who want a page pay for them.
-            from unswayed.report.render import render_collective
-
-            page = render_collective(paged(shared, command_line(), self.study))
-        if out is not None:
-            write(out)
-        if report is not None and page is not None:
-            write_text(report, page)
-        introduce(terminal, (*notes, *self.study.notes), facts)
-        describe(terminal, facts)
-        terminal.say()
-        show(facts)
-        say_written(terminal, out, report)
-        terminal.answer(shared)
+def open_rows(request: Request, terminal: Terminal) -> Study:
+    """Open a study whose test rows are asked about together."""
+    return (open_study if request.folds is None else open_folds)(request, terminal)
 
 
-def open_all_rows(
-    request: Request,
+def tell(
     terminal: Terminal,
+    study: Study,
+    facts: dict[str, Any],
+    show: Callable[[], None],
     *,
-    check: Callable[[Study], None] = lambda _: None,
-    no_rows: bool = False,
-) -> AllRows:
-    """Open a study whose test rows are asked about together; `check` raises before any work."""
-    study = (
-        open_study(request, terminal) if request.folds is None else open_folds(request, terminal)
-    )
-    check(study)
-    return AllRows(study, row_facts(study, three=False), no_rows)
+    notes: Iterable[str] = (),
+    out: Path | None,
+    write: Callable[[Path], None],
+    page: PageOptions | None = None,
+) -> None:
+    """Write the files that were asked for, print what was found, and answer programs."""
+    page = page or PageOptions()
+    shared = without_rows(facts) if page.no_rows else facts
+    text = ""
+    if page.report is not None:
+        # The charts' libraries take a second: only those who want a page pay for them.
+        from unswayed.report.render import render_collective
+
+        text = render_collective(paged(shared, command_line(), study))
+    if out is not None:
+        write(out)
+    if page.report is not None:
+        write_text(page.report, text)
+    introduce(terminal, (*notes, *study.notes), facts)
+    describe(terminal, facts)
+    terminal.say()
+    show()
+    say_written(terminal, out, page.report)
+    terminal.answer(shared)
 
 
 # ----------------------------------------------------------------------------------------
@@ -134,41 +134,28 @@ _NAMED = 12  # overturned rows that are named
 def together(train: Path, options: TogetherOptions) -> int:
     """Answer ``unswayed together``."""
     terminal = Terminal(options.output)
-    out, report, no_rows = options.out, options.page.report, options.page.no_rows
     counting = Counting(
         only_rows=options.joint.only_rows,
         turned=options.turned,
         row_weights=options.row_weights,
         time_limit=check_seconds(options.joint.time_limit),
     )
-    request = make_request(
-        *(train, options.data, options.bias, options.model),
-        split=options.split,
-        radius=options.radius,
-        folds=options.folds,
-    )
-    check_output(out, "--out", TABLES, *request.files)
-    check_output(report, "--report", (".html", ".htm"), *request.files, out)
-    opened = open_all_rows(
-        request,
-        terminal,
-        check=lambda study: need_radius(study, "together"),
-        no_rows=no_rows,
-    )
+    request = make_request(train, options)
+    check_outputs(request, options.out, options.page.report)
+    study = open_rows(request, terminal)
+    need_radius(study, "together")
+    facts = row_facts(study, three=False)
     with solver_output():
-        found = together_facts(
-            opened.study, counting, lambda line: terminal.passing(line, finished=False)
-        )
-    heads = change_heads(opened.study)
-    opened.tell(
+        found = together_facts(study, counting, terminal.passing)
+    table = _change_table(found, change_heads(study))
+    tell(
         terminal,
-        {"together": found},
-        lambda facts: _show_count(terminal, found, classes=bool(facts["classes"])),
-        out=out,
-        write=lambda path: write_table(
-            path, _change_table(found, heads), escape=options.escape_formulas
-        ),
-        report=report,
+        study,
+        facts | {"together": found},
+        lambda: _show_count(terminal, found, classes=bool(facts["classes"])),
+        out=options.out,
+        write=lambda path: write_table(path, table, escape=options.escape_formulas),
+        page=options.page,
     )
     return 0
 
@@ -217,8 +204,7 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
     )
     main = facts["budgets"][0]
     if not main["changes"]:
-        terminal.say()
-        terminal.say(f"no set of labels within {main['budget']} was found that overturns any")
+        terminal.say("", f"no set of labels within {main['budget']} was found that overturns any")
         terminal.say()
         return
     terminal.say()
@@ -247,53 +233,39 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
 
 def fairness(train: Path, options: FairnessOptions) -> int:
     """Answer ``unswayed fairness``."""
-    terminal = Terminal(options.output)
-    out, report, no_rows = options.out, options.page.report, options.page.no_rows
-    only_rows, seconds = options.joint.only_rows, check_seconds(options.joint.time_limit)
-    request = make_request(
-        *(train, options.data, options.bias, options.model),
-        split=options.split,
-        groups=options.groups,
-        folds=options.folds,
+    terminal, seconds = Terminal(options.output), check_seconds(options.joint.time_limit)
+    request = make_request(train, options)
+    check_outputs(request, options.out, options.page.report)
+    study = open_rows(request, terminal)
+    question = Fairness.of(
+        study,
+        split_names(options.metric),
+        only_rows=options.joint.only_rows,
+        time_limit=seconds,
+        say=terminal.passing,
     )
-    check_output(out, "--out", TABLES, *request.files)
-    check_output(report, "--report", (".html", ".htm"), *request.files, out)
-    wanted = split_names(options.metric)
-    limits: list[Limit] = []
-    questions: list[Fairness] = []
-
-    def check(study: Study) -> None:
-        question = Fairness.of(
-            study,
-            wanted,
-            only_rows=only_rows,
-            time_limit=seconds,
-            say=lambda line: terminal.passing(line, finished=False),
-        )
-        limits.extend(read_limits(options.limit, question.metrics))
-        questions.append(question)
-
-    opened = open_all_rows(request, terminal, check=check, no_rows=no_rows)
-    question, tested = questions[0], puts_to_the_test(opened.facts)
+    limits = read_limits(options.limit, question.metrics)
+    facts = row_facts(study, three=False)
     with solver_output():
         found = question.facts(limits)
-    main = opened.study.request.budget.text
+    main, tested = study.request.budget.text, puts_to_the_test(facts)
     asked_about = [each["verdict"] for each in found["limits"] if each["budget"] == main]
     passed = all(tested and verdict == HOLDS for verdict in asked_about)
 
-    def show(_: dict[str, Any]) -> None:
+    def show() -> None:
         _show_ranges(terminal, found)
         if asked_about and not tested:
             terminal.note(f"--limit {NOTHING_TESTED}")
 
-    opened.tell(
+    tell(
         terminal,
-        {"fairness": found, "passed": passed},
+        study,
+        facts | {"fairness": found, "passed": passed},
         show,
         notes=question.absent(),
-        out=out,
+        out=options.out,
         write=lambda path: write_table(path, _range_table(found), escape=options.escape_formulas),
-        report=report,
+        page=options.page,
     )
     return 0 if passed else 1
 
@@ -360,3 +332,183 @@ def _cells(found: dict[str, Any], at: int) -> Iterator[list[str]]:
             name = f"  {group}"
         each = line["ranges"][at]
         yield [name, f"{line['rows']:,}", line["value_text"], each["text"], each["reached"]]
+
+
+# ----------------------------------------------------------------------------------------
+# ``unswayed review``: which labels to check, and what reviewers found.
+
+_LABELS = 10  # labels that the terminal shows
+
+
+def plan(train: Path, options: ReviewPlanOptions) -> int:
+    """Answer ``unswayed review plan``."""
+    terminal = Terminal(options.output)
+    request = make_request(train, options)
+    if len(request.budgets) > 1:
+        raise InputError("--budget: a plan is made for one budget; pass it once")
+    check_outputs(request, options.out, options.page.report, *options.exclude, tables=(".csv",))
+    effort = Effort(
+        labels=options.labels,
+        per_reviewer=options.per_reviewer,
+        costs=options.costs,
+        cost_limit=options.cost_limit,
+        error_rate=options.error_rate,
+    )
+    study = open_rows(request, terminal)
+    need_radius(study, "review plan")
+    facts = row_facts(study, three=False)
+    checked = np.array(sorted(read_review(study, options.exclude, applied=True)), dtype=np.intp)
+    made = plan_review(study, effort, checked, terminal.passing)
+    found = plan_facts(study, made, effort, checked)
+
+    def write(path: Path) -> None:
+        table = plan_columns(study, made, costs=options.costs is not None)
+        write_table(path, table, escape=options.escape_formulas)
+
+    tell(
+        terminal,
+        study,
+        facts | {"review": found},
+        lambda: _show_review(terminal, found, classes=bool(facts["classes"])),
+        out=options.out,
+        write=write,
+        page=options.page,
+    )
+    return 0
+
+
+def apply(train: Path, answers: tuple[Path, ...], options: ReviewApplyOptions) -> int:
+    """Answer ``unswayed review apply``."""
+    terminal, out, exclude = Terminal(options.output), options.out, options.exclude
+    if not answers:
+        raise InputError(
+            "review apply needs what reviewers found: name the files that review plan --out wrote, "
+            "with checked_label filled in, after the training file"
+        )
+    request = make_request(train, options)
+    check_output(out, "--out", endings(train), *request.files, *answers, *exclude)
+    study = open_rows(request, terminal)
+    need_radius(study, "review apply")
+    facts = row_facts(study, three=False)
+    earlier = read_review(study, exclude, applied=True)
+    found = read_review(study, answers, applied=False)
+    if not found:
+        raise InputError(
+            f"{', '.join(map(str, answers))}: no label was checked; fill in the column "
+            "checked_label, with the label as it should be"
+        )
+    before = verified(study, earlier) if earlier else study
+    after = verified(before, found)
+    review = after_facts(before, after, found) | {"checked_before": len(earlier)}
+
+    def show() -> None:
+        for note in after.notes:
+            terminal.note(note)
+        _show_applied(terminal, review, classes=bool(facts["classes"]))
+
+    tell(
+        terminal,
+        study,
+        facts | {"review": review},
+        show,
+        out=out,
+        write=lambda path: write_corrected(study, found.values(), path),
+    )
+    return 0
+
+
+def _show_review(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
+    after, many = facts["robust_after"], len(facts["labels"])
+    if facts["checked_before"]:
+        terminal.say(f"{counted(facts['checked_before'], 'label')} checked before, and right now")
+    if not many:
+        terminal.say(
+            f"no check makes more rows robust: {after[0]:,} of {facts['rows']:,} are, at "
+            f"{facts['budget']}"
+        )
+        terminal.say()
+        return
+    terminal.say(
+        f"rows that {facts['keeps']}, of {facts['rows']:,}, if {facts['labels_in_words']} "
+        f"({facts['budget']}) among the others are wrong",
+        style="bold",
+    )
+    estimate = facts["expected"]
+    terminal.table(
+        [
+            *("labels checked", "proven at least", "", "at random", "most used in witnesses"),
+            *(["estimate"] if estimate else []),
+        ],
+        [
+            [
+                f"{at:,}",
+                f"{after[at]:,}",
+                percent(after[at] / facts["rows"]),
+                number_end(facts["random"][at], -1, 4),
+                number_end(facts["witness"][at], -1, 4),
+                *(
+                    [f"{estimate['mean'][place]:.1f} ± {estimate['spread'][place]:.1f}"]
+                    if estimate
+                    else []
+                ),
+            ]
+            for place, at in enumerate(facts["points"])
+        ],
+        left=(),
+    )
+    terminal.say("proven for the case that the checked labels turn out to be right")
+    if estimate:
+        terminal.say(
+            f"estimate, no proof: {estimate['error_rate_text']} of the checked labels drawn wrong "
+            f"and corrected, the model refitted; mean and spread of {estimate['draws']} draws"
+        )
+    terminal.say()
+    cost = f", cost {facts['cost']:g}" if facts["costs"] is not None else ""
+    batches = f", {facts['batches']} reviewers" if facts["batches"] > 1 else ""
+    terminal.say(f"{counted(many, 'label')} to check{batches}{cost}, in this order:", style="bold")
+    lines = [
+        {"row": each["row"], "label": each["label"]}
+        | dict(zip(facts["columns"], each["cells"], strict=True))
+        for each in facts["labels"][:_LABELS]
+    ]
+    show_wide(terminal, lines, facts["columns"], ["row", "label"], numbers=not classes)
+    if many > _LABELS:
+        terminal.say(f"… and {many - _LABELS:,} more: --out review.csv has them all")
+    terminal.say()
+
+
+def _show_applied(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
+    wrong = facts["corrected"]
+    terminal.say(
+        f"{counted(facts['checked'], 'label')} checked, {len(wrong):,} of them corrected; what was "
+        "checked is taken to be right",
+        style="bold",
+    )
+    if wrong:
+        show_wide(terminal, wrong[:_LABELS], [], ["row", "label", "new label"], numbers=not classes)
+        if len(wrong) > _LABELS:
+            terminal.say(f"… and {len(wrong) - _LABELS:,} more: --json has them all")
+    terminal.say()
+    terminal.table(
+        [f"rows that {facts['keeps']}", "", "before", "", "after", ""],
+        [
+            [
+                each["budget"],
+                each["labels_in_words"],
+                *(
+                    text
+                    for robust in each["robust"]
+                    for text in (f"{robust:,}", percent(robust / facts["rows"]))
+                ),
+            ]
+            for each in facts["budgets"]
+        ],
+    )
+    what = "accuracy" if classes else "variance explained (R²)"
+    if facts["quality"][0] is not None:
+        terminal.say(f"{what} on the test rows: {' → '.join(map(percent, facts['quality']))}")
+    terminal.say(
+        f"{facts['other_predictions']:,} of {counted(facts['rows'], 'test row')} get another "
+        "prediction"
+    )
+    terminal.say()

@@ -74,8 +74,7 @@ def _facts(other: OtherFile) -> dict[str, Any]:
 
 
 def _show_other(terminal: Terminal, other: OtherFile) -> None:
-    terminal.say(f"{other.name}: {counted(other.n_rows, 'row')}, as test rows")
-    terminal.say()
+    terminal.say(f"{other.name}: {counted(other.n_rows, 'row')}, as test rows", "")
     terminal.table(
         ["column", "read as", "values", "missing", "rows unseen", "unseen values"],
         [
@@ -305,13 +304,7 @@ print(certs.by_group(people["gender"][900:]))""",
 
 
 def tour() -> int:
-    """Understand what is proven, in five minutes and seven steps.
-
-    An embedded story, computed while you read. On a terminal it waits for Enter after each step;
-    unswayed tour | less does not.
-
-    Example: unswayed tour
-    """
+    """Answer ``unswayed tour``."""
     terminal = Terminal(None)
     waits = sys.stdin.isatty() and sys.stdout.isatty()
     names: dict[str, Any] = {"__name__": "tour"}
@@ -325,9 +318,7 @@ def tour() -> int:
         _say(terminal, step.sentence)
         terminal.say()
         terminal.say(textwrap.indent(step.code, "    "), style="cyan")
-        terminal.say()
-        terminal.say(textwrap.indent(_run(step.code, names).rstrip("\n"), "  | "))
-        terminal.say()
+        terminal.say("", textwrap.indent(_run(step.code, names).rstrip("\n"), "  | "), "")
         _say(terminal, step.proves, "this proves:       ")
         _say(terminal, step.but, "it does not prove: ")
     terminal.say()

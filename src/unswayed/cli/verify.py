@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from unswayed.cli.commands import VerifyOptions, WitnessOptions
-from unswayed.cli.requests import by_size, check_beside, in_pieces, make_request, opened_study
+from unswayed.cli.requests import by_size, check_outputs, in_pieces, make_request, opened_study
 from unswayed.cli.show import introduce, positive_in_words, show_changes, show_wide
-from unswayed.cli.terminal import TABLES, ProgressLines, Terminal, check_output, write_table
+from unswayed.cli.terminal import ProgressLines, Terminal, write_table
 from unswayed.exceptions import InputError
 from unswayed.study.facts import beside, need_radius, witness_facts
 from unswayed.study.opening import CertificateSize
@@ -153,15 +153,8 @@ _FEWEST = 6  # digits of a score
 def witness(train: str, options: WitnessOptions) -> int:
     """Answer ``unswayed witness``."""
     terminal, row, out = Terminal(options.output), options.row, options.out
-    request = make_request(
-        *(train, options.data, options.bias, options.model, options.kinds, options.split),
-        radius=options.radius,
-        groups=options.groups,
-        folds=options.folds,
-        pieces=in_pieces(train, options.large),
-    )
-    check_output(out, "--out", TABLES, *request.files)
-    check_beside(out, "--out", request)
+    request = make_request(train, options, in_pieces(train, options.large))
+    check_outputs(request, out)
     with opened_study(by_size(request, terminal.note), terminal, row) as study:
         need_radius(study, "witness")
         at = _position(study, row)
@@ -236,10 +229,7 @@ def _show(
     terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
     if facts["versus_rest"]:
         terminal.say(positive_in_words(facts))
-    terminal.say(facts["data"]["sentence"])
-    if facts["alpha_choice"] is not None:
-        terminal.say(facts["alpha_choice"])
-    terminal.say(f"assumed: {facts['bias']}")
+    terminal.say(facts["data"]["sentence"], facts["alpha_choice"], f"assumed: {facts['bias']}")
     features = facts["features"]
     if not facts["overturned"]:
         terminal.say(_not_overturned(facts), style="bold")
@@ -265,8 +255,7 @@ def _show(
     show_changes(terminal, changes, differ, own | features, numbers=numbers)
     same = [f"{name} {text}" for name, text in features.items() if name not in differ]
     if same:
-        terminal.say()
-        terminal.say(f"the same in all of these rows: {', '.join(same)}")
+        terminal.say("", f"the same in all of these rows: {', '.join(same)}")
     terminal.say()
     how = "refitted on" if facts["refitted"] else "by the engine's sums (without a refit), with"
     said = _scored(facts["new_score"], facts.get("new_probability"), digits)

@@ -1,12 +1,11 @@
 """COMPAS: ProPublica's two-year recidivism file, encoded as in the paper."""
 
-import os
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from unswayed.datasets.registry import as_frame, pandas, read
+from unswayed.datasets.registry import DataHome, as_frame, binary_frame, read
 
 _DESCR = """\
 COMPAS
@@ -40,7 +39,7 @@ _COLUMNS = """
 _RACES = ("Caucasian", "African-American", "Hispanic")
 
 
-def load_compas(*, data_home: str | os.PathLike[str] | None = None) -> Bunch:
+def load_compas(*, data_home: DataHome = None) -> Bunch:
     """Load COMPAS in the paper's encoding.
 
     Parameters
@@ -94,4 +93,4 @@ def _encode(frame: Any) -> Any:
         columns[f"{name}_none"] = frame[source] == 0
         columns |= {f"{name}_{least}_or_more": frame[source] >= least for least in (1, 2, 5)}
     columns["charge_misdemeanour"] = frame["c_charge_degree"] == "M"
-    return pandas().DataFrame(columns).astype(np.int64)
+    return binary_frame(columns)

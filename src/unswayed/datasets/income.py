@@ -1,6 +1,5 @@
-"""Income from census data of the states: downloaded, or an excerpt."""
+"""Incomes: census data of the states, excerpts of it with the income itself, and wages."""
 
-import os
 import zipfile
 from io import BytesIO
 from typing import Any, Literal
@@ -9,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from unswayed.datasets.registry import SOURCES, DatasetError, as_frame, has_file, pandas, read
+from unswayed.datasets.registry import (
+    SOURCES,
+    DataHome,
+    DatasetError,
+    as_frame,
+    binary_frame,
+    has_file,
+    pandas,
+    read,
+)
 from unswayed.exceptions import InputError
 
 FEATURES = ("AGEP", "COW", "SCHL", "MAR", "OCCP", "POBP", "RELP", "WKHP", "SEX", "RAC1P")
@@ -18,7 +26,7 @@ ROWS = {"GA": 50_915, "LA": 20_667, "MD": 33_042, "OR": 21_919, "WI": 32_690}
 """Rows of each state's 2018 one-year file after the filter: the check where no hash is pinned."""
 
 
-def income_records(state: str, data_home: str | os.PathLike[str] | None) -> Any:
+def income_records(state: str, data_home: DataHome) -> Any:
     """Return ten features and the income of a state's working adults."""
     name = f"records_{state.lower()}"
     kept = _working_adults(_unzipped(name, read(name, data_home)))
@@ -90,7 +98,7 @@ def load_income(
     state: str = "WI",
     task: Literal["classification", "regression"] = "classification",
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: DataHome = None,
 ) -> Bunch:
     """Load the paper's Income (classification) or Income-Reg (regression).
 
@@ -135,24 +143,21 @@ def load_income(
 
 
 def _encode(frame: Any, race: NDArray[np.str_]) -> Any:
-    columns: dict[str, Any] = {
-        "hours_40_or_more": frame["WKHP"] >= 40,
-        "female": frame["SEX"] == 2,
+    groups = {
+        "age": _steps(frame["AGEP"], _AGES),
+        "work": _named(frame["COW"], _WORK),
+        "school": _steps(frame["SCHL"], {"no_diploma": 15, "diploma": 21, "degree": np.inf}),
+        "marital": _named(frame["MAR"], _MARITAL),
+        "job": _named(frame["OCCP"] // 1000, _JOBS),
+        "born": _birthplace(frame["POBP"]),
+        "role": _named(frame["RELP"], _ROLES),
+        "race": {name: race == name for name in (*_RACES.values(), _REST)},
     }
-    for prefix, values in (
-        ("age", _steps(frame["AGEP"], {"under_35": 35, "35_to_54": 55, "55_or_more": np.inf})),
-        ("work", _named(frame["COW"], _WORK)),
-        ("school", _steps(frame["SCHL"], {"no_diploma": 15, "diploma": 21, "degree": np.inf})),
-        ("marital", _named(frame["MAR"], _MARITAL)),
-        ("job", _named(frame["OCCP"] // 1000, _JOBS)),
-        ("born", _birthplace(frame["POBP"])),
-        ("role", _named(frame["RELP"], _ROLES)),
-        ("race", {name: race == name for name in (*_RACES.values(), _REST)}),
-    ):
-        columns |= {f"{prefix}_{name.lower()}": flag for name, flag in values.items()}
-    return pandas().DataFrame(columns).astype(np.int64)
+    first = {"hours_40_or_more": frame["WKHP"] >= 40, "female": frame["SEX"] == 2}
+    return binary_frame(first | _flags(groups))
 
 
+_AGES = {"under_35": 35, "35_to_54": 55, "55_or_more": np.inf}
 _WORK = {"for_profit": [1], "non_profit": [2], "government": [3, 4, 5], "own": [6, 7, 8]}
 _MARITAL = {"married": [1], "formerly": [2, 3, 4], "never": [5]}
 _JOBS = {  # thousands of the occupation code
@@ -176,6 +181,15 @@ _ROLES = {
 }
 
 
+def _flags(groups: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return one column per group and name."""
+    return {
+        f"{prefix}_{name.lower()}": flag
+        for prefix, values in groups.items()
+        for name, flag in values.items()
+    }
+
+
 def _named(codes: Any, groups: dict[str, list[int]]) -> dict[str, Any]:
     return {name: codes.isin(members) for name, members in groups.items()}
 
@@ -194,3 +208,148 @@ def _birthplace(codes: Any) -> dict[str, Any]:
     home = codes.where(codes != 301, 1)
     ends = {"state": 57, "territory": 79, "europe": 170, "asia": 255, "americas": 400}
     return _steps(home, {**ends, "elsewhere": np.inf})
+
+
+# ----------------------------------------------------------------------------------------
+# Excerpts of the American Community Survey 2018 with the income itself, by NIST.
+
+_EXCERPT_DESCR = """\
+ACS excerpt, {region} 2018
+--------------------------
+{n_rows} working-age adults with an industry and an income above 100 dollars, from NIST's Diverse
+Communities Data Excerpts of the American Community Survey 2018. Unlike Income-Reg it knows
+neither hours worked nor occupation, and its areas are chosen, not sampled.
+
+data      {n_columns} binary columns: age, sex, schooling, marital status, race, housing, industry
+target    income in dollars a year
+race      the survey's code RAC1P
+frame     the rows as published
+
+Origin: NIST, https://github.com/usnistgov/SDNist
+Licence: NIST's notice: free to use, copy and change; acknowledge NIST as the source.
+"""
+
+_EXCERPT_COLUMNS = """
+    PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT DENSITY INDP INDP_CAT EDU PINCP
+    PINCP_DECILE POVPIP DVET DREM DPHY DEYE DEAR PWGTP WGTP
+""".split()
+
+_REGIONS = {"national": "national", "MA": "ma", "TX": "tx"}
+
+
+def load_acs_excerpt(region: str = "national", *, data_home: DataHome = None) -> Bunch:
+    """Load yearly incomes in dollars, of 2018, for regression.
+
+    They stand in for the paper's Income-Reg, whose file is not always at hand.
+
+    Parameters
+    ----------
+    region : {"national", "MA", "TX"}
+    data_home : path, optional
+        Folder that holds ``acs_excerpts/national2018.csv`` and its like; by default the one the
+        environment variable UNSWAYED_DATA names, or else a download.
+
+    Returns
+    -------
+    Bunch
+        `data` (frame of binary columns), `target` (dollars a year), `race`, `frame`, `DESCR`.
+    """
+    if region not in _REGIONS:
+        raise InputError(f"region must be one of {', '.join(_REGIONS)}, got {region!r}")
+    name = f"excerpt_{_REGIONS[region]}"
+    frame = as_frame(name, read(name, data_home), _EXCERPT_COLUMNS, na_values="N")
+    workers = (frame["AGEP"] > 16) & (frame["PINCP"] > 100) & frame["INDP_CAT"].notna()
+    frame = frame[workers].reset_index(drop=True)
+    data = _encode_excerpt(frame)
+    return Bunch(
+        data=data,
+        target=frame["PINCP"].to_numpy(np.float64),
+        race=frame["RAC1P"].to_numpy(np.int64),
+        frame=frame,
+        DESCR=_EXCERPT_DESCR.format(region=region, n_rows=len(frame), n_columns=data.shape[1]),
+    )
+
+
+def _encode_excerpt(frame: Any) -> Any:
+    columns = _flags(
+        {
+            "age": _steps(frame["AGEP"], _AGES),
+            "school": _steps(frame["EDU"], {"no_diploma": 5, "diploma": 9, "degree": np.inf}),
+        }
+    )
+    columns |= {
+        "married": frame["MSP"].isin([1, 2]),
+        "formerly_married": frame["MSP"].isin([3, 4, 5]),
+        "never_married": frame["MSP"] == 6,
+        "race_white": frame["RAC1P"] == 1,
+        "race_black": frame["RAC1P"] == 2,
+        "race_asian": frame["RAC1P"] == 6,
+        "race_rest": ~frame["RAC1P"].isin([1, 2, 6]),
+        "owns_home": frame["OWN_RENT"] == 1,
+        "group_quarters": frame["HOUSING_TYPE"] > 1,
+    }
+    columns |= {f"industry_{code}": frame["INDP_CAT"] == code for code in range(19)}
+    return binary_frame({"female": frame["SEX"] == 2} | columns)
+
+
+# ----------------------------------------------------------------------------------------
+# Weekly wages of men, from the Current Population Survey of March 1988.
+
+_WAGES_DESCR = """\
+Wages, 1988
+-----------
+{n_rows} men aged 18 to 70 with positive income, Current Population Survey of March 1988.
+
+data      13 binary columns: schooling, experience, ethnicity, city, region and part-time work
+target    dollars a week
+ethnicity cauc or afam
+frame     the rows as published
+
+Origin: data set CPS1988 of the R package AER (Kleiber and Zeileis).
+Licence: GPL-2 or GPL-3, the package's.
+"""
+
+_WAGES_COLUMNS = "rownames wage education experience ethnicity smsa region parttime".split()
+
+
+def load_wages(*, data_home: DataHome = None) -> Bunch:
+    """Load weekly wages of 1988, for regression.
+
+    They stand in for the paper's Income-Reg, whose file is not always at hand.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder that holds ``wages/cps1988.csv``; by default the one the environment variable
+        UNSWAYED_DATA names, or else a download.
+
+    Returns
+    -------
+    Bunch
+        `data` (frame of binary columns), `target` (dollars a week), `ethnicity`, `frame`, `DESCR`.
+    """
+    frame = as_frame("wages", read("wages", data_home), _WAGES_COLUMNS).drop(columns="rownames")
+    columns = _flags(
+        {
+            "school": _steps(
+                frame["education"],
+                {"under_12": 12, "12": 13, "13_to_15": 16, "16_or_more": np.inf},
+            ),
+            "experience": _steps(
+                frame["experience"], {"under_10": 10, "10_to_24": 25, "25_or_more": np.inf}
+            ),
+        }
+    )
+    columns |= {
+        "african_american": frame["ethnicity"] == "afam",
+        "city": frame["smsa"] == "yes",
+        **{region: frame["region"] == region for region in ("midwest", "south", "west")},
+        "part_time": frame["parttime"] == "yes",
+    }
+    return Bunch(
+        data=binary_frame(columns),
+        target=frame["wage"].to_numpy(np.float64),
+        ethnicity=frame["ethnicity"].to_numpy(str),
+        frame=frame,
+        DESCR=_WAGES_DESCR.format(n_rows=len(frame)),
+    )

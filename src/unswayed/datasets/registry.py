@@ -4,11 +4,13 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from unswayed.exceptions import UnswayedError
 
@@ -22,9 +24,6 @@ def pandas() -> Any:
             "data sets come as pandas frames: pip install 'unswayed[datasets]'"
         ) from None
     return pandas
-
-
-# --- Where each data set comes from, the hash it must have, and how it is found on this machine
 
 
 DATA_VARIABLE = "UNSWAYED_DATA"
@@ -43,84 +42,70 @@ class Source:
     sha256: str | None  # of the content, unpacked if the file is packed; None: not published
 
 
-def _mnist(name: str, sha256: str) -> Source:
-    # The mirror that the PyTorch project keeps; the original page no longer answers.
-    url = f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz"
-    return Source(f"mnist/{name}.gz", url, sha256)
-
-
-def _excerpt(region: str, name: str, sha256: str) -> Source:
-    root = "https://raw.githubusercontent.com/usnistgov/SDNist/main/BenchmarkData/ACSDataExcerpts"
-    return Source(f"acs_excerpts/{name}", f"{root}/{region}/{name}", sha256)
-
-
-def _records(state: str) -> Source:
-    root = "https://www2.census.gov/programs-surveys/acs/data/pums/2018/1-Year"
-    return Source(f"acs2018/csv_p{state}.zip", f"{root}/csv_p{state}.zip", None)
-
-
-def _income(state: str, sha256: str) -> Source:
-    # Not published in this form: made from the Census Bureau's records by ACSIncome's filter.
-    return Source(f"acs2018/acsincome_2018_{state}.csv", _records(state).url, sha256)
-
-
-SOURCES = {
-    "compas": Source(
-        "compas/compas-scores-two-years.csv",
-        "https://raw.githubusercontent.com/propublica/compas-analysis/master/"
-        "compas-scores-two-years.csv",
-        "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
-    ),
-    "wages": Source(
-        "wages/cps1988.csv",
-        "https://vincentarelbundock.github.io/Rdatasets/csv/AER/CPS1988.csv",
-        "0604b992c82567034df45b7837d0e8663943d4532b50bc50ab61c27494c12bf1",
-    ),
-    "excerpt_ma": _excerpt(
-        "massachusetts",
-        "ma2018.csv",
-        "067b99e8180a6b8149d03fa31b5a29aa6d9ff66a9173e6425915d46a4bb77cad",
-    ),
-    "excerpt_national": _excerpt(
-        "national",
-        "national2018.csv",
-        "d3f9b74f95d4bd55add179957812c3cd46756be1fd58f565a9ef53522cb4ce3a",
-    ),
-    "excerpt_tx": _excerpt(
-        "texas",
-        "tx2018.csv",
-        "f6a6d7ba4f845b168a6e1d8ee869c11ea156abe4221f2abb1d2bddb50fe7d0fa",
-    ),
-    "income_ga": _income("ga", "fc15773f9e851658922fb3000e8a22627c200778e8a3adf2de6047b8b4f57835"),
-    "income_la": _income("la", "46b96d1734093076d1f9c5838352c9ef3c7312d0ddf77ea33869d050ed225c39"),
-    "income_md": _income("md", "293dc1ee11ff6b25e154ceba635bf6869273412e796edaa0394e6bd88caf5244"),
-    "income_or": _income("or", "bfeef53e477bbb1d2b4ad45f7ac1d10c605df1cf87423869898e3dd82688dac4"),
-    "income_wi": _income("wi", "dfb9e83056062a2ae1eb77011242922b3afaa6446a0765d5025f94ae5b1bf5e5"),
-    "records_ga": _records("ga"),
-    "records_la": _records("la"),
-    "records_md": _records("md"),
-    "records_or": _records("or"),
-    "records_wi": _records("wi"),
-    "mnist_train_images": _mnist(
-        "train-images-idx3-ubyte",
-        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    ),
-    "mnist_train_labels": _mnist(
-        "train-labels-idx1-ubyte",
-        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    ),
-    "mnist_test_images": _mnist(
-        "t10k-images-idx3-ubyte",
-        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    ),
-    "mnist_test_labels": _mnist(
-        "t10k-labels-idx1-ubyte",
-        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-    ),
+_GITHUB = "https://raw.githubusercontent.com"
+_RDATASETS = "https://vincentarelbundock.github.io/Rdatasets/csv/AER"
+_EXCERPTS = f"{_GITHUB}/usnistgov/SDNist/main/BenchmarkData/ACSDataExcerpts"
+_CENSUS = "https://www2.census.gov/programs-surveys/acs/data/pums/2018/1-Year"
+# The mirror that the PyTorch project keeps; the original page no longer answers.
+_DIGITS = "https://ossci-datasets.s3.amazonaws.com/mnist"
+_REGIONS = {
+    "ma": ("massachusetts", "067b99e8180a6b8149d03fa31b5a29aa6d9ff66a9173e6425915d46a4bb77cad"),
+    "national": ("national", "d3f9b74f95d4bd55add179957812c3cd46756be1fd58f565a9ef53522cb4ce3a"),
+    "tx": ("texas", "f6a6d7ba4f845b168a6e1d8ee869c11ea156abe4221f2abb1d2bddb50fe7d0fa"),
+}
+_STATES = {
+    "ga": "fc15773f9e851658922fb3000e8a22627c200778e8a3adf2de6047b8b4f57835",
+    "la": "46b96d1734093076d1f9c5838352c9ef3c7312d0ddf77ea33869d050ed225c39",
+    "md": "293dc1ee11ff6b25e154ceba635bf6869273412e796edaa0394e6bd88caf5244",
+    "or": "bfeef53e477bbb1d2b4ad45f7ac1d10c605df1cf87423869898e3dd82688dac4",
+    "wi": "dfb9e83056062a2ae1eb77011242922b3afaa6446a0765d5025f94ae5b1bf5e5",
+}
+_MNIST = {
+    "train-images-idx3": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
 
 
-def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
+def _sources() -> dict[str, Source]:
+    """Return all files by name."""
+    compas, wages = "compas-scores-two-years.csv", "CPS1988.csv"
+    found = {
+        "compas": Source(
+            f"compas/{compas}",
+            f"{_GITHUB}/propublica/compas-analysis/master/{compas}",
+            "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
+        ),
+        "wages": Source(
+            f"wages/{wages.lower()}",
+            f"{_RDATASETS}/{wages}",
+            "0604b992c82567034df45b7837d0e8663943d4532b50bc50ab61c27494c12bf1",
+        ),
+    }
+    for name, (region, sha256) in _REGIONS.items():
+        file = f"{name}2018.csv"
+        url = f"{_EXCERPTS}/{region}/{file}"
+        found[f"excerpt_{name}"] = Source(f"acs_excerpts/{file}", url, sha256)
+    for state, sha256 in _STATES.items():
+        records = f"csv_p{state}.zip"
+        found[f"records_{state}"] = Source(f"acs2018/{records}", f"{_CENSUS}/{records}", None)
+        # Not published in this form: made from the Census Bureau's records by ACSIncome's filter.
+        income = f"acs2018/acsincome_2018_{state}.csv"
+        found[f"income_{state}"] = Source(income, f"{_CENSUS}/{records}", sha256)
+    for name, sha256 in _MNIST.items():
+        part, what, _ = name.replace("t10k", "test").split("-")
+        file = f"{name}-ubyte.gz"
+        found[f"mnist_{part}_{what}"] = Source(f"mnist/{file}", f"{_DIGITS}/{file}", sha256)
+    return found
+
+
+SOURCES = _sources()
+DataHome: TypeAlias = str | os.PathLike[str] | None
+"""The folder that the user named, if any."""
+
+
+def data_folder(data_home: DataHome) -> Path | None:
     """Return the folder that the user named, by argument or by the environment."""
     named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
     if named is None:
@@ -182,13 +167,13 @@ def _unpacked(path: Path) -> bytes:
         ) from None
 
 
-def has_file(name: str, data_home: str | os.PathLike[str] | None) -> bool:
+def has_file(name: str, data_home: DataHome) -> bool:
     """Return whether the folder that the user named holds a file."""
     folder = data_folder(data_home)
     return folder is not None and (folder / SOURCES[name].path).exists()
 
 
-def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
+def read(name: str, data_home: DataHome = None) -> bytes:
     """Return the content of a file, from the folder that the user named or the download cache."""
     source = SOURCES[name]
     folder = data_folder(data_home)
@@ -207,6 +192,11 @@ def read(name: str, data_home: str | os.PathLike[str] | None = None) -> bytes:
             f"would not be comparable; replace it by a fresh download of {source.url}"
         )
     return content
+
+
+def binary_frame(columns: Mapping[str, Any]) -> Any:
+    """Return flags as a pandas frame of zeros and ones."""
+    return pandas().DataFrame(columns).astype(np.int64)
 
 
 def as_frame(name: str, content: bytes, columns: Iterable[str], **options: Any) -> Any:

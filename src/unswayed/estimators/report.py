@@ -17,11 +17,12 @@ from unswayed.report.facts import (
     Certified,
     Size,
     certified_facts,
+    effect_facts,
     quality,
     small_groups,
 )
-from unswayed.report.page import Shown, page_facts, provenance
-from unswayed.report.render import effect_facts, model_effects, render
+from unswayed.report.page import Shown, model_effects, page_facts, provenance
+from unswayed.report.render import render
 from unswayed.results.certificates import CertificateSet, Witness, probability_ranges
 from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
 

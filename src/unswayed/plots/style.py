@@ -71,7 +71,10 @@ def height(n_names: int) -> float:
     return min(1.3 + 0.28 * n_names, 40.0)
 
 
-def need(estimator: Any, method: str, example: str) -> Any:
+_FITTED = "a fitted CertifiedClassifier or CertifiedRegressor"
+
+
+def need(estimator: Any, method: str, example: str = _FITTED) -> Any:
     """Return a method of an estimator."""
     found = getattr(estimator, method, None)
     if found is None:

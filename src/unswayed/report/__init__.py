@@ -1,7 +1,7 @@
 """Facts of an answer, and pages made of them.
 
-`facts`   what was found about test rows, as one dict: rates, classes, groups, caveats
+`facts`   what was found, as one dict: rates, classes, groups, caveats, coefficients
 `page`    what a page shows beside that: curves, single rows, labels, how it was made
 `charts`  Vega-Lite specifications, made with altair
-`render`  facts to HTML; the page of coefficients
+`render`  facts to HTML
 """

@@ -22,10 +22,28 @@ _unchecked = debug_mode(False)
 """Decorates what draws a chart: altair would look up every part of it in its schema."""
 
 
-def _spec_of(chart: Any) -> dict[str, Any]:
-    """Return the specification of a chart."""
-    spec: dict[str, Any] = chart.to_dict(validate=False)  # ours: tests draw every one
+def _spec_of(chart: Any, height: float) -> dict[str, Any]:
+    """Return the specification of a chart as wide as its place on the page."""
+    sized = chart.properties(width="container", height=height)
+    spec: dict[str, Any] = sized.to_dict(validate=False)  # ours: tests draw every one
     return spec
+
+
+def _chart(values: list[dict[str, Any]]) -> Any:
+    """Return a chart of points, without marks."""
+    return alt.Chart(alt.Data(values=_Records(values)))  # type: ignore[no-untyped-call]
+
+
+def _counts(field: str, title: str, **scale: Any) -> Any:
+    """Return a horizontal axis of numbers of labels."""
+    axis = alt.Axis(format=",d", tickMinStep=1)
+    return alt.X(field, title=title, axis=axis, scale=alt.Scale(**scale, nice=False))
+
+
+def _shares(title: str) -> Any:
+    """Return the vertical axis of a share of the rows."""
+    axis, scale = alt.Axis(format="%"), alt.Scale(domain=[0, 1])
+    return alt.Y("rate:Q", title=title, axis=axis, scale=scale)
 
 
 def _drawable(text: str) -> str:
@@ -49,11 +67,6 @@ class _Records:
 
     def to_dict(self, *_: Any, **__: Any) -> list[dict[str, Any]]:
         return self._values
-
-
-def _points_of(values: list[dict[str, Any]]) -> Any:
-    """Return points as altair takes them."""
-    return alt.Data(values=_Records(values))  # type: ignore[no-untyped-call]
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
@@ -88,6 +101,8 @@ _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _TITLE = 50  # characters that fit along an axis
 _SINGLY, _TOGETHER = "one at a time", "together"
 _THICK = 15  # pixels of a bar
+_NAMED: dict[str, Any] = {"labelLimit": 190, "ticks": False, "domain": False}
+"""An axis of names."""
 _RANGE = ("low", "high", "inner_low", "inner_high")
 
 
@@ -99,63 +114,37 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     no entry in the legend. A rule marks the budget that the reader picks; it is the parameter
     "budget" of the chart.
     """
-    budget, words = alt.param(name="budget", value=main), f"rows that {keeps}"
-    x = alt.X(
-        "budget:Q",
-        title="wrong labels",
-        axis=alt.Axis(format=",d", tickMinStep=1),
-        scale=alt.Scale(domain=[0, curve["budget"][-1]], nice=False),
-    )
-    y = alt.Y(
-        "rate:Q",
-        title=words if len(words) <= _TITLE else "robust rows",
-        axis=alt.Axis(format="%"),
-        scale=alt.Scale(domain=[0, 1]),
-    )
+    words = f"rows that {keeps}"
+    x = _counts("budget:Q", "wrong labels", domain=[0, curve["budget"][-1]])
+    y = _shares(words if len(words) <= _TITLE else "robust rows")
     tip = [
         alt.Tooltip("group:N", title=_drawable(curve["column"] or "rows")),
         alt.Tooltip("rows:Q", title="number of rows", format=",d"),
         alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
         alt.Tooltip("share:N", title="robust"),
     ]
+
+    def steps(groups: list[dict[str, Any]], style: str, tooltip: Any = tip, **more: Any) -> Any:
+        lines = _chart(_records(curve["budget"], groups))
+        marked = lines.mark_line(interpolate="step-after", style=style)
+        return marked.encode(x=x, y=y, tooltip=tooltip, **more)
+
     named = [each for each in curve["groups"] if each["named"]]
     others = [each for each in curve["groups"] if not each["named"]]
-    names = _short_names([each["group"] for each in named])
-    layers = []
+    layers = [_band(curve, x, y)] if curve["standing"] != curve["all"] else []
     if others:
-        lines = alt.Chart(_points_of(_records(curve["budget"], others)))
-        encoded = lines.mark_line(interpolate="step-after", style="faint").encode(
-            x=x, y=y, detail="group:N", tooltip=tip
-        )
-        layers.append(encoded)
+        layers.append(steps(others, "faint", detail="group:N"))
     if named:
+        names = _short_names([each["group"] for each in named])
         short = [{**each, "short": name} for each, name in zip(named, names, strict=True)]
-        lines = alt.Chart(_points_of(_records(curve["budget"], short)))
-        layers.append(
-            lines.mark_line(interpolate="step-after", style="group").encode(
-                x=x,
-                y=y,
-                opacity=alt.condition("datum.small", alt.value(0.4), alt.value(1)),
-                tooltip=tip,
-                **_told_apart("short:N", names),
-            )
-        )
-    everyone = [{"group": "all rows", "rate": curve["all"]}]
-    if curve["standing"] != curve["all"]:
-        layers.insert(0, _band(curve, x, y))
+        opacity = alt.condition("datum.small", alt.value(0.4), alt.value(1))
+        layers.append(steps(short, "group", opacity=opacity, **_told_apart("short:N", names)))
     layers.append(
-        alt.Chart(_points_of(_records(curve["budget"], everyone)))
-        .mark_line(interpolate="step-after", style="overall")
-        .encode(x=x, y=y, tooltip=[tip[0], *tip[2:]])
+        steps([{"group": "all rows", "rate": curve["all"]}], "overall", [tip[0], *tip[2:]])
     )
-    layers.append(
-        alt.Chart(_points_of([{}]))
-        .transform_calculate(budget="budget")
-        .mark_rule(style="now", clip=True)
-        .encode(x=x)
-    )
-    chart = alt.layer(*layers).add_params(budget).properties(width="container", height=260)
-    return _spec_of(chart)
+    now = _chart([{}]).transform_calculate(budget="budget").mark_rule(style="now", clip=True)
+    chart = alt.layer(*layers, now.encode(x=x))
+    return _spec_of(chart.add_params(alt.param(name="budget", value=main)), 260)
 
 
 def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
@@ -167,7 +156,7 @@ def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
         for budget, low, high in ends
     ]
     return (
-        alt.Chart(_points_of(values))
+        _chart(values)
         .mark_area(interpolate="step-after", style="band")
         .encode(
             x=x,
@@ -212,7 +201,7 @@ def radius_chart(
     ]
     form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
-        alt.Chart(_points_of(values))
+        _chart(values)
         .mark_line(point=True, style="group" if several else "overall")
         .encode(
             x=alt.X(
@@ -221,12 +210,7 @@ def radius_chart(
                 axis=alt.Axis(format=form),
                 scale=alt.Scale(domain=[0, values[-1]["radius"]], nice=False),
             ),
-            y=alt.Y(
-                "rate:Q",
-                title="rows that stay within it" + ("" if several else f" {names[0]}"),
-                axis=alt.Axis(format="%"),
-                scale=alt.Scale(domain=[0, 1]),
-            ),
+            y=_shares("rows that stay within it" + ("" if several else f" {names[0]}")),
             tooltip=[
                 alt.Tooltip("within:N", title="radius"),
                 alt.Tooltip("share:N", title="robust"),
@@ -234,9 +218,8 @@ def radius_chart(
             ],
             **(_told_apart("budget:N", names) if several else {}),
         )
-        .properties(width="container", height=220)
     )
-    return _spec_of(chart)
+    return _spec_of(chart, 220)
 
 
 @_unchecked
@@ -258,13 +241,8 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         for at, row in enumerate(rows)
     ]
     undecided = ["undecided"] if any(each["sign"] == "undecided" for each in shown) else []
-    base = alt.Chart(_points_of(shown)).encode(
-        y=alt.Y(
-            "name:N",
-            title=None,
-            sort=None,
-            axis=alt.Axis(labelLimit=190, ticks=False, domain=False),
-        ),
+    base = _chart(shown).encode(
+        y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(**_NAMED)),
         tooltip=[
             alt.Tooltip("full:N", title="coefficient"),
             alt.Tooltip("now:N", title="value"),
@@ -283,9 +261,8 @@ def coefficient_chart(rows: list[dict[str, Any]]) -> dict[str, Any]:
         x=alt.X("low:Q", title="coefficient"), x2="high:Q", color=colour
     )
     ticks = base.mark_tick(style="value", height=15, thickness=2).encode(x="value:Q")
-    zero = alt.Chart(_points_of([{"low": 0}])).mark_rule(style="zero").encode(x="low:Q")
-    chart = alt.layer(zero, bars, ticks).properties(width="container", height=24 * len(rows) + 60)
-    return _spec_of(chart)
+    zero = _chart([{"low": 0}]).mark_rule(style="zero").encode(x="low:Q")
+    return _spec_of(alt.layer(zero, bars, ticks), 24 * len(rows) + 60)
 
 
 def _end(value: float | None, way: int) -> str:
@@ -316,12 +293,12 @@ def tradeoff_chart(
         for point in points
         if 0 < point["penalty"] < math.inf
         for what, share, way in zip(
-            names, [point["quality"], *_shares(point, left)], ways, strict=True
+            names, [point["quality"], *_robust_shares(point, left)], ways, strict=True
         )
         if share is not None
     ]
     chart = (
-        alt.Chart(_points_of(values))
+        _chart(values)
         .mark_line(point=True, style="group")
         .encode(
             x=alt.X(
@@ -340,12 +317,11 @@ def tradeoff_chart(
                 alt.Tooltip("text:N", title="share"),
             ],
         )
-        .properties(width="container", height=260)
     )
-    return _spec_of(chart)
+    return _spec_of(chart, 260)
 
 
-def _shares(point: dict[str, Any], left: bool) -> list[float]:
+def _robust_shares(point: dict[str, Any], left: bool) -> list[float]:
     """Return what is robust at each budget and, if wanted, what is robust or undecided."""
     both = [
         robust + open_ for robust, open_ in zip(point["rates"], point["undecided"], strict=True)
@@ -371,7 +347,7 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
             | {"what": _TOGETHER, "sure": each["at_least"], "end": each["at_most"]}
             | {"most": number_end(each["at_most"], 1), "least": number_end(each["at_least"], -1)},
         ]
-    base = alt.Chart(_points_of(values)).encode(
+    base = _chart(values).encode(
         y=alt.Y("budget:N", title="wrong labels", sort=names, axis=_ticks()),
         yOffset=alt.YOffset("what:N", sort=[_SINGLY, _TOGETHER]),
         color=alt.Color(
@@ -396,7 +372,7 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
     outer = base.mark_bar(opacity=0.3, height=_THICK).encode(x=axis)
     sure = base.mark_bar(height=_THICK).encode(x="sure:Q")
     height = 2 * (_THICK + 6) * len(budgets) + 50
-    return _spec_of(alt.layer(outer, sure).properties(width="container", height=height))
+    return _spec_of(alt.layer(outer, sure), height)
 
 
 @_unchecked
@@ -428,7 +404,7 @@ def range_chart(
         for short, (name, line) in zip(names, lines, strict=True)
         for budget, found in zip(at, line["ranges"], strict=True)
     ]
-    base = alt.Chart(_points_of(values)).encode(
+    base = _chart(values).encode(
         y=alt.Y("name:N", title=None, sort=names, axis=_ticks()),
         yOffset=alt.YOffset("budget:N", sort=at),
         tooltip=[
@@ -458,7 +434,7 @@ def range_chart(
     ]
     if known:
         tall = (_THICK + 6) * len(at)
-        ticks = alt.Chart(_points_of(known)).mark_tick(style="now", height=tall, thickness=2)
+        ticks = _chart(known).mark_tick(style="now", height=tall, thickness=2)
         layers.append(
             ticks.encode(
                 x="limit:Q",
@@ -467,7 +443,7 @@ def range_chart(
             )
         )
     height = (_THICK + 6) * len(values) + 12 * len(lines) + 30
-    return _spec_of(alt.layer(*layers).properties(width="container", height=height))
+    return _spec_of(alt.layer(*layers), height)
 
 
 _ENDS = (
@@ -493,15 +469,10 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
         for checked, robust in enumerate(curve)
     ]
     lines = (
-        alt.Chart(_points_of(values))
+        _chart(values)
         .mark_line(interpolate="step-after", style="group")
         .encode(
-            x=alt.X(
-                "checked:Q",
-                title="labels checked",
-                axis=alt.Axis(format=",d", tickMinStep=1),
-                scale=alt.Scale(nice=False),
-            ),
+            x=_counts("checked:Q", "labels checked"),
             y=alt.Y(
                 "robust:Q",
                 title=f"of {facts['rows']:,} rows proven robust",
@@ -517,8 +488,7 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
         )
     )
     estimate = _estimate(facts)
-    chart = alt.layer(lines, *estimate) if estimate else lines
-    return _spec_of(chart.properties(width="container", height=260))
+    return _spec_of(alt.layer(lines, *estimate) if estimate else lines, 260)
 
 
 def _estimate(facts: dict[str, Any]) -> list[Any]:
@@ -530,7 +500,7 @@ def _estimate(facts: dict[str, Any]) -> list[Any]:
         {"checked": at, "mean": mean, "from": mean - spread, "to": mean + spread}
         for at, mean, spread in zip(facts["points"], found["mean"], found["spread"], strict=True)
     ]
-    base = alt.Chart(_points_of(values)).encode(
+    base = _chart(values).encode(
         x="checked:Q",
         tooltip=[
             alt.Tooltip("checked:Q", title="labels checked", format=",d"),
@@ -545,9 +515,7 @@ def _estimate(facts: dict[str, Any]) -> list[Any]:
 
 def _ticks() -> Any:
     """Return an axis of names, which may have several lines."""
-    return alt.Axis(
-        labelLimit=190, ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"
-    )
+    return alt.Axis(**_NAMED, labelExpr="split(datum.label, '\\n')")
 
 
 def _in_lines(metric: str) -> str:

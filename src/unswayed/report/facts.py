@@ -1,4 +1,4 @@
-"""Facts: what was found about test rows, as one dict of plain values.
+"""Facts: what was found about test rows and coefficients, as one dict of plain values.
 
 The terminal, ``--json``, the pages and the tests read this dict and nothing else; docs/facts.md
 says what its keys mean. `certified_facts` makes it for whoever has certificates: a study of files,
@@ -7,7 +7,7 @@ or certificates that were made in Python.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS, Verdict
+from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS, CertificateSet, Verdict
 from unswayed.results.curves import Alone, Summary
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, wilson
 from unswayed.words import labels, labels_of, natural, percent, shorten
@@ -65,10 +65,8 @@ class BudgetRate:
     @classmethod
     def of(cls, text: str, labels: int, verdicts: NDArray[np.object_]) -> "BudgetRate":
         """Sort verdicts."""
-        robust, undecided = (
-            np.asarray(verdicts == each, dtype=bool) for each in (Verdict.ROBUST, Verdict.UNDECIDED)
-        )
-        return cls(text, labels, robust, undecided)
+        found = (np.asarray(verdicts == each) for each in (Verdict.ROBUST, Verdict.UNDECIDED))
+        return cls(text, labels, *(each.astype(bool) for each in found))
 
     def interval(self, own: BoolArray) -> list[float]:
         """Return an interval of the robust share of some rows, however undecided ones turn out."""
@@ -136,8 +134,7 @@ class Certified:
 
     def codes(self, names: Sequence[str]) -> IntArray:
         """Return the position of each class among the classes."""
-        position = {name: at for at, name in enumerate(self.classes)}
-        return np.array([position[name] for name in names], dtype=np.intp)
+        return np.array([self.classes.index(name) for name in names], dtype=np.intp)
 
     def at_budgets(self, own: BoolArray) -> dict[str, Any]:
         """Return how many of some rows are robust, at each budget; None where there are none."""
@@ -243,11 +240,11 @@ def _group_facts(rows: Certified, column: str, values: list[str]) -> dict[str, A
                 **rows.at_budgets(own),
             }
         )
-    large = [each["group"] for each in groups if not each["small"]]
+    large = [[each[line["group"]] for line in groups if not line["small"]] for each in rates]
     gaps: dict[str, list[Any]] = {
         "gaps": [each.gap for each in rates],
         "gap_ranges": [list(each.gap_range()) for each in rates],
-        "large_gaps": [_spread([each[name] for name in large]) for each in rates],
+        "large_gaps": [max(each) - min(each) if len(each) > 1 else None for each in large],
         "gap_intervals": [list(each.gap_interval()) for each in rates],
     }
     gaps["within_chance"] = [low == 0 for low, _ in gaps["gap_intervals"]]
@@ -259,22 +256,14 @@ def _group_facts(rows: Certified, column: str, values: list[str]) -> dict[str, A
     }
 
 
-def _spread(rates: list[float]) -> float | None:
-    """Return the largest rate minus the smallest; None where there are fewer than two."""
-    return max(rates) - min(rates) if len(rates) > 1 else None
-
-
 # --- classes --------------------------------------------------------------------------------
 
-_OF_CLASSES = (
-    *("balance", "majority", "majority_quality", "confusion", "predicted_classes"),
-    *("balanced_accuracy", "recall", "precision", "auc"),
-)
+_OF_CLASSES = "balance majority majority_quality confusion predicted_classes balanced_accuracy"
 
 
 def _class_facts(rows: Certified) -> dict[str, Any]:
     """Return class balance, confusion, and robustness per predicted class; None for numbers."""
-    found: dict[str, Any] = dict.fromkeys(_OF_CLASSES)
+    found: dict[str, Any] = dict.fromkeys([*_OF_CLASSES.split(), "recall", "precision", "auc"])
     if not rows.classes:
         return found
     every, said = range(len(rows.classes)), rows.codes(rows.prediction)
@@ -362,8 +351,6 @@ def quality(predicted: FloatArray, truth: FloatArray, *, classes: bool) -> float
 def probability(log_odds: float) -> float:
     """Return the probability of the second class.
 
-    Examples
-    --------
     >>> probability(0.0), probability(-1e6)
     (0.5, 0.0)
     """
@@ -404,26 +391,20 @@ def nothing_wrong(budget: str) -> Caveat:
     )
 
 
-def _result_caveats(rows: Certified, facts: dict[str, Any]) -> list[Caveat]:
-    """Return what could mislead about the results, whoever made them."""
+def _result_caveats(rows: Certified, facts: dict[str, Any]) -> Iterator[Caveat]:
+    """Yield what could mislead about the results, whoever made them."""
     option = "budget=" if rows.in_python else "--budget "
-    found = [
-        nothing_wrong(f"{option}{each.text}")
-        for each in rows.budgets
-        if not min(each.labels, rows.n_movable)
-    ]
-    found += _outnumbered(rows)
-    if rows.n_test < FEW_ROWS:
-        return found
-    if rows.classes:
-        return [*found, *_constant(rows, facts), *_no_better_class(rows, facts)]
-    return [*found, *_no_better_number(rows)]
+    for each in rows.budgets:
+        if not min(each.labels, rows.n_movable):
+            yield nothing_wrong(f"{option}{each.text}")
+    yield from _outnumbered(rows)
+    if rows.n_test >= FEW_ROWS:
+        yield from _useless_classes(rows, facts) if rows.classes else _useless_numbers(rows)
 
 
-def _outnumbered(rows: Certified) -> list[Caveat]:
-    """Return a caveat where all labels of a class or group can be wrong within the main budget."""
+def _outnumbered(rows: Certified) -> Iterator[Caveat]:
+    """Yield a caveat where all labels of a class or group can be wrong within the main budget."""
     sizes = {f"group of {each!r}": known for each, known in rows.group_sizes.items()}
-    found = []
     for what, known in ({"class": rows.class_sizes} | sizes).items():
         all_of = [
             f"{shorten(name)!r} ({size.rows:,})"
@@ -435,63 +416,50 @@ def _outnumbered(rows: Certified) -> list[Caveat]:
                 f"{labels(rows.main)} may be wrong, which is more than all training rows of a "
                 f"{what}: {', '.join(all_of)}. Every label of theirs can be wrong at once"
             )
-            found.append(Caveat("budget-exceeds-group", text))
-    return found
+            yield Caveat("budget-exceeds-group", text)
 
 
-def _balanced(rows: Certified) -> str | None:
-    """Advise to decide at the share of positive labels, where that is possible."""
-    option = 'threshold="balanced"' if rows.in_python else "--threshold balanced"
-    return f"consider {option}" if rows.can_balance else None
+def _useless_numbers(rows: Certified) -> Iterator[Caveat]:
+    """Yield a caveat where always saying the mean is as good."""
+    if rows.quality is not None and not rows.quality > 0:
+        text = (
+            f"the model explains {percent(rows.quality)} of the variance of the test rows, no more "
+            f"than always saying their mean: {_USELESS}"
+        )
+        yield Caveat("no-better-than-mean", text)
 
 
-def _constant(rows: Certified, facts: dict[str, Any]) -> list[Caveat]:
-    """Return a caveat where (almost) every row gets the same class."""
-    most = max(facts["predicted_classes"], key=lambda each: each["rows"])
-    if most["share"] < ALMOST_ALL:
-        return []
-    whom = "everyone" if most["share"] == 1 else "almost everyone"
-    text = (
-        f"{whom} is told {most['class']!r} ({most['rows']:,} of {rows.n_test:,} test rows), "
-        f'and a model that always says {most["class"]!r} would be "robust" too'
-    )
-    return [Caveat("constant-classifier", text, _balanced(rows))]
+def _useless_classes(rows: Certified, facts: dict[str, Any]) -> Iterator[Caveat]:
+    """Yield caveats where (almost) every row gets the same class, or the larger one is as good.
 
-
-def _no_better_number(rows: Certified) -> list[Caveat]:
-    """Return a caveat where always saying the mean is as good."""
-    if rows.quality is None or rows.quality > 0:
-        return []
-    text = (
-        f"the model explains {percent(rows.quality)} of the variance of the test rows, no more "
-        f"than always saying their mean: {_USELESS}"
-    )
-    return [Caveat("no-better-than-mean", text)]
-
-
-def _no_better_class(rows: Certified, facts: dict[str, Any]) -> list[Caveat]:
-    """Return a caveat where always saying the larger class is as good.
-
-    By accuracy, if the model decides half-way between the classes. A threshold that was chosen
-    gives accuracy up to find more of a rare class, and is judged by balanced accuracy.
+    As good by accuracy, if the model decides half-way between the classes. A threshold that was
+    chosen gives accuracy up to find more of a rare class, and is judged by balanced accuracy.
     """
-    right, simple, balanced, auc = (
-        rows.quality,
-        *(facts[key] for key in ("majority_quality", "balanced_accuracy", "auc")),
-    )
+    option = 'threshold="balanced"' if rows.in_python else "--threshold balanced"
+    advice = f"consider {option}" if rows.can_balance else None
+    most = max(facts["predicted_classes"], key=lambda each: each["rows"])
+    if most["share"] >= ALMOST_ALL:
+        whom = "everyone" if most["share"] == 1 else "almost everyone"
+        text = (
+            f"{whom} is told {most['class']!r} ({most['rows']:,} of {rows.n_test:,} test rows), "
+            f'and a model that always says {most["class"]!r} would be "robust" too'
+        )
+        yield Caveat("constant-classifier", text, advice)
+    right, simple = rows.quality, facts["majority_quality"]
+    balanced, auc = facts["balanced_accuracy"], facts["auc"]
     if right is None or balanced is None:
-        return []
-    if balanced > 0.5 if rows.chosen_threshold else right > simple:
-        return []
-    also = f"balanced accuracy is {percent(balanced)}, AUC {auc:.3f}"
-    if rows.chosen_threshold:
-        text = f"the model tells the classes no better apart than always saying one of them: {also}"
-        return [Caveat("no-better-than-majority", f"{text}; {_USELESS}")]
-    text = (
-        f"the model is right on {percent(right)} of the test rows, and always saying "
-        f"{facts['majority']!r} on {percent(simple)} ({also}): {_USELESS}"
-    )
-    return [Caveat("no-better-than-majority", text, _balanced(rows) if auc > 0.5 else None)]
+        return
+    also = f"balanced accuracy is {percent(balanced)}"
+    if rows.chosen_threshold and not balanced > 0.5:
+        text = "the model tells the classes no better apart than always saying one of them"
+        text = f"{text}: {also}, AUC {auc:.3f}; {_USELESS}"
+        yield Caveat("no-better-than-majority", text)
+    elif not rows.chosen_threshold and not right > simple:
+        text = (
+            f"the model is right on {percent(right)} of the test rows, and always saying "
+            f"{facts['majority']!r} on {percent(simple)} ({also}, AUC {auc:.3f}): {_USELESS}"
+        )
+        yield Caveat("no-better-than-majority", text, advice if auc > 0.5 else None)
 
 
 # --- three numbers beside every rate: one at a time, together, and wrong at random -----------
@@ -516,11 +484,117 @@ def _summaries(rows: Certified, *, slider: bool) -> dict[int, Summary]:
 def _dial(summaries: dict[int, Summary], main: int) -> dict[str, Any]:
     """Return columns over the number of labels, for a slider, and the sentences where it starts."""
     found = list(summaries.values())
+    sure, drawn = ("labels", "at_most", "at_least"), ("mean", "largest", "draws")
     return {
         "sentences": summaries[main].lines(),
-        **{name: [getattr(each, name) for each in found] for name in _SURE},
-        **{name: [each.random and getattr(each.random, name) for each in found] for name in _DRAWN},
+        **{name: [getattr(each, name) for each in found] for name in sure},
+        **{name: [each.random and getattr(each.random, name) for each in found] for name in drawn},
     }
 
 
-_SURE, _DRAWN = ("labels", "at_most", "at_least"), ("mean", "largest", "draws")
+# --- coefficients: value, proven range, verdict on the sign, and what chance adds ------------
+
+NOT_IDENTIFIED = "not identified"
+"""What stands where a verdict would, if the data do not say what a coefficient is."""
+ENDS = ("value", "low", "high")
+CHANCE = ("standard_error", "confidence_low", "confidence_high")
+_LOST = 2.0**-44
+
+
+def effect_facts(rows: list[dict[str, Any]], **known: Any) -> dict[str, Any]:
+    """Return what is known of coefficients, and how many keep their sign; the rest is empty."""
+    return {
+        "total": len(rows),
+        "kept": sum(row["keeps_sign"] for row in rows),
+        "undecided": sum(row["verdict"] == Verdict.UNDECIDED for row in rows),
+        "not_identified": [row["name"] for row in rows if row["verdict"] == NOT_IDENTIFIED],
+        "rows": rows,
+        "intercept": None,
+        "bases": {},
+        "meaning": "",
+        "sampling": "",
+        "budgets": [],
+        "caveats": [],
+    } | known
+
+
+def certified(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, Any]:
+    """Return value, range and verdict of a coefficient, divided by a number."""
+    return {
+        **measured(certificates, at, scale),
+        **judged(certificates, at),
+        "minimum_budget": float(certificates.minimum_budget[at]),
+        "enough": float(certificates.minimum_budgets.high[at]),
+    }
+
+
+def measured(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, float]:
+    """Return a coefficient, its proven range, standard error and interval, divided by a number."""
+    chance = (certificates.standard_error, *certificates.confidence_interval())
+    return ranged(certificates, at, scale) | {
+        name: float(each[at]) / scale for name, each in zip(CHANCE, chance, strict=True)
+    }
+
+
+def ranged(certificates: CertificateSet, at: int, scale: float = 1.0) -> dict[str, float]:
+    """Return a coefficient and its proven range, divided by a number."""
+    ends = (certificates.score, certificates.low, certificates.high)
+    value, low, high = (float(each[at]) for each in ends)
+    return in_units(value, low, high, scale)
+
+
+def judged(certificates: CertificateSet, at: int) -> dict[str, Any]:
+    """Return the verdict on a coefficient's sign, and the same in words."""
+    verdict, value = Verdict(certificates.verdict[at]), float(certificates.score[at])
+    stays = f"stays {'positive' if value > 0 else 'negative' if value < 0 else '0'}"
+    words = {Verdict.UNDECIDED: "undecided", Verdict.NOT_ROBUST: "can be lost"}
+    return {
+        "verdict": str(verdict),
+        "keeps_sign": verdict == Verdict.ROBUST,
+        "sign": words.get(verdict, stays),
+    }
+
+
+def not_identified() -> dict[str, Any]:
+    """Return the facts of a coefficient that the data do not identify: nothing is certified."""
+    return {
+        **dict.fromkeys((*ENDS, *CHANCE, "minimum_budget", "enough"), math.nan),
+        "verdict": NOT_IDENTIFIED,
+        "keeps_sign": False,
+        "sign": NOT_IDENTIFIED,
+    }
+
+
+def in_units(value: float, low: float, high: float, scale: float) -> dict[str, float]:
+    """Return a value and its range divided by a positive number, the range rounded outwards.
+
+    >>> found = in_units(1.0, 0.5, 1.5, 3.0)
+    >>> found["low"] * 3 < 0.5, found["high"] * 3 > 1.5
+    (True, True)
+    """
+    if scale == 1:
+        return {"value": value, "low": low, "high": high}
+    return {
+        "value": value / scale,
+        "low": math.nextafter(low / scale, -math.inf) if low else low,
+        "high": math.nextafter(high / scale, math.inf) if high else high,
+    }
+
+
+def odds_ratios(found: dict[str, Any]) -> dict[str, float]:
+    """Return a coefficient of log-odds as an odds ratio, the range rounded outwards.
+
+    >>> odds_ratios({"value": 0.0, "low": -math.inf, "high": math.inf})
+    {'odds_ratio': 1.0, 'odds_ratio_low': 0.0, 'odds_ratio_high': inf}
+    """
+    value, low, high = (_exponential(found[end]) for end in ENDS)
+    # Exponentials of a library may be wrong by some units in the last place.
+    ends = {"odds_ratio_low": low * (1 - _LOST), "odds_ratio_high": high * (1 + _LOST)}
+    return {"odds_ratio": value, **ends}
+
+
+def _exponential(power: float) -> float:
+    try:
+        return math.exp(power)
+    except OverflowError:
+        return math.inf

@@ -16,9 +16,15 @@ import numpy as np
 from unswayed import __version__
 from unswayed._core.kernels import kernel_name
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.report.facts import Certified
-from unswayed.report.render import drawn_effects
-from unswayed.results.certificates import Witness
+from unswayed.report.facts import (
+    CHANCE,
+    ENDS,
+    NOT_IDENTIFIED,
+    Certified,
+    certified,
+    effect_facts,
+)
+from unswayed.results.certificates import CertificateSet, Witness
 from unswayed.results.curves import robustness_curve
 from unswayed.results.groups import SMALL_GROUP
 from unswayed.words import (
@@ -36,6 +42,7 @@ _CELLS = 10  # columns shown beside a row
 _CELL_LENGTH = 40
 _LISTED = 25  # labels named of one witness
 _SUSPECTS = 20
+_COEFFICIENTS = 40
 _CHOSEN = 20  # rows with a section of their own
 _SECTION_COLUMNS = 60  # columns named in such a section
 _SECTION_LABELS = 15  # training rows listed there
@@ -53,11 +60,9 @@ class ShownRows(Protocol):
     @property
     def numbers(self) -> IntArray:
         """Number of each row, as the reader knows it."""
-        ...
 
     def cells(self, at: IntArray, names: list[str], length: int) -> list[list[str]]:
         """Return cells of some rows as texts."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -126,6 +131,7 @@ def _over_budgets(rows: Certified, facts: dict[str, Any]) -> dict[str, Any]:
     kept = rows.safe > rows.main
     left = ~kept & (rows.breaking > rows.main)
     exact = [_kept(kept, left, *each) for each in grouped]
+    rates = [[group["kept"] / group["rows"] for group in each] for each in exact]
     return {
         "top": rows.slider_end,
         "kept": int(kept.sum()),
@@ -134,7 +140,7 @@ def _over_budgets(rows: Certified, facts: dict[str, Any]) -> dict[str, Any]:
         "unknown": int(np.sum(rows.minimum_budget != rows.enough)),
         "exact_predicted": [_kept(kept, left, *each) for each in predicted],
         "exact_groups": exact,
-        "exact_gaps": [_gap(each) for each in exact],
+        "exact_gaps": [max(each) - min(each) for each in rates],
         # One number per test row gives every rate at every budget; -1 stands for never.
         "minimum_budget": np.where(np.isfinite(rows.safe), rows.safe, -1).astype(int).tolist(),
         "enough": np.where(np.isfinite(rows.breaking), rows.breaking, -1).astype(int).tolist(),
@@ -161,11 +167,6 @@ def _kept(
         {"group": name, "rows": rows, "kept": robust, "left": still, "small": rows < SMALL_GROUP}
         for name, rows, robust, still in zip(names, *counts, strict=True)
     ]
-
-
-def _gap(groups: list[dict[str, Any]]) -> float:
-    rates: list[float] = [each["kept"] / each["rows"] for each in groups]
-    return max(rates) - min(rates)
 
 
 def _curves(
@@ -410,6 +411,88 @@ def suspects(rows: Certified, shown: Shown, witnesses: dict[int, Witness]) -> di
     }
 
 
+# --- coefficients ---------------------------------------------------------------------------
+
+
+_DIFFERENCE = (
+    "The proven range is not a confidence interval: it is what wrong labels can do, and sampling "
+    "error is not in it."
+)
+
+
+def model_effects(
+    certificates: CertificateSet, names: Sequence[str], *, classes: bool, penalised: bool
+) -> dict[str, Any]:
+    """Return the coefficients of a model as they are, largest first."""
+    rows = [{"name": name} | certified(certificates, at) for at, name in enumerate(names)]
+    rows.sort(key=lambda row: -abs(row["value"]))
+    words = sampling_in_words(
+        reason=certificates.standard_errors.reason,
+        linear=certificates.link is None,
+        classes=classes,
+        penalised=penalised,
+    )
+    return effect_facts(rows, sampling=words)
+
+
+def sampling_in_words(*, reason: str, linear: bool, classes: bool, penalised: bool) -> str:
+    """Say what standard errors and confidence intervals are, and how proven ranges differ."""
+    if reason:
+        return f"Standard errors and confidence intervals are not computed: {reason}. {_DIFFERENCE}"
+    assumed = "errors of equal variance" if linear else "labels of the variance that the model says"
+    if linear and classes:
+        assumed += ", which labels of two classes have only roughly"
+    about = (
+        " With a penalty, the interval is about the penalised coefficient, not about what it would "
+        "be without one."
+    )
+    return (
+        f"{_DIFFERENCE} Confidence intervals, 95 %, allow for chance in the sample, take every "
+        f"label to be right, and assume independent {assumed}.{about if penalised else ''}"
+    )
+
+
+def drawn_effects(found: dict[str, Any], labels: int) -> dict[str, Any]:
+    """Return coefficients for a page: the largest of those that are identified, in one unit.
+
+    `labels` may be wrong, where the facts name no other number, and `scope` says of which model
+    they are, where that is not the one that was certified.
+    """
+    known = [each for each in found["rows"] if each["verdict"] != NOT_IDENTIFIED]
+    intercept = found["intercept"]
+    return {"scope": "", "labels": labels} | found | {
+        "intercept": None if intercept is None else _drawable(intercept),
+        "rows": [_comparable(each) for each in known[:_COEFFICIENTS]],
+    }  # fmt: skip
+
+
+def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
+    """Return a coefficient for a page: standardised, with its base level in its name."""
+    row = _drawable(coefficient)
+    if coefficient.get("standard") is not None:
+        original = {end: row[end] for end in ENDS}
+        row |= _finite(coefficient["standard"]) | {"original": original}
+        row["budgets"] = [
+            each | _finite(each["standard"]) for each in coefficient.get("budgets", ())
+        ]
+    if coefficient.get("base") is not None:
+        row["short"] = coefficient["name"]  # for the chart: base levels stand above it
+        row["name"] = f"{coefficient['name']}, not {coefficient['base']}"
+    return row
+
+
+def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
+    """Return a coefficient for a page: infinite ends become None, the budget a text."""
+    budget = labels_between(coefficient["minimum_budget"], coefficient["enough"])
+    return coefficient | _finite(coefficient) | {"minimum_budget": budget}
+
+
+def _finite(ends: dict[str, Any]) -> dict[str, Any]:
+    """Return value, ends, standard error and interval, None where they are not finite."""
+    names = (end for end in (*ENDS, *CHANCE) if end in ends)
+    return {end: ends[end] if math.isfinite(ends[end]) else None for end in names}
+
+
 # --- whose rows a page or an answer holds, so that people know how to share it ----------------
 
 _NUMBERS = ("overturned", "replayed_rows")  # lists of row numbers
@@ -435,8 +518,6 @@ def without_rows(facts: Any) -> Any:
 def contents(facts: dict[str, Any], sources: Sequence[str]) -> str:
     """Say whose rows a page holds.
 
-    Examples
-    --------
     >>> facts = {"review": {"labels": [{"row": 7, "label": "yes"}, {"row": 9, "label": "no"}]}}
     >>> print(contents(facts, ("a.csv", "a.csv")))
     This page contains 2 rows of a.csv: 2 that the model was trained on; share it as you would \

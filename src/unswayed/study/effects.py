@@ -15,8 +15,9 @@ from unswayed._typing import BoolArray, FloatArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.margins.decisions import Sign
-from unswayed.report.facts import Caveat, caveat_dicts
-from unswayed.report.render import (
+from unswayed.report.facts import (
+    Caveat,
+    caveat_dicts,
     certified,
     effect_facts,
     judged,
@@ -24,8 +25,8 @@ from unswayed.report.render import (
     not_identified,
     odds_ratios,
     ranged,
-    sampling_in_words,
 )
+from unswayed.report.page import sampling_in_words
 from unswayed.results.certificates import CertificateSet, Verdict
 from unswayed.study.opening import features_of
 from unswayed.study.request import Budget

@@ -22,12 +22,12 @@ from unswayed.report.facts import (
     Certified,
     caveat_dicts,
     certified_facts,
+    effect_facts,
     nothing_wrong,
     probability,
     small_groups,
 )
 from unswayed.report.page import Shown, contents, page_facts, provenance
-from unswayed.report.render import effect_facts
 from unswayed.results.certificates import Verdict, Witness, probability_ranges
 from unswayed.results.groups import SMALL_GROUP
 from unswayed.study.effects import Asked, effects_of
