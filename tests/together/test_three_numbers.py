@@ -12,9 +12,9 @@ from tests.naive import refit_scores
 from tests.together.oracle import problems
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, cross_certify
 from unswayed.estimators import three_numbers
-from unswayed.estimators.question import Alone
 from unswayed.estimators.three_numbers import Asked, summaries
 from unswayed.exceptions import InputError
+from unswayed.results.curves import Alone
 
 
 @pytest.fixture(autouse=True)

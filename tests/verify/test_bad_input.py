@@ -29,7 +29,13 @@ def valid(tmp_path_factory):
 
 
 def bomb(n_bytes):
-    return base64.b64encode(zlib.compress(bytes(n_bytes), 9)).decode()
+    """Pack zeros, a mebibyte of them once: to pack a gigabyte takes seconds of every collection."""
+    packer, block = zlib.compressobj(9, zlib.DEFLATED, -15), 2**20
+    once = packer.compress(bytes(block)) + packer.flush(zlib.Z_FULL_FLUSH)
+    rest = packer.compress(bytes(n_bytes % block)) + packer.flush()
+    checksum = (n_bytes % 65521) << 16 | 1  # Adler-32 of zeros
+    packed = b"\x78\xda" + once * (n_bytes // block) + rest + checksum.to_bytes(4, "big")
+    return base64.b64encode(packed).decode()
 
 
 def edited(**changes):
@@ -120,6 +126,11 @@ CASES = {
     ),
     "a control character": (edited(schema="\x1b[2J\ud800"), "\\x1b"),
 }  # fmt: skip
+
+
+def test_a_bomb_unpacks_to_zeros():
+    for n_bytes in (0, 88, 2**20, 3 * 2**20 + 5):
+        assert zlib.decompress(base64.b64decode(bomb(n_bytes))) == bytes(n_bytes)
 
 
 LARGE = (
