@@ -16,6 +16,9 @@ OLDEST := $(addprefix tests/,certified certifiers core models paper plots report
 
 DOCS := build/docs/html
 
+# Tests start dozens of processes: where no bytecode may be kept, each compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install demo docs proofs test test-fresh minimal oldest wheel bench bench-scale lint format clean
 .DEFAULT_GOAL := help
 

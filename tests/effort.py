@@ -5,8 +5,10 @@
 
 import os
 import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hypothesis import settings
 
@@ -33,11 +35,33 @@ class Waiting:
     function: str  # "" for all of the file
     always: tuple[str, ...]  # cases of the function, or functions of the file
     why: str
+    values: bool = False  # as many cases as every value of every parameter needs
+    every: int = 0  # the first case, and every so many after it
 
     def spares(self, function: str, case: str) -> bool:
-        """Return whether a test is always run."""
+        """Return whether a test is always run because of its name."""
         names = (case,) if self.function else (function, f"{function}[{case}]")
         return any(name in self.always for name in names)
+
+    def chosen(self, cases: Sequence[Mapping[str, Hashable]]) -> set[int]:
+        """Return which of a function's cases, values by parameter, are always run."""
+        return covering(cases) if self.values else {*range(0, len(cases), self.every or len(cases))}
+
+
+def covering(cases: Sequence[Mapping[str, Hashable]]) -> set[int]:
+    """Return few cases that have every value of every parameter among them, the first included."""
+    left = {pair for case in cases for pair in case.items()}
+    found = set()
+    while left:
+        best = max(range(len(cases)), key=lambda at: len(left & cases[at].items()))
+        found.add(best)
+        left -= cases[best].items()
+    return found
+
+
+def values_of(item: Any) -> dict[str, Hashable]:
+    """Return the parameters of a case: cases with one value have one object."""
+    return {name: id(value) for name, value in item.callspec.params.items()}
 
 
 def waiting() -> list[Waiting]:
@@ -49,5 +73,15 @@ def waiting() -> list[Waiting]:
         if line.startswith("| `"):
             name, always, why = cells
             file, _, function = name.strip("`").partition("::")
-            found.append(Waiting(file, function, tuple(re.findall("`(.*?)`", always)), why))
+            every = re.fullmatch(r"every (\d+)(st|nd|rd|th)", always)
+            found.append(
+                Waiting(
+                    file,
+                    function,
+                    tuple(re.findall("`(.*?)`", always)),
+                    why,
+                    values=always == "every value",
+                    every=int(every[1]) if every else 0,
+                )
+            )
     return found

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.effort import TESTS, waiting
+from tests.effort import TESTS, covering, values_of, waiting
 
 SOURCES = {
     path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8")
@@ -52,3 +52,36 @@ def test_a_file_that_waits_as_a_whole_names_one_that_does_not():
     for each in LISTED:
         if not each.function and not each.always:
             assert re.search(r"`[\w/]+\.py`", each.why), each
+
+
+def test_tests_that_are_thinned_have_cases_to_leave_out(request):
+    there = {}
+    for item in request.session.items:
+        if hasattr(item, "callspec") and item.path.is_relative_to(TESTS):
+            file = item.path.relative_to(TESTS).as_posix()
+            there.setdefault((file, item.originalname), []).append(item)
+    for each in LISTED:
+        if not (each.values or each.every):
+            continue
+        assert each.function
+        assert not each.always
+        cases = there.get((each.file, each.function), [])
+        if len(cases) > 1:
+            kept = [case for case in cases if not case.get_closest_marker("thorough")]
+            assert 0 < len(kept) < len(cases), each
+            if each.values:
+                of_all, of_kept = (
+                    {pair for case in some for pair in values_of(case).items()}
+                    for some in (cases, kept)
+                )
+                assert of_kept == of_all, each
+
+
+def test_few_cases_have_every_value():
+    cases = [{"a": a, "b": b, "c": c} for a in range(3) for b in range(2) for c in range(4)]
+    few = covering(cases)
+    assert 0 in few
+    assert len(few) <= 5
+    for name, n_values in (("a", 3), ("b", 2), ("c", 4)):
+        assert {cases[at][name] for at in few} == {*range(n_values)}
+    assert covering([{"a": 0}]) == {0}

@@ -46,7 +46,7 @@ def on_the_edge():
     y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
     bias = LabelBias.flips(budget=5)
     model = CertifiedClassifier(Ridge(), bias=bias).fit(X, y)
-    rows = rng.normal(size=(some(30, 60), 37))
+    rows = rng.normal(size=(some(12, 60), 37))
     edge = []  # ties closer than rounding
     for row in rows:
         robust = model.certify(row[None]).robust[0]

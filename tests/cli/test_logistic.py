@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tests.commands import CLASSES, NUMBERS, unswayed_here
+from tests.commands import CLASSES, NUMBERS, people, unswayed_here
+from tests.effort import some
 
 BUDGET = 6
 LOGISTIC = (*CLASSES, "--model", "logistic", "--C", "0.02", "--budget", BUDGET)
@@ -20,6 +21,14 @@ def certified(folder, file="people.csv", *options):
     done = unswayed_here("certify", file, *LOGISTIC, "--out", "out.csv", *options, cwd=folder)
     assert done.returncode == 0, done.stderr
     return pd.read_csv(folder / "out.csv")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """What is said of the people of every folder: certified once."""
+    made = tmp_path_factory.mktemp("logistic")
+    people().to_csv(made / "people.csv", index=False)
+    return certified(made)
 
 
 def refitted(frame, rows, labels):
@@ -38,16 +47,16 @@ def flipped(labels, rows):
     return labels.where(~labels.index.isin(rows), labels.map({"yes": "no", "no": "yes"}))
 
 
-def test_scores_are_the_log_odds_of_scikit_learn(folder):
-    table, frame = certified(folder), pd.read_csv(folder / "people.csv")
+def test_scores_are_the_log_odds_of_scikit_learn(folder, table):
+    frame = pd.read_csv(folder / "people.csv")
     score, _ = refitted(frame, table["row"].to_numpy(), frame["hired"])
     np.testing.assert_allclose(table["score"], score, atol=1e-5)
     np.testing.assert_allclose(table["probability"], 1 / (1 + np.exp(-score)), atol=1e-5)
     assert (table["probability_low"] <= table["probability"]).all()
 
 
-def test_no_changed_labels_take_a_score_out_of_its_range_or_overturn_a_robust_row(folder):
-    table, frame = certified(folder), pd.read_csv(folder / "people.csv")
+def test_no_changed_labels_take_a_score_out_of_its_range_or_overturn_a_robust_row(folder, table):
+    frame = pd.read_csv(folder / "people.csv")
     robust = (table["verdict"] == "robust").to_numpy()
     assert 3 <= robust.sum() < len(table)
     score, training = refitted(frame, table["row"].to_numpy(), frame["hired"])
@@ -55,7 +64,7 @@ def test_no_changed_labels_take_a_score_out_of_its_range_or_overturn_a_robust_ro
     train = np.flatnonzero(training)
     yes = train[frame["hired"].to_numpy()[train] == "yes"]
     merit = frame["education"].to_numpy() / 3 + frame["interview score"].to_numpy() / 10
-    choices = [rng.choice(train, BUDGET, replace=False) for _ in range(30)]
+    choices = [rng.choice(train, BUDGET, replace=False) for _ in range(some(10, 30))]
     choices += [yes[np.argsort(way * merit[yes])[:BUDGET]] for way in (1, -1)]
     for rows in choices:
         moved, _ = refitted(frame, table["row"].to_numpy(), flipped(frame["hired"], rows))
@@ -64,11 +73,11 @@ def test_no_changed_labels_take_a_score_out_of_its_range_or_overturn_a_robust_ro
         assert ((moved > 0) == (score > 0))[robust].all()
 
 
-def test_the_whole_command_says_the_same_of_robust_rows_of_a_file_with_other_labels(folder):
-    table, frame = certified(folder), pd.read_csv(folder / "people.csv")
+def test_the_whole_command_says_the_same_of_robust_rows_of_a_file_with_other_labels(folder, table):
+    frame = pd.read_csv(folder / "people.csv")
     train = np.setdiff1d(np.arange(len(frame)), table["row"] - 1)
     robust = table["verdict"] == "robust"
-    for seed in range(3):
+    for seed in range(some(1, 3)):
         rows = np.random.default_rng(seed).choice(train, BUDGET, replace=False)
         other = frame.assign(hired=flipped(frame["hired"], rows))
         other.to_csv(folder / "other.csv", index=False)
@@ -77,8 +86,8 @@ def test_the_whole_command_says_the_same_of_robust_rows_of_a_file_with_other_lab
         assert (again["prediction"] == table["prediction"])[robust].all()
 
 
-def test_a_witness_overturns_its_row_when_scikit_learn_is_fitted_again(folder):
-    table, frame = certified(folder), pd.read_csv(folder / "people.csv")
+def test_a_witness_overturns_its_row_when_scikit_learn_is_fitted_again(folder, table):
+    frame = pd.read_csv(folder / "people.csv")
     row = int(table.loc[table["verdict"] == "not-robust", "row"].iloc[0])
     options = (*LOGISTIC[:-2], "--row", row, "--out", "w.csv")
     done = unswayed_here("witness", "people.csv", *options, cwd=folder)
@@ -150,7 +159,7 @@ def test_a_threshold_outside_all_probabilities_is_told_in_probabilities(folder):
 
 def test_undecided_rows_are_counted_in_words(folder):
     seen = set()
-    for budget in range(2, 12, 2):
+    for budget in range(2, 12, some(4, 2)):
         options = (*CLASSES, "--model", "logistic", "--C", "0.1", "--budget", budget)
         done = unswayed_here("certify", "people.csv", *options, "--out", "out.csv", cwd=folder)
         left = int((pd.read_csv(folder / "out.csv")["verdict"] == "undecided").sum())

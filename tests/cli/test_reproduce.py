@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import unswayed
+from tests.commands import unswayed, unswayed_here
 from unswayed._core.kernels import kernel_name
 
 ROOT = Path(__file__).parents[2]
@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 
 def test_experiments_whose_data_are_missing_are_named_and_the_exit_code_is_2(tmp_path):
     out = tmp_path / "out"
-    done = unswayed("reproduce", "compas_race", "--data", tmp_path, "--out", out, cwd=ROOT)
+    done = unswayed_here("reproduce", "compas_race", "--data", tmp_path, "--out", out, cwd=ROOT)
     assert done.returncode == 2
     assert "compas_race could not run: there is no 'compas/compas-scores" in done.stderr
 
 
 def test_an_unknown_experiment_is_refused_with_the_known_ones():
-    done = unswayed("reproduce", "table9", cwd=ROOT)
+    done = unswayed_here("reproduce", "table9", cwd=ROOT)
     assert done.returncode == 2
     assert "there is no experiment 'table9'; there are: table1" in done.stderr
 

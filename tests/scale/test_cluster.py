@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
+from tests.effort import some
 from tests.scale.tasks import (
     PATIENCE,
     WEIGHTS,
@@ -249,7 +250,7 @@ def test_lazy_is_what_dask_computes() -> None:
 
 def test_any_number_of_workers_returns_the_same_bits(cluster: Any, client: Client) -> None:
     expected = {pieces: LocalPasses(held(pieces)).run(TASK).bits for pieces in (7, 70)}
-    for workers in (1, 2, 4):
+    for workers in (1, 2, 4)[: some(2, 3)]:
         scaled(cluster, client, workers)
         for pieces, bits in expected.items():
             assert DaskPasses(held(pieces), client).run(TASK).bits == bits

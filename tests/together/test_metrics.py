@@ -100,7 +100,7 @@ def one_thread(monkeypatch):
 def test_ranges_hold_every_value_there_is_and_witnesses_reach_their_ends(chunk):
     every = names()
     complaints, proven, asked = [], 0, 0
-    for at, problem in enumerate(problems(77_000_000 + 10_000 * chunk, CHUNK)):
+    for at, problem in enumerate(problems(77_000_000 + 10_000 * chunk, some(12, CHUNK))):
         model = problem.fitted()
         for name in (
             every[(chunk * CHUNK + at) % len(every)],
@@ -133,7 +133,7 @@ def test_ranges_hold_every_value_there_is_and_witnesses_reach_their_ends(chunk):
                 new += lies(here, of_group, one, lambda said, p=here, n=name: of_one(p, n, said))
             complaints += [f"{name}: {each}" for each in new]
     assert not complaints, "\n".join(complaints[:10])
-    assert asked > 15
+    assert asked > some(5, 15)
     assert proven > 0.9 * asked
 
 

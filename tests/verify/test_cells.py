@@ -120,9 +120,10 @@ def test_empty_lines_marks_and_line_ends_make_no_difference(tmp_path, agree, new
 
 def test_a_file_may_be_compressed_by_gzip_and_by_nothing_else(tmp_path, agree, refused):
     # The text stands where types that were read off the first block do not expect it.
-    cells = ["1"] * 200_000 + ["text", "other"]
-    columns = {"x": cells, "y": repeated(["no", "yes"], len(cells))}
+    cells = ["1"] * 20_000 + ["text", "other"]
+    columns = {"x": cells, "y": repeated(["no" * 40, "yes" * 40], len(cells))}
     content = csv_text(columns).encode()
+    assert len(content) > 2**20  # a block
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"x,y\n1,2,3\n"))
     (tmp_path / "c.csv.gz").write_bytes(gzip.compress(b""))

@@ -356,7 +356,7 @@ def in_words(question):
 
 
 def test_whatever_changes_what_is_proven_changes_the_question(bases):
-    altered, accepted, alike, every = 0, 0, [], some(5, 1)
+    altered, accepted, alike, every = 0, 0, [], some(10, 1)
     for kind, base in bases.items():
         honest = base.copy().ask()
         for what, other in islice(mutated(base), 0, None, every):
