@@ -12,9 +12,9 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 `tour`      commands that need no model: inspect, the tour, the demo, the experiments
 
 One command each:
-`certify` and `coefficients`  about single rows and coefficients
+`certify` and `coefficients`  about single rows, their witnesses, and coefficients
 `together`  all test rows at once: fairness and reviews of labels too
-`compare` and `verify`  about models side by side, witnesses and files
+`compare` and `verify`  about models side by side, and certificate files
 """
 
 import sys

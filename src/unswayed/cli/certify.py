@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unswayed.cli.commands import CertifyOptions
+import numpy as np
+
+from unswayed.cli.commands import CertifyOptions, WitnessOptions
 from unswayed.cli.requests import (
     by_size,
     check_outputs,
@@ -19,15 +21,18 @@ from unswayed.cli.show import (
     NOTHING_TESTED,
     describe,
     introduce,
+    positive_in_words,
     puts_to_the_test,
     say_written,
     show_budgets,
+    show_changes,
     show_confidence,
     show_groups,
     show_movement,
     show_predicted,
     show_quality,
     show_three,
+    show_wide,
 )
 from unswayed.cli.terminal import (
     Terminal,
@@ -42,11 +47,11 @@ from unswayed.report.page import without_rows
 from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
-from unswayed.study.facts import need_radius, report_facts, row_facts
+from unswayed.study.facts import beside, need_radius, report_facts, row_facts, witness_facts
 from unswayed.study.opening import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
 from unswayed.study.study import Study
-from unswayed.words import counted, percent
+from unswayed.words import counted, labels, number_end, outside, percent, separated
 
 
 def certify(train: str, options: CertifyOptions) -> int:
@@ -334,3 +339,146 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * length:
             return counted(round(seconds / length), unit)
     return counted(max(1, round(seconds)), "second")
+
+
+# --- ``unswayed witness``: which labels overturn one prediction ----------------------------
+
+
+_FEWEST = 6  # digits of a score
+
+
+def witness(train: str, options: WitnessOptions) -> int:
+    """Answer ``unswayed witness``."""
+    terminal, row, out = Terminal(options.output), options.row, options.out
+    request = make_request(train, options, in_pieces(train, options.large))
+    check_outputs(request, out)
+    with opened_study(by_size(request, terminal.note), terminal, row) as study:
+        need_radius(study, "witness")
+        at = _position(study, row)
+        facts = witness_facts(study, at)
+        if facts["undecided"] and not study.searches:
+            raise InputError(
+                f"whether any label changes overturn row {row} is hidden by rounding; pass "
+                "--resolve exact to settle it in rational arithmetic"
+            )
+        if facts["overturned"] and out is not None:
+            changes = facts["changes"]
+            columns = {head: [each[head] for each in changes] for head in changes[0]}
+            write_table(out, columns, escape=options.escape_formulas)
+        introduce(terminal, (*study.notes, *study.last_notes()), facts)
+        digits = _digits(study, facts["score"], facts["new_score"])
+        _show_witness(terminal, facts, request.groups, digits)
+        terminal.answer(facts | study.pass_facts())
+    return 0
+
+
+def _position(study: Study, row: int) -> int:
+    """Return the place of a row among the test rows; raise and say why if it is not there."""
+    found = np.flatnonzero(study.test.numbers == row)
+    if len(found):
+        return int(found[0])
+    request = study.request
+    path = request.train if request.test is None else request.test
+    n_rows = study.sizes[path]
+    if not 1 <= row <= n_rows:
+        raise InputError(outside(row, path, n_rows))
+    if request.test is not None:
+        raise InputError(f"--row {row} of {path} misses a value and is left out (--missing drop)")
+    if len(study.train) and row not in study.train.numbers:
+        raise InputError(
+            f"--row {row} of {path} is no test row: it misses a value (--missing drop) or is set "
+            "aside to choose alpha; pass the row with --test"
+        )
+    some = ", ".join(str(number) for number in study.test.numbers[:5])
+    raise InputError(
+        f"--row {row} is not held out, so it is no test row; held out are {some}, … "
+        "(the same --seed and --holdout as certify, please), or pass the row with --test"
+    )
+
+
+# --- for people -----------------------------------------------------------------------------
+
+
+def _digits(study: Study, score: float, after: float | None) -> int:
+    """Return with how many digits both scores still show that the prediction is overturned."""
+    if after is None:
+        return _FEWEST
+    rule, radius = study.request.rule, study.request.radius
+    for digits in range(_FEWEST, 17):
+        ends = [float(number_end(each, 0, digits).replace(",", "")) for each in (score, after)]
+        if study.target.classes:
+            if (rule.predict(np.array(ends)) == rule.predict(np.array([score, after]))).all():
+                return digits
+        elif radius is not None and abs(ends[1] - ends[0]) > study.request.on_scale(radius):
+            return digits
+    return 17
+
+
+def _show_witness(
+    terminal: Terminal,
+    facts: dict[str, Any],
+    groups: tuple[str, ...],
+    digits: int,
+) -> None:
+    numbers = facts["positive"] is None
+    spelled = separated if numbers else str
+    said = _scored(facts["score"], facts.get("probability"), digits)
+    terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
+    if facts["versus_rest"]:
+        terminal.say(positive_in_words(facts))
+    terminal.say(facts["data"]["sentence"], facts["alpha_choice"], f"assumed: {facts['bias']}")
+    features = facts["features"]
+    if not facts["overturned"]:
+        terminal.say(_not_overturned(facts), style="bold")
+        terminal.say()
+        show_wide(terminal, [{"row": str(facts["row"]), **features}], list(features), ["row"])
+        return
+    changes = facts["changes"]
+    verb = "overturns" if len(changes) == 1 else "overturn"
+    comma = "," if ", " in facts["labels_in_words"] else ""
+    terminal.say(f"{facts['labels_in_words']}{comma} {verb} it:", style="bold")
+    if "proven_not_to" in facts:
+        terminal.say(_smallest(facts))
+    terminal.say()
+    # Columns whose cells are those of the row throughout say nothing about the labels.
+    first = {beside(name) for name in groups}
+    differ = [
+        name
+        for name in features
+        if name in first or any(each[name] != features[name] for each in changes)
+    ]
+    this = f"this: {facts['row']}"
+    own = {"file": "", "row": this, "label": facts["label"] or "", "new label": ""}
+    show_changes(terminal, changes, differ, own | features, numbers=numbers)
+    same = [f"{name} {text}" for name, text in features.items() if name not in differ]
+    if same:
+        terminal.say("", f"the same in all of these rows: {', '.join(same)}")
+    terminal.say()
+    how = "refitted on" if facts["refitted"] else "by the engine's sums (without a refit), with"
+    said = _scored(facts["new_score"], facts.get("new_probability"), digits)
+    new = spelled(facts["new_prediction"])
+    terminal.say(f"{how} these labels, the model says {new} ({said})")
+
+
+def _scored(score: float, probability: float | None, digits: int) -> str:
+    if probability is None:
+        return f"score {number_end(score, digits=digits)}"
+    return f"probability {number_end(probability, digits=4)}, log-odds {number_end(score)}"
+
+
+def _not_overturned(facts: dict[str, Any]) -> str:
+    """Say that no labels overturn a row, or how much is known of that."""
+    if not facts["undecided"]:
+        return "No label changes of that kind overturn it, however many."
+    safe = facts["proven_not_to"]
+    proven = "nothing is proven" if not safe else f"{labels(safe)} are proven not to"
+    return f"Not known: {proven}, and no label changes were found that overturn it."
+
+
+def _smallest(facts: dict[str, Any]) -> str:
+    """Say how far a set of labels is from the smallest one."""
+    safe = facts["proven_not_to"]
+    if safe is not None and safe + 1 == facts["labels"]:
+        return "fewer are proven not to"
+    proven = f"{labels(safe)} are proven not to" if safe else "it is not known whether fewer do"
+    return f"the smallest set that was found; {proven}"

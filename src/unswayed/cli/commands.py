@@ -160,7 +160,7 @@ def witness(train: Source, /, *, asked: WitnessOptions) -> int:
 
     Example: unswayed witness people.csv --label hired --row 17
     """
-    from unswayed.cli.verify import witness
+    from unswayed.cli.certify import witness
 
     return witness(train, asked)
 
