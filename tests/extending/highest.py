@@ -9,7 +9,8 @@ import numpy as np
 from unswayed.engines.choice import register_margins
 from unswayed.engines.protocol import LabelChanges
 from unswayed.labels.bias import Functional
-from unswayed.results.certificates import MinimumBudgets, verdicts
+from unswayed.margins.decisions import verdicts
+from unswayed.results.certificates import MinimumBudgets
 
 
 @dataclass(frozen=True, eq=False)

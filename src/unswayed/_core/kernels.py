@@ -69,13 +69,18 @@ def using_kernel(name: str) -> Iterator[None]:
 use_kernel(os.environ.get("UNSWAYED_KERNEL") or kernel_names()[0])
 
 
-if __name__ == "__main__":
-    print(
-        f"kernel: {kernel_name()}"
-        if _built is not None
-        else "kernel: not built (no working C++ compiler?), so the NumPy twin answers: the same "
-        "results, slower; `make clean install` tries again"
-    )
+class Locked:
+    """An object with a lock of its own, which does not travel when the object is pickled."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
 
 
 # --- Blocks of work on all cores, one BLAS thread each, that stop promptly when interrupted
@@ -195,3 +200,12 @@ def run_blocks(starts: range, width: int, work: Callable[[int, int, FloatArray],
             stopped.set()  # Ctrl-C lands in wait(): let the workers finish their block and go
         for job in jobs:
             job.result()
+
+
+if __name__ == "__main__":
+    print(
+        f"kernel: {kernel_name()}"
+        if _built is not None
+        else "kernel: not built (no working C++ compiler?), so the NumPy twin answers: the same "
+        "results, slower; `make clean install` tries again"
+    )

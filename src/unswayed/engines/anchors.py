@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unswayed._core.influence import distinct_rows
+from unswayed._core.kernels import Locked
 from unswayed._core.rounding import (
     SAFETY,
     SQUARES_UNDERFLOW,
@@ -20,7 +21,7 @@ from unswayed._core.rounding import (
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.linear import LinearEngine
-from unswayed.engines.protocol import CoefficientRows, DirectionRows, LinearRows, Locked, units
+from unswayed.engines.protocol import CoefficientRows, DirectionRows, LinearRows, units
 from unswayed.engines.selection import ExactEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget

@@ -20,11 +20,11 @@ from unswayed.engines.selection import ExactEngine, SparseEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge
+from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge, verdicts
 from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.learner import Learner, LinearInLabels, Solution
 from unswayed.models.smoother import GivenInfluence
-from unswayed.results.certificates import MinimumBudgets, Verdict, verdicts
+from unswayed.results.certificates import MinimumBudgets, Verdict
 
 _TIMED_ROWS = 64  # evaluated exactly before anything is decided
 _FIRST_CHUNK = 256  # rows: early anchors help all later rows; chunks then double

@@ -6,7 +6,6 @@ missing from its `can`: the front turns that into a refusal, in one place.
 """
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from unswayed._core.influence import Entries, WeightRows, Weights
-from unswayed._core.kernels import one_blas_thread
+from unswayed._core.kernels import Locked, one_blas_thread
 from unswayed._core.rounding import (
     PRODUCT_UNDERFLOW,
     SAFETY,
@@ -166,20 +165,6 @@ class Precision:
 
 
 # --- rows, as the specification of the model sees them, and as weights made on demand -----------
-
-
-class Locked:
-    """An object with a lock of its own, which does not travel when the object is pickled."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.RLock()
 
 
 class RepresentedRows(Locked):

@@ -16,7 +16,15 @@ from unswayed.engines.anchors import MAX_ANCHORS, ParameterBox, Sandwich
 from unswayed.engines.choice import trained
 from unswayed.engines.protocol import Terms
 from unswayed.estimators.coefficients import as_contrasts, coefficients_of
-from unswayed.estimators.fitted import CHECKED, CHECKS, Fitted, Reading, count_rows, validated
+from unswayed.estimators.fitted import (
+    CHECKED,
+    CHECKS,
+    Fitted,
+    Reading,
+    count_rows,
+    validated,
+    warn_of_one_class,
+)
 from unswayed.estimators.question import (
     Method,
     Question,
@@ -46,7 +54,7 @@ from unswayed.models.steps import (
     final_estimator,
     fit_steps,
 )
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, warn_of_one_class
+from unswayed.results.certificates import CertificateSet, MinimumBudgets
 
 
 class Certified(MetaEstimatorMixin, BaseEstimator):

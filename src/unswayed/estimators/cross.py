@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from unswayed._typing import IntArray
 from unswayed.estimators.base import Certified
-from unswayed.estimators.fitted import count_rows
+from unswayed.estimators.fitted import count_rows, warn_of_one_class
 from unswayed.estimators.in_folds import Fold, Folds, refuse_truth
 from unswayed.estimators.together import MetricQuestion, together
 from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
@@ -23,7 +23,7 @@ from unswayed.labels.bias import bias_of_rows
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Decision
 from unswayed.models.steps import as_labels, as_sample_weight, as_trust, other_labels
-from unswayed.results.certificates import CertificateSet, warn_of_one_class
+from unswayed.results.certificates import CertificateSet
 from unswayed.results.collective import MetricRange, TogetherCertificate
 
 Track = Callable[[Iterable[Any], str, int], Iterator[Any]]

@@ -4,6 +4,7 @@ A new fit makes a new one and puts it in the old one's place by one assignment. 
 the one it finds and keeps to it, so that no answer is made of two fits.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,13 @@ from sklearn.utils.validation import validate_data
 from unswayed._typing import FloatArray
 from unswayed.engines.choice import Trained
 from unswayed.engines.protocol import Engine
-from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarning, warn_asker
+from unswayed.exceptions import (
+    InputError,
+    SolverPrecisionWarning,
+    UnprovenWarning,
+    VacuousWarning,
+    warn_asker,
+)
 from unswayed.inputs import refuse_masked
 from unswayed.margins.decisions import Decision, Threshold
 from unswayed.models.family import family_of, feature_names
@@ -30,6 +37,7 @@ from unswayed.models.steps import (
     for_pipeline,
     transform_rows,
 )
+from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -344,3 +352,16 @@ class Fitted:
             message += self.check.advice(self)
         self._warned.add(message)
         warn_asker(message, SolverPrecisionWarning if proven else UnprovenWarning)
+
+
+def warn_of_one_class(prediction: NDArray[Any]) -> None:
+    """Warn if (almost) all rows get the same class: always saying it would be as robust."""
+    n_rows = len(prediction)
+    [(said, rows)] = Counter(prediction.tolist()).most_common(1) or [(None, 0)]
+    if n_rows < FEW_ROWS or rows < ALMOST_ALL * n_rows:
+        return
+    warn_asker(
+        f"the model says {said!r} of {rows:,} of these {n_rows:,} rows, and a model that always "
+        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness",
+        VacuousWarning,
+    )

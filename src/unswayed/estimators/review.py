@@ -127,7 +127,7 @@ class Reviewable(CertifiedTogether):
         by more than 1.
 
         >>> from sklearn.linear_model import LinearRegression
-        >>> from unswayed import CertifiedRegressor
+        >>> from unswayed import CertifiedRegressor, LabelBias
         >>> model = CertifiedRegressor(
         ...     LinearRegression(fit_intercept=False), bias=LabelBias.shifts(4, budget=1), radius=1
         ... ).fit([[1], [1], [2]], [1, 1, 2])

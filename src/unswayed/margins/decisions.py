@@ -26,7 +26,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional
 from unswayed.models.learner import Scores
-from unswayed.results.certificates import verdicts
+from unswayed.results.certificates import Verdict
 from unswayed.words import written
 
 
@@ -415,6 +415,17 @@ def close_calls(bounds: Bounds, margins: Margins) -> BoolArray:
             near |= (margins.slack > 0) & (margin <= 4 * margins.slack)
             close |= near & here & np.isfinite(margin) & (room > 0)
     return np.asarray(close & np.isfinite(bounds.error))
+
+
+_VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
+
+
+def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:
+    """Return verdicts made of flags."""
+    code = np.where(broken, 0, 1)
+    if undecided is not None:
+        code = np.where(undecided, 2, code)
+    return np.asarray(_VERDICTS[code])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

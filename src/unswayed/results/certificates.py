@@ -2,7 +2,6 @@
 
 import html
 import operator
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.exceptions import InputError, VacuousWarning, warn_asker
+from unswayed.exceptions import InputError
 from unswayed.inputs import frame_like
 from unswayed.results.collective import Saved
 from unswayed.results.curves import Summary
@@ -100,9 +99,6 @@ class MinimumBudgets:
 
     def __getitem__(self, rows: IntArray | slice) -> "MinimumBudgets":
         return MinimumBudgets(self.low[rows], self.high[rows])
-
-
-_VERDICTS = np.array([Verdict.NOT_ROBUST, Verdict.ROBUST, Verdict.UNDECIDED], dtype=object)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -535,19 +531,6 @@ ALMOST_ALL = 0.98
 FEW_ROWS = 10  # fewer are of one class by chance
 
 
-def warn_of_one_class(prediction: NDArray[Any]) -> None:
-    """Warn if (almost) all rows get the same class: always saying it would be as robust."""
-    n_rows = len(prediction)
-    [(said, rows)] = Counter(prediction.tolist()).most_common(1) or [(None, 0)]
-    if n_rows < FEW_ROWS or rows < ALMOST_ALL * n_rows:
-        return
-    warn_asker(
-        f"the model says {said!r} of {rows:,} of these {n_rows:,} rows, and a model that always "
-        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness",
-        VacuousWarning,
-    )
-
-
 def probability_ranges(
     score: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -563,11 +546,3 @@ def probability_ranges(
     # exp is wrong by a few units in the last place, and may overflow.
     lost = 2.0**-44
     return value, least * (1.0 - lost), np.clip(most * (1.0 + lost), 1e-300, 1.0)
-
-
-def verdicts(broken: BoolArray, undecided: BoolArray | None = None) -> NDArray[np.object_]:
-    """Return verdicts made of flags."""
-    code = np.where(broken, 0, 1)
-    if undecided is not None:
-        code = np.where(undecided, 2, code)
-    return np.asarray(_VERDICTS[code])

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.question import Asked
 from unswayed.estimators.three_numbers import summaries
-from unswayed.margins.decisions import Decision, Radius
+from unswayed.margins.decisions import Decision, Radius, verdicts
 from unswayed.pieces.pieces import Place
 from unswayed.report.facts import BudgetRate, Caveat, Certified, Size, quality
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness, verdicts
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary
 from unswayed.study.loading import Gaps, Rows

@@ -24,10 +24,10 @@ from unswayed.engines.region.engine import EFFORTS, Attacked, Directions, Secant
 from unswayed.engines.region.region import Region
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Answer, Margins, judge
+from unswayed.margins.decisions import Answer, Margins, judge, verdicts
 from unswayed.models.gradient.family import changed, solve_all
 from unswayed.models.learner import Scores
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, verdicts
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
 from unswayed.results.groups import StandardErrors
 
 _NEAR = 1 / 8  # between the largest region that closed and the smallest that did not

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from unswayed._core.kernels import Locked
 from unswayed._core.rounding import SAFETY, Bounds, binade, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
-from unswayed.engines.protocol import Locked, Terms, combined, units
+from unswayed.engines.protocol import Terms, combined, units
 from unswayed.engines.region.attack import Attacker, Found, Moves
 from unswayed.engines.region.region import (
     COARSE,
