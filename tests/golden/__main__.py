@@ -1,7 +1,9 @@
 """Regenerate the stored files: ``python -m tests.golden``, or only those of the cases named.
 
 Says which files changed. Floats that are the same up to rounding do not count as changed and leave
-the stored file as it is. Look at the differences before you commit them: users will see them too.
+the stored file as it is, unless it belongs to a certificate file that changed, whose hashes are of
+the data and the proof that were written with it. Look at the differences before you commit them:
+users will see them too.
 """
 
 import shutil
@@ -26,13 +28,22 @@ def regenerate(name: str) -> list[str]:
         if path.name not in kept:
             path.unlink()
             told.append(f"removed {name}/{path.name}")
-    for file, content in kept.items():
-        path = home / file
-        if path.exists() and not differences(file, path.read_bytes(), content):
-            continue
-        told.append(f"{'changed' if path.exists() else 'new'} {name}/{file}")
-        path.write_bytes(content)
+    changed = {file for file, content in kept.items() if _has_changed(home / file, content)}
+    for file in sorted(kept):
+        if file in changed:
+            told.append(f"{'changed' if (home / file).exists() else 'new'} {name}/{file}")
+        if file in changed or _certificate(file) in map(_certificate, changed):
+            (home / file).write_bytes(kept[file])
     return told
+
+
+def _has_changed(path: Path, content: bytes) -> bool:
+    return not path.exists() or bool(differences(path.name, path.read_bytes(), content))
+
+
+def _certificate(file: str) -> str:
+    """Return the name that a certificate file shares with its data and its proof."""
+    return file.partition(".")[0] if file.startswith("certificate") else file
 
 
 def main(names: list[str]) -> None:

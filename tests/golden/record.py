@@ -102,8 +102,10 @@ class Record:
             self.keep(f"{name}-script.json", shown)
 
     def certificate(self, name: str, options: str, *, code: int = 0) -> None:
-        """Keep a certificate file, and what the checker prints about it."""
+        """Keep a certificate file and its proof, and what the checker prints about it."""
         self.keep(name, self.folder / name)
+        if "proof" in (stated := json.loads(self.kept[name])):
+            self.files(stated["proof"]["file"])
         self.command(f"verify {name} {options}", code=code, to="verify.txt")
 
 

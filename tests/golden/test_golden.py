@@ -4,9 +4,11 @@
 """
 
 import ast
+import io
 import shutil
 import warnings
 
+import numpy as np
 import pytest
 
 from tests.golden.cases import CASES
@@ -91,3 +93,21 @@ def test_what_only_rounds_otherwise_is_not_a_difference():
     assert differences("a.txt", b"x / 0.3", b"x / 0.3001")
     assert differences("a.txt", b"12 rows", b"13 rows")
     assert not differences("a.txt", b"unswayed 0.2.0\n", b"unswayed 1.0.0\n")
+
+
+def test_the_numbers_of_a_proof_and_what_they_hash_to_are_no_difference():
+    stored, found, other = (_proof(**arrays) for arrays in (
+        {"weights": np.zeros((2, 3))}, {"weights": np.ones((2, 3))}, {"weights": np.zeros((3, 2))},
+    ))  # fmt: skip
+    assert not differences("a.proof.npz", stored, found)
+    assert differences("a.proof.npz", stored, other)
+    assert differences("a.proof.npz", stored, _proof(dual=np.zeros((2, 3))))
+    assert differences("a.npz", stored, found)
+    about = '{"proof": {"file": "a.proof.npz", "sha256": "%s", "arrays": []}, "solution": ["%s"]}'
+    assert not differences("a.json", (about % ("a", 1)).encode(), (about % ("b", 2)).encode())
+
+
+def _proof(**arrays):
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()

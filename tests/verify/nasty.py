@@ -1,9 +1,11 @@
-"""Small nasty problems, and the floating-point stage against exact integers on them.
+"""Small nasty problems, and what is evaluated in doubles against exact integers on them.
+
+Solutions, inverses and thresholds are those that a certificate file would carry, and others that
+somebody made up: they may leave something open, and never make anything false.
 
 ``python -m tests.verify.nasty 5000`` compares on 5,000 of them; a second number is the first seed.
 """
 
-import math
 import sys
 from array import array
 from collections import Counter
@@ -11,13 +13,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from tests.verify.proving import specification, subjects
+from unswayed.estimators import linear_proof as producer
 from unswayed.verify.data import Data
+from unswayed.verify.doubles import UnprovenError
 from unswayed.verify.exact import ExactModel
-from unswayed.verify.floating import FloatingModel, UnprovenError
-from unswayed.verify.judging import Moves
+from unswayed.verify.facts import UP, Moves
+from unswayed.verify.given import Given
 from unswayed.verify.limits import CertificateError
+from unswayed.verify.linear import blocks, linear_model
 from unswayed.verify.matrix import Matrix
 from unswayed.verify.question import Bias
+from unswayed.verify.rational import RationalRows, solution_of
+from unswayed.verify.selection import COLUMNS, Asked, Labels
 
 CELLS = ("whole", "gaussian", "categories", "duplicates", "dependent", "nearly dependent", "means",
          "scales", "far apart", "subnormal", "zeros", "Hilbert")  # fmt: skip
@@ -122,88 +130,134 @@ def silent(steps, what, total):
     return steps
 
 
-def near(value):
-    """Doubles around a fraction: the next ones, and some further off."""
+def proof_of(document, data, bias, n_asked):
+    """Arrays as a certificate file would carry them, for claims about every number of labels."""
+    arrays = {"labels": np.array(data.labels)}
+    for name, rows in (("train", data.train), ("test", data.tests)):
+        if rows is not None:
+            arrays[name] = np.array(rows.numbers).reshape(len(rows), rows.width)
+    about = {"train_rows": len(data.labels), "features": (data.train or data.tests).width}
+    whole = {**document, "data": about}
+    whole["model"] = {**document["model"], "weights": 1.0}
+    spec = specification(whole, arrays)
+    spec.sample_weight = np.array(bias.weights)
+    rows = subjects(whole, arrays)[:n_asked]
+    claims = [{"row": row, "minimum_budget": [1, 2]} for row in range(n_asked)]
+    asked = producer.Asked(
+        spec, arrays.get("train"), arrays["labels"], np.array(bias.lower), np.array(bias.upper),
+        bias.budget, document["question"], rows, claims, np.zeros(len(rows), dtype=bool),
+    )  # fmt: skip
     try:
-        middle = float(value)
-    except OverflowError:
-        return [math.copysign(sys.float_info.max, value)]
-    steps = (1e-16, 4e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-9, 1e-3)
-    around = [middle * (1 + sign * step) for step in steps for sign in (1, -1)]
-    around += [math.nextafter(middle, math.inf), math.nextafter(middle, -math.inf), middle]
-    around += [middle + 5e-324, middle - 5e-324, 0.0, middle + 1.0, middle - 1.0]
-    return [each for each in around if math.isfinite(each)]
+        return producer.linear_proof(asked)[0]
+    except (np.linalg.LinAlgError, ValueError, CertificateError):
+        return {}
 
 
-def moves(rng, facts, bias):
-    """Sets of labels to move: the strongest first, and with one exchanged for a weaker one."""
-    z, size = facts.row.influence, len(bias.lower)
-    place = facts.labels._place
-    ends = {1: bias.upper, 0: bias.lower}
-    for sign in (-1, 1):
-        pushes = []
-        for row in range(size):
-            for end, offsets in ends.items():
-                push = sign * z[place[row]] * Fraction(offsets[row])
-                if push > 0:
-                    pushes.append((push, row, end))
-        pushes.sort(reverse=True)
-        for count in range(len(pushes) + 1):
-            chosen = pushes[:count]
-            yield made(chosen)
-            if 0 < count < len(pushes):
-                yield made([*chosen[:-1], pushes[count]])
-    rows = rng.permutation(size)[: rng.integers(0, size + 1)]
-    yield made([(0, int(row), int(rng.integers(2))) for row in rows])
-
-
-def made(chosen):
-    up, down = (sorted(row for _, row, end in chosen if end == which) for which in (1, 0))
-    return Moves(array("Q", up), array("Q", down))
+def spoilt(rng, arrays):
+    """The same arrays, one of them with something else in it."""
+    made = {name: each.copy() for name, each in arrays.items()}
+    name = sorted(made)[int(rng.integers(len(made)))]
+    values = made[name].reshape(-1)
+    if len(values):
+        at = int(rng.integers(len(values)))
+        values[at] = pick(rng, 0.0, -values[at], values[at] * (1 + 1e-9), values[at] + 1.0, 1e300,
+                          5e-324, -1.0)  # fmt: skip
+    return made
 
 
 def compare(seed):
-    """How often the floating-point stage answered and abstained; raise where it was wrong."""
+    """How often something was known; raise where it was wrong."""
     document, data, bias, n_asked = problem(seed)
-    try:
-        floating = FloatingModel(document, data, bias)
-    except UnprovenError as reason:
-        return Counter({f"no model: {reason}": 1})
+    rng = np.random.default_rng([seed, 1])
+    with np.errstate(all="ignore"):
+        arrays = proof_of(document, data, bias, n_asked)
+    if not arrays:
+        return Counter({"no proof": 1})
+    counts = Counter()
     try:
         exact = ExactModel(document, data, bias, silent)
-    except CertificateError as reason:  # kernel ridge without a definition
-        raise AssertionError(f"seed {seed}: bounds, where exact arithmetic refuses") from reason
-    rng, counts = np.random.default_rng([seed, 1]), Counter({"models": 1})
-    size = len(bias.lower)
-    for row, known in enumerate(floating.facts(range(n_asked), [size] * n_asked)):
-        if known is None:
-            counts["no row"] += 1
+    except CertificateError:  # kernel ridge without a definition
+        exact = None
+    given = Given.of(document, data, bias)
+    for made in (arrays, spoilt(rng, arrays), spoilt(rng, arrays)):
+        counts.update(compare_proof(rng, given, made, exact, n_asked, f"seed {seed}"))
+    return counts
+
+
+def compare_proof(rng, given, arrays, exact, n_asked, where):
+    hints = arrays.get("weights", arrays.get("dual", np.zeros((n_asked, 0))))
+    counts, inverse = Counter(), np.inf
+    size = len(given.labels)
+    labels = rng.integers(0, size + 1, (n_asked, 3)).astype(float)
+    moves = [random_moves(rng, size) for _ in range(n_asked)]
+    thresholds = np.where(rng.random((n_asked, 6)) < 0.7, arrays["thresholds"],
+                          np.abs(rng.normal(size=(n_asked, 6))))  # fmt: skip
+    asked = Asked(labels, thresholds, moves)
+    with np.errstate(all="ignore"):
+        try:
+            model = linear_model(given, arrays)
+            assert model.n_unknowns == hints.shape[1]
+            (found,) = [each for _, each in blocks(model, given, np.arange(n_asked), hints)]
+            known = Labels(given).facts(found, asked)
+            inverse, counts["models"] = getattr(model, "inverse", np.inf), 1
+        except UnprovenError:
+            known = []
+    for row, facts in enumerate(known):
+        compare_row(counts, facts, exact, row, labels[row], moves[row], given, f"{where} doubles")
+    exactly = RationalRows(given, inverse)
+    for row in range(n_asked):
+        try:
+            solution = solution_of(hints[row], None, arrays.get("shift"))
+            found = exactly.influence(given.subjects(np.array([row]))[0], solution)
+        except UnprovenError:
+            counts["not exactly"] += 1
             continue
-        truth = exact.facts(row)
-        counts.update(compare_rows(rng, known, truth, bias, f"seed {seed}, row {row}"))
+        wanted = {
+            each: (labels[row, each[1]], thresholds[row, at]) for at, each in enumerate(COLUMNS)
+        }
+        facts = exactly.facts(found, wanted, moves[row])
+        compare_row(counts, facts, exact, row, labels[row], moves[row], given, f"{where} exactly")
     return counts
 
 
-def compare_rows(rng, known, truth, bias, where):
-    size, counts = len(bias.lower), Counter()
+def compare_row(counts, facts, exact, row, labels, moves, given, where):
+    """Every number of the facts has the truth between its ends."""
+    if exact is None:
+        ends = (facts.score, facts.shift, *facts.reach.values())
+        known = [each for each in ends if each[1] < np.inf and each != (0, 0)]
+        assert not known or all(each[1] == np.inf for each in (facts.score,)), where
+        return
+    truth = exact.facts(row)
+    z, below = truth.row.influence, truth.row.below
+    place, power = truth.labels._place, truth.labels.power
+    unit = Fraction(power, below)
+    step = [unit * z[place[at]] for at in range(len(given.labels))]
+    lower, upper = (
+        [Fraction(each) for each in part.tolist()] for part in (given.lower, given.upper)
+    )
 
-    def check(found, true, what):
-        assert found is None or found == true, f"{where}: {what} is {true}, bounds say {found}"
-        counts["abstained" if found is None else "answered"] += 1
+    def inside(ends, value, what):
+        assert ends[0] <= value <= ends[1], f"{where}, row {row}: {what} {value} not in {ends}"
+        counts["known" if ends[1] < np.inf else "open"] += 1
 
-    if known.task != "regression":
-        check(known.decision(), truth.decision(), "the decision")
-    for end in near(Fraction(truth.low, truth.row.below)):
-        check(known.holds_below(end), truth.holds_below(end), f"low {end!r}")
-    for end in near(Fraction(truth.high, truth.row.below)):
-        check(known.holds_above(end), truth.holds_above(end), f"high {end!r}")
-    for labels in (*range(size + 2), math.inf):
-        check(known.overturned(labels), truth.overturned(labels), f"{labels} labels")
-    for each in moves(rng, truth, bias):
-        check(known.overturned_by(each), truth.overturned_by(each), f"{each}")
-    least, most = known.fewest()
-    assert least <= truth.n_fewest <= most, f"{where}: {truth.n_fewest} not in {least, most}"
-    return counts
+    inside(facts.score, Fraction(truth.row.score, below), "the score")
+    for (way, which), ends in facts.reach.items():
+        sign = 1 if way == UP else -1
+        pushes = sorted(
+            (max(sign * z * low, sign * z * high) for z, low, high in
+             zip(step, lower, upper, strict=True)), reverse=True,
+        )  # fmt: skip
+        inside(ends, sum(pushes[: int(labels[which])], Fraction(0)), f"{labels[which]} labels")
+    moved = sum((step[at] * upper[at] for at in moves.up), Fraction(0))
+    moved += sum((step[at] * lower[at] for at in moves.down), Fraction(0))
+    inside(facts.shift, moved, "the witness")
+
+
+def random_moves(rng, size):
+    rows = rng.permutation(size)[: rng.integers(0, size + 1)]
+    ends = rng.integers(0, 2, len(rows))
+    up, down = (sorted(rows[ends == which].tolist()) for which in (1, 0))
+    return Moves(array("Q", up), array("Q", down))
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ CASES = {
     "truncated": (lambda text: text[:-40], "not readable as JSON"),
     "empty": (lambda text: "", "not readable as JSON"),
     "not UTF-8": (lambda text: b"\xff\xfe\xfd" + text.encode(), "not readable as JSON"),
-    "another schema number": (edited(schema=3), "has schema 3, and this is 2"),
+    "another schema number": (edited(schema=4), "has schema 4, and this is 3"),
     "a schema that is true": (edited(schema=True), "must be of type integer, not True"),
     "a list": (lambda text: "[]", "must be of type object"),
     "an unknown field": (edited(extra=1), "must not have a field 'extra'"),

@@ -1,7 +1,6 @@
 """The checker's mathematics against trying everything, in fractions."""
 
 import hashlib
-import json
 import math
 import struct
 import tempfile
@@ -15,6 +14,7 @@ from tests.effort import examples
 from tests.strategies import problems
 from tests.verify import exact
 from tests.verify.files import pack
+from tests.verify.proving import prove
 from unswayed.estimators.certificate_file import SCHEMA
 from unswayed.verify import verify
 
@@ -107,12 +107,13 @@ def check_claims(problem, rule):
         path, data = Path(folder) / "c.json", Path(folder) / "c.npz"
         tests = {} if rule["task"] == "coefficients" else {"test": problem.tests}
         np.savez(data, train=problem.X, labels=problem.y, **tests)
-        path.write_text(json.dumps(document))
-        assert verify(path, data=data).rejected == {}
+        prove(document, data, path)
+        report = verify(path, data=data)
+        assert (report.rejected, report.not_reproven) == ({}, {})
         for claim in document["claims"]:
             claim["low"] = math.nextafter(claim["low"], math.inf)
             claim["high"] = math.nextafter(claim["high"], -math.inf)
             least = claim["minimum_budget"]
             claim["minimum_budget"] = 1 if least == "never" else least + 1
-        path.write_text(json.dumps(document))
+        prove(document, data, path)
         assert len(verify(path, data=data).rejected) == len(document["claims"])

@@ -10,7 +10,8 @@ import pytest
 
 from tests.commands import CLASSES, NUMBERS, people
 from tests.effort import some
-from tests.verify.files import doubles, pack, rows_of
+from tests.verify.files import doubles, pack, rows_of, unproven
+from tests.verify.proving import prove
 from tests.verify.test_mathematics import sha256
 from unswayed.cli import main
 from unswayed.verify import CertificateError, verify
@@ -22,7 +23,7 @@ class Asked:
     """A certificate file and what it is about; `ask` writes both and returns the question."""
 
     def __init__(self, folder, document):
-        self.folder, self.document = folder, copy.deepcopy(document)
+        self.folder, self.document = folder, unproven(copy.deepcopy(document))
 
     def copy(self):
         raise NotImplementedError
@@ -471,9 +472,9 @@ def test_a_category_beyond_those_that_are_listed_changes_the_words(tables, tmp_p
 def claims_of(base, **changes):
     """Write an honest file whose claims are changed; exit code of verify, and its report."""
     sources = base.copy().finish()
-    document = base.document | changes
+    document = copy.deepcopy(base.document | changes)
     path = base.folder / "c.json"
-    path.write_text(json.dumps(document))
+    prove(document, sources["data"], path)
     arguments = [part for name, source in sources.items() for part in (f"--{name}", str(source))]
     return main(["verify", str(path), *arguments]), verify(path, **sources)
 

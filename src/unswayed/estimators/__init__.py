@@ -13,6 +13,7 @@
 `review`            which labels to check
 `cross`             cross_certify: every row, by a model that did not see it
 `certificate_file`  certificate files of single rows, and of all rows together
+`linear_proof`      what a certificate file carries to prove claims about linear models
 `report`            certificates as a page
 """
 

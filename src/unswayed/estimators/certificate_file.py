@@ -8,6 +8,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +19,8 @@ from scipy import sparse
 from unswayed import __version__
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.atomic import atomic_write
-from unswayed.estimators.question import Question
+from unswayed.estimators.linear_proof import Asked, linear_proof
+from unswayed.estimators.question import Question, first_rows
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
 from unswayed.joint.fragile import Changes, Fragile, Multipliers
@@ -26,13 +28,16 @@ from unswayed.joint.metrics import Form, Function, Named, Quotient, Sample
 from unswayed.joint.ranges import Ranges
 from unswayed.joint.search import FRAGILE, End
 from unswayed.labels.budgets import Budget
+from unswayed.margins.decisions import RATIONAL
 from unswayed.results.certificates import CertificateSet, Verdict
 
 Track: TypeAlias = Callable[[Iterable[Any], str, int], Iterable[Any]]
 
-SCHEMA = 2
+SCHEMA = 3
+_ROOM = 2.0**-30  # of the larger end of a range: less than anybody reads
 _LONGEST_LIST = 50  # longer lists of row numbers are packed
 _BLOCK = 2**20  # numbers hashed at a time
+_MOST_PROVEN = 2**23  # numbers that the checker reads
 _MOST_BYTES = 2**31  # of features written beside a certificate file
 
 
@@ -44,7 +49,7 @@ def write_certificates(
     classes: Sequence[Any] | None = None,
     track: Track = lambda steps, what, total: steps,
 ) -> None:
-    """Write a certificate file, whole or not at all."""
+    """Write a certificate file and its proof beside it, each whole or not at all."""
     questions = [_question(each) for each in certificates]
     budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
     proof = {
@@ -53,12 +58,82 @@ def write_certificates(
     }
     head = _head(questions, budget, recipe, classes) | proof
     sizes = [len(each) for each in certificates]
-    claims = chain.from_iterable(map(_claims, certificates, accumulate(sizes, initial=0)))
+    claims = list(chain.from_iterable(map(_claims, certificates, accumulate(sizes, initial=0))))
+    if "exact" in questions[0].engine.can:
+        settled = np.concatenate([each.method == RATIONAL for each in certificates])
+        head |= _write_proof(questions, claims, settled, head, path)
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
         for at, claim in enumerate(track(claims, "writing certificates", sum(sizes))):
             file.write((",\n" if at else "\n") + _json(claim))
         file.write("\n]}\n")
+
+
+def _write_proof(
+    questions: Sequence[Question],
+    claims: list[dict[str, Any]],
+    settled: BoolArray,
+    head: dict[str, Any],
+    path: Path,
+) -> dict[str, Any]:
+    """Write what proves claims beside their file, and return what the file says of that."""
+    first = questions[0]
+    specification, bias = first.engine.learner.specification, first.engine.bias
+    matrix = specification.matrix
+    model = specification.document()
+    rows = _subjects(questions, head, model)
+    if (rows.size + math.prod(matrix.shape if matrix is not None else (0,))) > _MOST_PROVEN:
+        return {}  # more than the checker reads
+    number: dict[bytes, int] = {}
+    subject = [number.setdefault(row.tobytes(), len(number)) for row in rows]
+    distinct = first_rows(np.array(subject))
+    asked = Asked(
+        specification, None if matrix is None else _dense(matrix), first.targets, bias.lower,
+        bias.upper, head["bias"]["budget"], head["question"], rows[distinct],
+        [claims[at] for at in distinct.tolist()], settled[distinct],
+    )  # fmt: skip
+    arrays, solutions = linear_proof(asked)
+    for at, claim in zip(subject, claims, strict=True):
+        if at in solutions:
+            claim["solution"] = solutions[at]
+    content = BytesIO()
+    named: dict[str, Any] = dict(arrays)
+    np.savez_compressed(content, **named)
+    name = f"{path.stem}.proof.npz"
+    with atomic_write(path.with_name(name)) as beside:
+        beside.write_bytes(content.getvalue())
+    return {
+        "proof": {
+            "file": name,
+            "sha256": hashlib.sha256(content.getvalue()).hexdigest(),
+            "arrays": [
+                {"name": each, "shape": list(values.shape)} for each, values in arrays.items()
+            ],
+        }
+    }
+
+
+def _subjects(
+    questions: Sequence[Question], head: dict[str, Any], model: dict[str, Any]
+) -> FloatArray:
+    """Return what claims are about as rows of features, a number for the intercept last."""
+    shown = [matrix for each in questions if (matrix := _represented(each)) is not None]
+    intercept = bool(model.get("intercept"))
+    width = head["data"]["features"]
+    if shown:
+        rows = np.vstack([_dense(each) for each in shown]) + 0.0
+        ends = np.ones((len(rows), int(intercept)))
+        return np.hstack((rows, ends))
+    contrasts = head["question"].get("contrasts")
+    made = np.zeros((head["data"]["test_rows"], width + int(intercept)))
+    if contrasts is None:
+        made[:, :width] = np.eye(width)
+        return made
+    for row, contrast in zip(made, contrasts, strict=True):
+        row[contrast["features"]] = contrast["weights"]
+        if contrast.get("intercept"):
+            row[-1] = 1.0
+    return made
 
 
 def write_data(question: Question, path: Path) -> None:
@@ -219,7 +294,10 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
         claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and (decision := question.claim(row)) is not None:
             claim["decision"] = decision
-        ends = (("low", stated.low[row]), ("high", stated.high[row]))
+        low, high = stated.low[row], stated.high[row]
+        if "exact" in question.engine.can:
+            low, high = _with_room(low, high)
+        ends = (("low", low), ("high", high))
         claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
         if not np.isnan(least.low[row]):
             claim["minimum_budget"] = _bounds(least.low[row], least.high[row])
@@ -234,6 +312,12 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
                 witnesses[group] = _sides(rows, added)
             claim["witness"] = witnesses[group]
         yield claim
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a range a little further out, so that doubles suffice to prove them."""
+    room = max(abs(low), abs(high)) * _ROOM
+    return math.nextafter(low - room, -math.inf), math.nextafter(high + room, math.inf)
 
 
 def _bounds(low: float, high: float) -> Any:

@@ -141,6 +141,10 @@ class BalancedInfluence(ExactInfluence):
         self.group, self.n_groups = inner.group, inner.n_groups
         self._share = 1 / sum(map(Fraction, weights.tolist()), Fraction(0))
 
+    def solutions(self, subjects: FloatArray) -> Iterator[list[Fraction]]:
+        """Yield those of the model itself: the mean belongs to the question."""
+        return self._inner.solutions(subjects)
+
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
         """Yield the influence of the labels on each row's score, less that on the mean."""
         share = self._share

@@ -6,6 +6,7 @@ computed in doubles; S are the sample weights.
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,9 @@ class KernelInfluence(ExactInfluence):
         kernel_low, weight_low = kernel.least(), weights.least()
         whole = weights.over(weight_low)
         low = kernel_low + weight_low
-        matrix = scale_rows(flint.fmpz_mat(size, size, kernel.over(kernel_low)), whole).transpose()
+        self._kernel, self._kernel_low = kernel.over(kernel_low), kernel_low
+        self._weight = [Fraction(each) for each in weight.tolist()]
+        matrix = scale_rows(flint.fmpz_mat(size, size, self._kernel), whole).transpose()
         if specification.alpha:
             alpha = Dyadic.of(np.full(size, specification.alpha))
             matrix *= 1 << max(0, low - alpha.least())
@@ -150,6 +153,27 @@ class KernelInfluence(ExactInfluence):
         for start in range(0, represented.shape[0], _BLOCK):
             block = Dyadic.of(dense(represented[start : start + _BLOCK])[:, self._kept])
             yield from self._solve(block)
+
+    def solutions(self, subjects: FloatArray) -> Iterator[list[Fraction]]:
+        """Yield z for each row; where equations are singular, u with z = K·u."""
+        for found in self.rows(subjects):
+            kept = self._kept.tolist()
+            z = [found.numerators[at] * found.scale * self._weight[at] for at in kept]
+            yield z if self._pseudo_inverse is None else self._combined(z)
+
+    def _combined(self, z: list[Fraction]) -> list[Fraction]:
+        """Return how often each column of the kernel matrix counts in a sum of them."""
+        flint = self._flint
+        columns = independent_rows(self._matrix)
+        kernel = flint.fmpz_mat(len(z), len(z), self._kernel)
+        tall = flint.fmpq_mat(take(kernel, range(len(z)), columns))
+        right = flint.fmpq_mat(len(z), 1, [flint.fmpq(e.numerator, e.denominator) for e in z])
+        found = (tall.transpose() * tall).inv() * (tall.transpose() * right)
+        made = [Fraction(0)] * len(z)
+        for row, at in enumerate(columns):
+            number = Fraction(int(found[row, 0].p), int(found[row, 0].q))
+            made[at] = number * power_of_two(-self._kernel_low)
+        return made
 
     def _solve(self, kernel: Dyadic) -> Iterator[InfluenceRow]:
         """Yield one influence row for each row of kernel values."""

@@ -58,6 +58,10 @@ class ExactInfluence(ABC):
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
         """Yield the influence on the score of each row."""
 
+    def solutions(self, subjects: FloatArray) -> Iterator[list[Fraction]]:
+        """Yield, for each of some rows, what a certificate file proves its influence from."""
+        raise NotImplementedError
+
     def coefficients(self, which: IntArray | None = None) -> Iterator[InfluenceRow]:
         """Yield the influence on each of some coefficients."""
         raise InputError("this model has no coefficients; ask about rows instead")
@@ -266,6 +270,12 @@ class RidgeInfluence(ExactInfluence):
 
     def _solve(self, directions: Dyadic, *, centred: bool) -> Iterator[InfluenceRow]:
         """Yield one influence row per direction; `centred` ones are rows and include the mean."""
+        for slope, mean, denominator, low in self._slopes(directions, centred=centred):
+            raw = column_of(self._design * slope, 0)
+            yield self._row(raw, mean, denominator, low, constant=centred)
+
+    def _slopes(self, directions: Dyadic, *, centred: bool) -> Iterator[tuple[Any, int, int, int]]:
+        """Yield the slope of each direction, its mean, denominator and power of two."""
         flint, n_rows = self._flint, len(directions.odd)
         lows = [min(0, directions[row].least()) for row in range(n_rows)]
         whole = directions.over(np.array(lows, dtype=np.int64)[:, None])
@@ -279,9 +289,25 @@ class RidgeInfluence(ExactInfluence):
         for row, low in enumerate(lows):
             # One at a time: the influence of a row takes kilobytes per training row.
             slope = take(solution, range(solution.nrows()), [row])
-            raw = column_of(self._design * slope, 0)
             mean = int((self._moment.transpose() * slope)[0, 0])
-            yield self._row(raw, mean, int(denominator), low, constant=centred)
+            yield slope, mean, int(denominator), low
+
+    def solutions(self, subjects: FloatArray) -> Iterator[list[Fraction]]:
+        """Yield w for each row: the influence of label i is s_i times features and 1, times w."""
+        total = power_of_two(self._weight_exponent) * sum(self._weight)
+        for subject in subjects:
+            row = Dyadic.of(subject[None, : self.n_features]).scaled(-self._exponent)
+            centred = self._fit_intercept and bool(subject[-1])
+            ((slope, mean, denominator, low),) = self._slopes(row, centred=centred)
+            scale = power_of_two(low - self._matrix_exponent) / (denominator * self._total)
+            along = slope if self._basis is None else self._basis * slope
+            found = [
+                scale * self._total * number * power_of_two(-int(exponent))
+                for number, exponent in zip(column_of(along, 0), self._exponent, strict=True)
+            ]
+            if self._fit_intercept:
+                found.append((1 / total if centred else 0) - scale * mean)
+            yield found
 
     def _row(
         self, raw: list[int], mean: int, denominator: int, low: int, *, constant: bool

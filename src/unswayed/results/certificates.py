@@ -181,7 +181,7 @@ class CertificateSet(Saved):
     >>> certs.report(folder / "report.html")
     >>> certs.save(folder / "c.json", data=folder / "c.npz")
     >>> sorted(path.name for path in folder.iterdir())
-    ['c.json', 'c.npz', 'report.html']
+    ['c.json', 'c.npz', 'c.proof.npz', 'report.html']
     """
 
     score: FloatArray

@@ -32,7 +32,10 @@ class Saved:
 
         It holds the question, hashes of the data and the claims, with the labels that prove what
         can be reached and what the bounds can be proven from again, but not the data: whoever
-        checks it has those, or is given them.
+        checks it has those, or is given them. For claims about single rows, coefficients and
+        contrasts of models that are linear in their labels, a second file, named
+        ``.proof.npz`` instead of ``.json``, holds what proves them. The checker reads it from
+        beside the first.
 
         Parameters
         ----------
@@ -42,8 +45,9 @@ class Saved:
             Another file, named ``.npz``, for the training and test rows as the final estimator
             sees them: behind a pipeline or a kernel, nobody could compute them again.
         """
-        if data is not None and Path(path).resolve() == Path(data).resolve():
-            raise InputError(f"{path} cannot hold both; name another file for the data, a .npz")
+        beside = Path(path).with_name(f"{Path(path).stem}.proof.npz")
+        if data is not None and Path(data).resolve() in (Path(path).resolve(), beside.resolve()):
+            raise InputError(f"{data} cannot hold both; name another file for the data, a .npz")
         self._write(Path(path), None if data is None else Path(data))
 
     def _write(self, path: Path, data: Path | None) -> None:

@@ -1,21 +1,29 @@
 """Prove or reject the claims of a certificate: by bounds if they tell, else exactly."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from unswayed.verify.collective import Asked, Finding, findings
+import numpy as np
+
+from unswayed.verify.collective import Asked as AskedTogether
+from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Data, load
 from unswayed.verify.document import read, vector
-from unswayed.verify.exact import ExactModel
-from unswayed.verify.floating import FloatingModel, UnprovenError
+from unswayed.verify.doubles import FloatArray, UnprovenError, is_ordinary
+from unswayed.verify.facts import Facts, Judge, Judgement, Rule, claimed_budgets, read_witness
+from unswayed.verify.given import Given
 from unswayed.verify.gradient import KINDS, Settled, check_document, settle
 from unswayed.verify.integers import Track
-from unswayed.verify.judging import Facts, Judge, Judgement, claimed_budgets
 from unswayed.verify.limits import CertificateError
+from unswayed.verify.linear import Model, blocks, linear_model
+from unswayed.verify.proof import read_proof
 from unswayed.verify.question import Bias, in_words
+from unswayed.verify.rational import RationalRows, solution_of
+from unswayed.verify.selection import COLUMNS, Asked, Labels
 
 File = str | Path | None
 Claim = dict[str, Any]
@@ -65,15 +73,16 @@ def verify(
     check_document(document)
     found = load(document, label, *paths)
     bias = _read_bias(document, len(found.labels))
-    asked = Asked.read(document)
+    asked = AskedTogether.read(document)
     question = in_words(document, found, bias, asked)
     if asked is not None:
         parts, exact = findings(document, found, bias, asked, track, floating_point=floating_point)
         return _collective_report(question, parts, exact)
     if document["model"]["kind"] in KINDS:
         return _report(question, document, settle(document, found, bias, track), [])
-    rejected, exact_rows = _settle(document, found, bias, track, floating_point)
-    return _report(question, document, Settled(rejected), exact_rows)
+    linear = _Linear(document, found, bias, read_proof(document, Path(certificate)))
+    linear.settle(track, floating_point=floating_point)
+    return _report(question, document, Settled(linear.rejected, linear.unproven), linear.exact)
 
 
 def _report(
@@ -84,7 +93,7 @@ def _report(
     verdicts = Counter(
         claim["verdict"] for claim in document["claims"] if claim["row"] not in failed
     )
-    n_exact = sum(row not in settled.rejected for row in exact_rows)
+    n_exact = sum(row not in failed for row in exact_rows)
     return Report(
         question,
         proven=verdicts["robust"] + verdicts["not-robust"],
@@ -138,68 +147,139 @@ def _read_bias(document: dict[str, Any], n_rows: int) -> Bias:
     return bias
 
 
-def _settle(
-    document: dict[str, Any], data: Data, bias: Bias, track: Track, floating_point: bool
-) -> tuple[dict[int, str], list[int]]:
-    """Return the reasons of claims that are rejected, and the rows that bounds did not settle."""
-    judge, subjects = Judge(bias), _subjects(document, data)
-    rejected: dict[int, str] = {}
-    left = subjects
-    if floating_point:
-        left = []
-        for claims, facts in _bounded(document, data, bias, subjects, track):
-            open_claims = [claim for claim in claims if not _settled(judge, claim, facts, rejected)]
-            if open_claims:
-                left.append(open_claims)
-    if left:
-        exact = ExactModel(document, data, bias, track)
-        for claims in track(left, "proving in exact arithmetic", len(left)):
-            exact_facts = exact.facts(claims[0]["row"])
-            for claim in claims:
-                _settled(judge, claim, exact_facts, rejected)
-    return rejected, [claim["row"] for claims in left for claim in claims]
+# --- claims about models that are linear in their labels ------------------------------------
 
 
-def _subjects(document: dict[str, Any], data: Data) -> list[list[Claim]]:
-    """Return the claims about equal test rows, or about one coefficient or contrast, together."""
-    alike: dict[Any, list[Claim]] = defaultdict(list)
-    for claim in document["claims"]:
-        row = claim["row"]
-        alike[row if data.tests is None else data.tests[row].tobytes()].append(claim)
-    return list(alike.values())
+class _Linear:
+    """Claims of one file, with what it says to prove them."""
+
+    def __init__(
+        self, document: dict[str, Any], data: Data, bias: Bias, proof: dict[str, FloatArray]
+    ) -> None:
+        self._bias, self._proof = bias, proof
+        self._judge = Judge(bias, Rule.of(document["question"]))
+        self._given = Given.of(document, data, bias)
+        self._groups, self._subject = _alike(document["claims"], self._given)
+        n_subjects = 1 + max(self._subject, default=-1)
+        self._hints = _sized(proof, ("weights", "dual"), (n_subjects, None))
+        self._thresholds = _sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
+        self._shift = proof.get("shift")
+        self.rejected: dict[int, str] = {}
+        self.unproven: dict[int, str] = {}
+        self.exact: list[int] = []  # rows that doubles did not settle
+
+    def settle(self, track: Track, *, floating_point: bool) -> None:
+        """Prove or reject every claim: in doubles, and what these leave open in fractions."""
+        model, inverse = self._model() if floating_point else None, math.inf
+        left = list(range(len(self._groups)))
+        if model is not None:
+            steps = track(self._bounded(model, left), "proving", len(left))
+            left = [at for at, facts in steps if not self._judged(at, facts).holds]
+            # Once more: bounds from below take time, and show what is false.
+            steps = self._bounded(model, left, closely=True)
+            left = [at for at, facts in steps if self._missing(at, facts)]
+            inverse = getattr(model, "inverse", math.inf)
+        if not left:
+            return
+        exactly = RationalRows(self._given, inverse)
+        for at in track(left, "proving in exact arithmetic", len(left)):
+            self.exact += [claim["row"] for claim in self._groups[at]]
+            try:
+                missing = self._missing(at, self._exactly(exactly, at))
+                reason = "what the file says does not prove " + ", nor ".join(missing)
+            except UnprovenError as error:
+                missing, reason = ("everything",), f"not proven: {error}"
+            if missing:
+                self._note(at, self.unproven, reason)
+
+    def _judged(self, at: int, facts: Facts) -> Judgement:
+        return self._judge.judge(self._groups[at][0], facts)
+
+    def _missing(self, at: int, facts: Facts) -> tuple[str, ...]:
+        """Return what facts leave open of the claims of a group; note what they object to."""
+        found = self._judged(at, facts)
+        if found.objections:
+            self._note(at, self.rejected, "; ".join(found.objections))
+            return ()
+        return found.missing
+
+    def _note(self, at: int, where: dict[int, str], text: str) -> None:
+        where.update((claim["row"], text) for claim in self._groups[at])
+
+    def _model(self) -> Model | None:
+        try:
+            with np.errstate(all="ignore"):
+                model = linear_model(self._given, self._proof) if is_ordinary() else None
+        except UnprovenError:
+            return None
+        fits = model is not None and self._hints.shape[1] == model.n_unknowns
+        return model if fits else None
+
+    def _asked(self, groups: list[int]) -> Asked:
+        """Return what the claims of some groups are about."""
+        claims = [self._groups[at][0] for at in groups]
+        n_rows = len(self._bias.lower)
+        labels = np.empty((len(groups), 3))
+        for row, claim in zip(labels, claims, strict=True):
+            least, most = claimed_budgets(claim)
+            row[:] = [self._bias.budget, least - 1, most]
+        np.clip(labels, 0, n_rows, out=labels)
+        return Asked(
+            labels,
+            self._thresholds[[self._subject[at] for at in groups]],
+            [read_witness(claim, n_rows) if "witness" in claim else None for claim in claims],
+        )
+
+    def _bounded(
+        self, model: Model, groups: list[int], *, closely: bool = False
+    ) -> Iterator[tuple[int, Facts]]:
+        """Yield groups of claims with what doubles say of them."""
+        numbers = np.array([self._groups[at][0]["row"] for at in groups], dtype=np.int64)
+        labels = Labels(self._given)
+        hints = self._hints[[self._subject[at] for at in groups]]
+        with np.errstate(all="ignore"):
+            for part, found in blocks(model, self._given, numbers, hints):
+                asked = replace(self._asked(groups[part]), closely=closely)
+                yield from zip(groups[part], labels.facts(found, asked), strict=True)
+
+    def _exactly(self, exactly: RationalRows, at: int) -> Facts:
+        claim, asked = self._groups[at][0], self._asked([at])
+        subject = self._given.subjects(np.array([claim["row"]]))[0]
+        hint = self._hints[self._subject[at]]
+        found = exactly.influence(subject, solution_of(hint, claim.get("solution"), self._shift))
+        wanted = {
+            (way, which): (float(asked.labels[0, which]), float(asked.thresholds[0, place]))
+            for place, (way, which) in enumerate(COLUMNS)
+        }
+        return exactly.facts(found, wanted, asked.moves[0])
 
 
-def _settled(judge: Judge, claim: Claim, facts: Facts | None, rejected: dict[int, str]) -> bool:
-    """Return whether facts settle a claim, and note why if they make it false."""
-    if facts is None:
-        return False
-    found: Judgement = judge.judge(claim, facts)
-    if found.objections:
-        rejected[claim["row"]] = "; ".join(found.objections)
-        return True
-    return not found.is_open
+def _sized(
+    proof: dict[str, FloatArray], names: tuple[str, ...], shape: tuple[int, int | None]
+) -> FloatArray:
+    """Return an array of the proof; raise unless it has this shape, zeros if there is none."""
+    found = next((proof[name] for name in names if name in proof), None)
+    if found is None:
+        return np.zeros((shape[0], shape[1] or 0))
+    if found.ndim != 2 or len(found) != shape[0] or shape[1] not in (None, found.shape[1]):
+        raise CertificateError(f"{names[0]!r} of the proof is {found.shape}, not {shape}")
+    return found
 
 
-def _bounded(
-    document: dict[str, Any], data: Data, bias: Bias, subjects: list[list[Claim]], track: Track
-) -> Iterator[tuple[list[Claim], Facts | None]]:
-    """Yield claims with what bounds say of their row; None where they say nothing."""
-    try:
-        model = FloatingModel(document, data, bias)
-    except UnprovenError:
-        yield from ((claims, None) for claims in subjects)
-        return
-    needed = [max(_labels_needed(claims, bias)) for claims in subjects]
-    order = sorted(range(len(subjects)), key=needed.__getitem__)  # alike ones in one block
-    facts = model.facts([subjects[at][0]["row"] for at in order], [needed[at] for at in order])
-    pairs = zip((subjects[at] for at in order), facts, strict=True)
-    yield from track(pairs, "proving", len(subjects))
+def _alike(claims: list[Claim], given: Given) -> tuple[list[list[Claim]], list[int]]:
+    """Return claims that say the same of equal rows together, and the number of each such row.
 
-
-def _labels_needed(claims: Iterable[Claim], bias: Bias) -> Iterator[int]:
-    """Yield of how many labels, at most, claims say something; "never" is about all of them."""
-    yield min(bias.budget, len(bias.lower))
-    for claim in claims:
-        for end in claimed_budgets(claim):
-            if end <= len(bias.lower):
-                yield int(end)
+    Rows are numbered in the order of their claims, and so are those of the proof.
+    """
+    groups: dict[Any, list[Claim]] = {}
+    numbers: dict[bytes, int] = {}
+    rows = given.subjects(np.array([claim["row"] for claim in claims], dtype=np.int64)) + 0.0
+    subject: list[int] = []
+    for claim, row in zip(claims, rows, strict=True):
+        number = numbers.setdefault(row.tobytes(), len(numbers))
+        said = repr(sorted((name, part) for name, part in claim.items() if name != "row"))
+        if (number, said) not in groups:
+            groups[number, said] = []
+            subject.append(number)
+        groups[number, said].append(claim)
+    return list(groups.values()), subject

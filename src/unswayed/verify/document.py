@@ -23,7 +23,7 @@ from unswayed.verify.limits import (
     CertificateError,
 )
 
-SCHEMA = 2
+SCHEMA = 3
 _LONGEST_NUMBER = 32  # characters
 _MOST_FIELDS = 99  # of one object
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -98,8 +98,8 @@ def _check_schema_number(document: Any, path: Path) -> None:
     number = document.get("schema") if type(document) is dict else None
     if type(number) is int and number != SCHEMA:
         what = (
-            "write it again with this version of the program, or check it with the version that "
-            "wrote it"
+            "it was written by version 0.2 of the program, or an earlier one: check it with that "
+            "version or write it again with this one"
             if number < SCHEMA
             else "check it with a newer version of the program"
         )

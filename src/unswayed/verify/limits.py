@@ -8,7 +8,9 @@ MOST_BYTES_BEYOND_ASCII = 2**24  # of one with other characters, which take up t
 MOST_VALUES = 3_000_000  # in a certificate file
 MOST_COLUMNS = 100_000  # of a table that a recipe reads
 MOST_NUMBERS = 2**23  # that a certificate is about
+MOST_PROVING = 2**24  # in the file that proves its claims
 MOST_TOGETHER = 2**15  # test rows of a collective claim
+MOST_EXACT_BITS = 2**31  # of exact numbers at any one time
 MOST_EXACT_BYTES = 300 * 2**20  # of exact numbers at any one time
 
 MOST_TEXT = 2**22  # characters of a cell, and of a row of a CSV file

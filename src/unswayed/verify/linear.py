@@ -1,0 +1,374 @@
+"""Models that are linear in their labels: what each label does to a score, in doubles.
+
+A score is s = Σ z_i y_i with an influence z that depends on features alone. Nothing is solved for
+here: the file carries an approximate solution, and a residual proves how good it is, however it
+was found. A bad one leaves claims unproven; it never proves a false one.
+
+**Ridge.** Let φ be a row of features, with a 1 for the intercept, s_i the weight of training row i,
+and K = Σ s_i φ_i φ_iᵀ + Λ + Σ ν νᵀ. Λ is the penalty; ν are the directions that no training row
+sees (`_check_unseen`). Then z_i = s_i φ_i·w with K w = φ(x). For any vector w̃ and ρ = φ(x) - K w̃,
+every change δ of the labels moves the score by
+
+    Σ s_i (φ_i·w̃) δ_i   up to   ε √(Σ s_i δ_i²),   ε² = ρᵀK⁻¹ρ,
+
+by the inequality of Cauchy and Schwarz in the norm of K⁻¹, because Σ s_i φ_i φ_iᵀ ≼ K. For the same
+reason a part Σ s_i φ_i e_i of ρ, which errors e_i of the products φ_i·w̃ make, adds no more than
+√(Σ s_i e_i²) to ε.
+
+With a penalty alpha > 0, ε² <= Σ_j (ρ_j - μ_j ρ_b)² / alpha + ρ_b² / Σs, where b is the intercept
+and μ the weighted mean of the rows: subtract from ρ the multiple of K's last column that makes its
+last entry 0. The inverse of K, less the intercept, is at most that of alpha times the identity.
+
+Without one, ε² <= ‖ρ‖² ‖P‖ / (1 - d) for every symmetric P with ‖I - K P‖ <= d < 1, norms being
+the largest sums of a row: the eigenvalues of K P are those of K^½ P K^½, real, and within d of 1.
+
+**Kernel ridge** has M z = k for M = Kᵀ + alpha S⁻¹ over the rows of positive weight. For any z̃ and
+ρ = k - M z̃, |z_i - z̃_i| <= ‖P‖ max|ρ| / (1 - d) if ‖I - P M‖ <= d < 1. Ridge with alpha 0 and more
+features than rows is the same for M = ΦΦᵀ, with one more unknown if there is an intercept, for
+then the influence sums up to 1. Of a **smoother**, z itself is given.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from unswayed.verify.doubles import (
+    ROOT_OF_TINY,
+    SAFETY,
+    TINY,
+    UNIT,
+    FloatArray,
+    IntArray,
+    UnprovenError,
+    exponents,
+    gamma,
+    gamma_of_parts,
+    groups_of_parts,
+    norm,
+    parts,
+    scaled,
+    sum_of_parts,
+)
+from unswayed.verify.given import Given, distinct
+from unswayed.verify.rational import exact_products
+
+_BLOCK = 2**19  # influences at a time
+_LITTLE = 2.0**-300
+MOST_UNKNOWNS = (
+    2**11
+)  # of an inverse: a dozen matrices of that size are what memory is promised for
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What each label does to some scores, and these scores, one row for each.
+
+    Any change δ of the labels moves score j by Σ_i z_ji δ_i, up to
+    ``drift[j]·Σ sizes_i |δ_i| + spread[j]·√(Σ weights_i δ_i²)``.
+    """
+
+    z: FloatArray
+    drift: FloatArray
+    spread: FloatArray
+    sizes: FloatArray
+    weights: FloatArray
+    score: FloatArray
+    doubt: FloatArray  # of the score
+
+    def centred(self, given: Given) -> "Influence":
+        """Return the same for scores that are measured from the weighted mean of the labels."""
+        mean, off, per_weight = given.mean_label()
+        share = given.weights * per_weight  # off by less than 4 units, and so is what is left of z
+        sizes = self.sizes + share
+        most = np.abs(self.z / np.where(self.sizes > 0, self.sizes, 1)).max(axis=1, initial=0.0)
+        doubt = self.doubt + off + 2 * UNIT * (np.abs(self.score) + abs(mean))
+        return Influence(
+            self.z - share,
+            (self.drift + 8 * UNIT * (1 + most)) * SAFETY + TINY,
+            self.spread,
+            sizes,
+            self.weights,
+            self.score - mean,
+            doubt * SAFETY + TINY,
+        )
+
+
+class Model(Protocol):
+    """Influence of one kind of model."""
+
+    n_unknowns: int  # numbers that a hint has for each row
+
+    def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
+        """Return the influence on scores, given what the file says of each."""
+        ...
+
+
+class Ridge:
+    """Least squares with or without a penalty; hints are w̃ for features less a shift of the file.
+
+    Columns and weights are multiplied by powers of two, which changes units and rounds nothing.
+    """
+
+    def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
+        self.n_unknowns = given.train.shape[1] + int(given.intercept)
+        self._power = int(exponents(given.weights.max())) // 2 * 2  # its root is a power of two
+        self._weights = scaled(given.weights, -self._power)
+        self._shift = proof.get("shift", np.zeros(given.train.shape[1]))
+        train = self._shifted(given)
+        self._units = self._column_units(train[given.weights > 0], given)
+        self._rows = np.empty((len(train), self.n_unknowns))
+        for part in groups_of_parts(len(train)):
+            ones = np.ones((len(train[part]), int(given.intercept)))
+            self._rows[part] = scaled(np.column_stack((train[part], ones)), -self._units)
+        root = np.sqrt(self._weights)
+        self._columns = np.sqrt(self._weights @ self._rows**2) * SAFETY + ROOT_OF_TINY  # norms
+        self._size = float(norm(self._columns))
+        self._sizes = self._weights * norm(self._rows, axis=1) + _LITTLE  # for what underflows
+        self._lost, self._lost_rows = gamma(self.n_unknowns + 4), gamma_of_parts(len(root))
+        # With an intercept influence sums up to 1, or to 0: labels may be measured from anywhere.
+        self._middle = float(given.labels.mean()) if given.intercept else 0.0
+        labels = given.labels - self._middle
+        self._label_size = float(norm(root * labels)) * SAFETY
+        self._moment = self._sums(self._weights * labels)
+        self._unseen = self._check_unseen(given, proof.get("unseen"))
+        self._penalty = scaled(
+            np.full(self.n_unknowns, given.alpha), -2 * self._units - self._power
+        )
+        if given.intercept:
+            self._penalty[-1] = 0.0
+        self._total = float(self._weights.sum()) if given.intercept else None
+        self._inverse = self._inverse_size(proof["inverse"]) if "inverse" in proof else math.inf
+
+    def _shifted(self, given: Given) -> FloatArray:
+        """Return training rows less the shift of the file, which changes the intercept only."""
+        if not self._shift.any():
+            return given.train
+        if not given.intercept or self._shift.shape != given.train.shape[1:]:
+            raise UnprovenError("only with an intercept features can be shifted")
+        moved = given.train - self._shift
+        back = moved - given.train
+        rest = (given.train - (moved - back)) - (self._shift + back)  # what rounding took away
+        if rest.any():  # NaN counts as something
+            raise UnprovenError("shifting features rounds them")
+        return moved
+
+    def _column_units(self, rows: FloatArray, given: Given) -> IntArray:
+        """Return exponents that columns are divided by, so that their entries are about 1."""
+        largest = exponents(np.abs(rows).max(axis=0, initial=0.0))
+        squares = self._weights[given.weights > 0] @ np.ldexp(rows, -largest) ** 2
+        found = largest + exponents(np.sqrt(squares / self._weights.sum()))
+        return np.append(found, 0) if given.intercept else found
+
+    def _sums(self, factors: FloatArray) -> FloatArray:
+        """Return Σ_i f_i φ_i, part by part, for one row of factors or several."""
+        made = np.zeros((*factors.shape[:-1], self.n_unknowns))
+        for group in groups_of_parts(len(self._rows)):
+            made += sum(factors[..., part] @ self._rows[part] for part in parts(group))
+        return made
+
+    def _check_unseen(self, given: Given, directions: FloatArray | None) -> FloatArray:
+        """Return directions ν, in units of the columns, along which no score of a row changes.
+
+        Without a penalty the coefficients c of least norm have ν·c = 0 if X·ν is constant (0
+        without an intercept), and still minimise the squares if (ν·c)² is added to them.
+        """
+        none = np.zeros((0, self.n_unknowns))
+        if directions is None or given.alpha or directions.shape[1:] != given.train.shape[1:]:
+            return none
+        rows = given.train[given.weights > 0]
+        for direction in directions:
+            used = np.flatnonzero(direction)
+            values = exact_products(rows[:, used], direction[used])
+            if set(values) != {values[0] if given.intercept else 0}:
+                return none
+        zeros = np.zeros((len(directions), int(given.intercept)))
+        return scaled(np.column_stack((directions, zeros)), -self._units - self._power // 2)
+
+    def _inverse_size(self, given: FloatArray) -> float:
+        """Return a bound on the norm of K⁻¹ from an approximate inverse."""
+        if given.shape != (self.n_unknowns, self.n_unknowns):
+            return math.inf
+        inverse = np.ldexp(given, self._units[:, None] + self._units + self._power)
+        matrix = self._sums(self._rows.T * self._weights)
+        matrix[np.diag_indices_from(matrix)] += self._penalty
+        matrix += self._unseen.T @ self._unseen
+        sizes = self._columns + np.sqrt(self._penalty) + np.abs(self._unseen).sum(axis=0)
+        doubt = self._lost_rows * sizes * (sizes @ np.abs(inverse).sum(axis=1))
+        symmetric = np.array_equal(inverse, inverse.T)
+        return _inverse_size(matrix, inverse, doubt, inverse) if symmetric else math.inf
+
+    def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
+        """Return the influence on scores; see `Model`."""
+        ends = subjects[:, -1].copy() if self._total is not None else np.zeros(len(subjects))
+        if self._shift.any():
+            subjects = subjects - np.append(self._shift, 0.0) * subjects[:, -1:]
+        subjects = np.ldexp(subjects, -self._units)
+        hints = np.ldexp(hints, self._units + self._power)
+        size = norm(hints, axis=1)
+        z = hints @ self._rows.T
+        energy = np.sqrt(np.einsum("ij,ij,j->i", z, z, self._weights)) * SAFETY + ROOT_OF_TINY
+        z *= self._weights
+        terms = [subjects, -self._sums(z), -hints * self._penalty]
+        terms.append(-(hints @ self._unseen.T) @ self._unseen)
+        unseen = np.abs(hints) @ np.abs(self._unseen.T) @ np.abs(self._unseen)
+        # Sums over rows are off by this, by Cauchy and Schwarz once more.
+        residual = np.abs(sum(terms)) + (self._lost_rows * energy)[:, None] * self._columns
+        residual += 8 * UNIT * sum(map(np.abs, terms)) + self._lost * unseen
+        by_products = self._lost * self._size * size
+        spread = (self._spread(residual * SAFETY + TINY) + by_products) * SAFETY + TINY
+        score, middle = hints @ self._moment, np.zeros(len(hints))
+        doubt = size * (
+            self._lost * float(norm(self._moment)) + self._lost_rows * self._size * self._label_size
+        )
+        doubt += (spread + UNIT * energy) * self._label_size
+        if self._total is not None:
+            middle = self._middle * ends
+            doubt += 2 * UNIT * (np.abs(score) + np.abs(middle))
+        return Influence(
+            z,
+            self._lost * size * SAFETY + _LITTLE**2,
+            spread,
+            self._sizes,
+            self._weights,
+            score + middle,
+            doubt * SAFETY + TINY,
+        )
+
+    def _spread(self, residual: FloatArray) -> FloatArray:
+        """Return bounds on √(ρᵀK⁻¹ρ), given bounds on the entries of ρ."""
+        by_inverse = norm(residual, axis=1) * np.sqrt(self._inverse)
+        if self._total is None:
+            by_penalty = norm(residual / np.sqrt(self._penalty), axis=1)
+            return np.asarray(np.fmin(by_inverse, by_penalty))
+        rest, last = residual[:, :-1], residual[:, -1:]
+        # A mean is at most the norm of its column over the root of the total weight.
+        means = self._columns[:-1] / np.sqrt(self._total)
+        moved = norm((rest + means * last) / np.sqrt(self._penalty[:-1]), axis=1)
+        by_penalty = np.hypot(moved, last[:, 0] / np.sqrt(self._total))
+        return np.asarray(np.fmin(by_inverse, by_penalty))
+
+
+class Dual:
+    """Kernel ridge, or ridge with alpha 0; hints are z̃, of equal rows their sum.
+
+    With an intercept they have one number more, the unknown that its equation brings.
+    """
+
+    def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
+        self._given, self._used = given, np.flatnonzero(given.weights)
+        weights = given.weights[self._used]
+        self._is_kernel = given.kind == "kernel-ridge"
+        if self._is_kernel:
+            size, self._kind, self._share = len(weights), np.arange(len(weights)), np.array(1.0)
+            matrix = given.train[np.ix_(self._used, self._used)].T
+            sizes = 2 * UNIT * np.diag(given.alpha / weights)
+            matrix = matrix + np.diag(given.alpha / weights)
+        else:
+            if given.alpha:
+                raise UnprovenError("only without a penalty the dual of ridge is that of a kernel")
+            rows = given.train[self._used]
+            first, kind, _ = distinct(rows)
+            order = np.argsort(first)  # kinds in the order in which they appear
+            first, self._kind, size = first[order], np.argsort(order)[kind], len(first)
+            self._power = int(exponents(np.abs(rows).max(initial=0.0)))
+            self._rows = scaled(rows[first], -self._power)
+            self._share = weights / np.bincount(self._kind, weights)[self._kind]
+            matrix = self._rows @ self._rows.T
+            sizes = norm(self._rows, axis=1)
+            sizes = sizes[:, None] * sizes
+        self._lost = gamma(max(given.train.shape[1], len(weights)) + 8)
+        if given.intercept:
+            matrix, sizes = np.pad(matrix, (0, 1), constant_values=1.0), np.pad(sizes, (0, 1))
+            matrix[-1, -1] = 0.0
+        self.n_unknowns, self._matrix = len(matrix), matrix
+        if not 0 < size <= MOST_UNKNOWNS:
+            raise UnprovenError("there are too many training rows")
+        doubt = sizes if self._is_kernel else self._lost * sizes
+        self._doubt = doubt + UNIT * np.abs(np.diag(np.diag(matrix)))
+        inverse = proof.get("inverse", matrix[:0])
+        self.inverse = math.inf
+        if inverse.shape == matrix.shape:
+            doubt = np.abs(inverse) @ self._doubt.sum(axis=1)
+            self.inverse = _inverse_size(inverse, matrix, doubt, inverse)
+
+    def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
+        """Return the influence on scores; see `Model`."""
+        given, size = self._given, len(self._matrix) - int(self._given.intercept)
+        if self._is_kernel:
+            right, lost = subjects[:, self._used], np.array(0.0)
+        else:
+            rows = scaled(subjects[:, : given.train.shape[1]], -self._power)
+            right = rows @ self._rows.T
+            lost = self._lost * norm(rows, axis=1)[:, None] * norm(self._rows, axis=1)
+        residual = np.abs(right - hints @ self._matrix[:size].T) + lost
+        sizes = np.abs(hints) @ (self._doubt + self._lost * np.abs(self._matrix))[:size].T
+        residual = (residual + sizes + UNIT * np.abs(right)).max(axis=1) + TINY
+        if given.intercept:
+            total = hints[:, :size].sum(axis=1)
+            lost = self._lost * np.abs(hints).sum(axis=1)
+            residual = np.maximum(residual, np.abs(subjects[:, -1] - total) + lost)
+        z = np.zeros((len(hints), len(given.labels)))
+        z[:, self._used] = hints[:, self._kind] * self._share
+        error = self.inverse * residual + self._lost * np.abs(hints).max(axis=1)
+        sizes = (given.weights > 0).astype(float)
+        return _given_influence(z, error * SAFETY + TINY, sizes, given)
+
+
+class Smoother:
+    """Scores that are sums of labels, each times a number that is given."""
+
+    def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
+        self._given, self.n_unknowns = given, 0
+
+    def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
+        """Return the influence on scores; see `Model`."""
+        none = np.zeros(len(subjects))
+        return _given_influence(subjects, none, np.ones(subjects.shape[1]), self._given)
+
+
+def _given_influence(
+    z: FloatArray, drift: FloatArray, sizes: FloatArray, given: Given
+) -> Influence:
+    """Return influence of which each entry has a bound of its own."""
+    terms = z * given.labels
+    doubt = gamma_of_parts(len(given.labels)) * np.abs(terms).sum(axis=1)
+    doubt = (doubt + drift * float(sizes @ np.abs(given.labels))) * SAFETY + TINY
+    none = np.zeros_like(drift)
+    return Influence(z, drift, none, sizes, given.weights, sum_of_parts(terms), doubt)
+
+
+def _inverse_size(
+    left: FloatArray, right: FloatArray, doubt: FloatArray, inverse: FloatArray
+) -> float:
+    """Return a bound on the norm of an inverse, from one that is approximate; infinite if none.
+
+    `left` times `right` should be the identity; `doubt` bounds the sums of the rows of what that
+    product is off by, apart from its own roundings.
+    """
+    rest = np.abs(left @ right - np.eye(len(left))).sum(axis=1)
+    rest += gamma(len(left) + 4) * (np.abs(left) @ np.abs(right).sum(axis=1) + 1) + doubt
+    most = float(rest.max()) * SAFETY
+    if not most < 0.5:  # NaN proves nothing
+        return math.inf
+    return float(np.abs(inverse).sum(axis=1).max()) / (1 - most) * SAFETY
+
+
+def linear_model(given: Given, proof: dict[str, FloatArray]) -> Model:
+    """Return the model of a certificate; raise if what the file says of it proves nothing."""
+    if given.kind == "smoother":
+        return Smoother(given, proof)
+    return Dual(given, proof) if "dual" in proof else Ridge(given, proof)
+
+
+def blocks(
+    model: Model, given: Given, numbers: IntArray, hints: FloatArray
+) -> Iterator[tuple[slice, Influence]]:
+    """Yield the influence of labels on test rows, coefficients or contrasts, some at a time."""
+    step = max(1, _BLOCK // len(given.labels))
+    for start in range(0, len(numbers), step):
+        part = slice(start, start + step)
+        found = model.influence(given.subjects(numbers[part]), hints[part])
+        yield part, found.centred(given) if given.balanced else found
