@@ -14,7 +14,15 @@ from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Data, load
 from unswayed.verify.document import read, vector
 from unswayed.verify.doubles import FloatArray, UnprovenError, is_ordinary
-from unswayed.verify.facts import Facts, Judge, Judgement, Rule, claimed_budgets, read_witness
+from unswayed.verify.facts import (
+    UNKNOWN,
+    Facts,
+    Judge,
+    Judgement,
+    Rule,
+    claimed_budgets,
+    read_witness,
+)
 from unswayed.verify.given import Given
 from unswayed.verify.gradient import KINDS, Settled, check_document, settle
 from unswayed.verify.integers import Track
@@ -171,7 +179,8 @@ class _Linear:
     def settle(self, track: Track, *, floating_point: bool) -> None:
         """Prove or reject every claim: in doubles, and what these leave open in fractions."""
         model, inverse = self._model() if floating_point else None, math.inf
-        left = list(range(len(self._groups)))
+        nothing = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN))
+        left = [at for at in range(len(self._groups)) if not self._judged(at, nothing).holds]
         if model is not None:
             steps = track(self._bounded(model, left), "proving", len(left))
             left = [at for at, facts in steps if not self._judged(at, facts).holds]
@@ -181,14 +190,15 @@ class _Linear:
             inverse = getattr(model, "inverse", math.inf)
         if not left:
             return
-        exactly = RationalRows(self._given, inverse)
+        exactly: RationalRows | None = None
         for at in track(left, "proving in exact arithmetic", len(left)):
             self.exact += [claim["row"] for claim in self._groups[at]]
             try:
+                exactly = exactly or RationalRows(self._given, inverse)
                 missing = self._missing(at, self._exactly(exactly, at))
                 reason = "what the file says does not prove " + ", nor ".join(missing)
             except UnprovenError as error:
-                missing, reason = ("everything",), f"not proven: {error}"
+                missing, reason = self._missing(at, nothing), f"not proven: {error}"
             if missing:
                 self._note(at, self.unproven, reason)
 
