@@ -21,8 +21,8 @@ read Parquet files. Read it in this order:
 `rational`   the same in fractions, for what doubles leave open
 `claims`     puts it together
 `gradient`   logistic and Poisson regression
-`collective` a claim about all rows together, with `floating`, `exact`, `influence`, `judging` and
-             `integers`, which still solve and sort for themselves
+`collective` a claim about all rows together, with `floating`, `exact`, `influence` and `integers`,
+             which still solve and sort for themselves
 `duration`   how long all that will take
 """
 

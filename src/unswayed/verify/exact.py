@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Any
 
 from unswayed.verify.data import Data
+from unswayed.verify.facts import Moves
 from unswayed.verify.influence import MODELS, Influence
 from unswayed.verify.integers import Track, bits, bits_of_doubles, common_power, dot, whole
-from unswayed.verify.judging import Facts, Moves
 from unswayed.verify.limits import Room
 from unswayed.verify.question import Bias
 
@@ -57,8 +57,8 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class ExactFacts(Facts):
-    """What is true of one row: all of it is known; see `judging.Facts`."""
+class ExactFacts:
+    """What is true of one row: all of it is known."""
 
     row: _Row
     low: int

@@ -22,8 +22,8 @@ from unswayed.verify.collective.means import mean_findings
 from unswayed.verify.collective.multipliers import bound
 from unswayed.verify.data import Data
 from unswayed.verify.document import row_numbers, vector
+from unswayed.verify.facts import Moves
 from unswayed.verify.integers import Track
-from unswayed.verify.judging import Moves, allows
 from unswayed.verify.question import Bias
 from unswayed.verify.words import counted, ratio
 
@@ -63,7 +63,7 @@ def _witness(given: dict[str, Any], bias: Bias) -> tuple[Moves, str]:
     moves = Moves(up, down, shares)
     if count > bias.budget:
         return moves, f"its witness has {count} labels"
-    if not allows(bias, moves):
+    if not moves.allowed(bias):
         return moves, "its witness moves a label twice, or one that the bias does not let move so"
     return moves, ""
 

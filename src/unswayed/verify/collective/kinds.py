@@ -14,10 +14,10 @@ from unswayed.verify.collective.exactly import ExactRows
 from unswayed.verify.collective.functions import Function
 from unswayed.verify.collective.known import Known, Measured, Rule
 from unswayed.verify.data import Data
+from unswayed.verify.facts import Moves
 from unswayed.verify.floating import UnprovenError
 from unswayed.verify.floating.rounding import IntArray
 from unswayed.verify.integers import Track
-from unswayed.verify.judging import Moves
 from unswayed.verify.question import Bias
 
 

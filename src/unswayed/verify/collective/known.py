@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from unswayed.verify.judging import Moves
+from unswayed.verify.facts import Moves
 
 Number = Fraction | float  # floats are infinite: everything that is finite is a fraction
 Ends = tuple[Number, Number]

@@ -9,9 +9,9 @@ from unswayed.verify.collective.asked import Asked
 from unswayed.verify.collective.finding import PROVEN, REJECTED, Finding, above, below, between
 from unswayed.verify.collective.kinds import Model, Sums
 from unswayed.verify.collective.known import Ends, Measured, Number, ends_of
+from unswayed.verify.facts import Moves
 from unswayed.verify.floating import UnprovenError
 from unswayed.verify.floating.rounding import UNIT
-from unswayed.verify.judging import Moves
 from unswayed.verify.words import counted
 
 _Means = list[tuple[Measured, int]]  # sums of scores, and what each is divided by

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed.verify.facts import Moves
 from unswayed.verify.floating.given import Entries
 from unswayed.verify.floating.reach import Prefix
 from unswayed.verify.floating.rounding import SAFETY, TINY, UNIT, FloatArray
-from unswayed.verify.judging import Facts, Moves
 
 
 def _down(a: float, b: float) -> float:
@@ -23,8 +23,8 @@ def _up(a: float, b: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedFacts(Facts):
-    """What is true of one row, as far as bounds tell; see `judging.Facts`."""
+class BoundedFacts:
+    """What is true of one row, as far as bounds tell."""
 
     task: str
     mark: float  # The threshold, or the radius

@@ -6,9 +6,9 @@ from math import inf
 from typing import Any
 
 from unswayed.verify.document import row_numbers
+from unswayed.verify.facts import Moves, claimed_budgets
 from unswayed.verify.gradient.known import Known
 from unswayed.verify.gradient.question import Range, Rule
-from unswayed.verify.judging import Moves, allows, claimed_budgets
 from unswayed.verify.question import Bias
 
 Part = tuple[bool | None, str]  # whether it holds (None: not re-proven), and what if it does not
@@ -80,7 +80,7 @@ class Judge:
         moves = self._moves(claim)
         count = len(moves.up) + len(moves.down)
         yield count <= self._bias.budget, f"its witness has {count} labels"
-        if not allows(self._bias, moves):
+        if not moves.allowed(self._bias):
             text = "its witness moves a label twice, or one that the bias does not let move so"
             yield False, text
             return
