@@ -45,6 +45,17 @@ class Entries:
         """Number of labels that may move, those that may move either way counted twice."""
         return int(self.n_lower.sum() + self.n_upper.sum())
 
+    def only(self, entries: IntArray) -> "Entries":
+        """Return some of the entries, ascending, as the kernels read them: without members."""
+        if len(entries) == len(self):
+            return self
+        none, start = np.zeros(0, dtype=np.intp), np.zeros(len(entries) + 1, dtype=np.intp)
+        lower, upper, n_lower, n_upper = (each[entries] for each in self.sides)
+        return Entries(
+            rows=self.rows[entries], lower=lower, upper=upper, n_lower=n_lower, n_upper=n_upper,
+            members_down=none, start_down=start, members_up=none, start_up=start,
+        )  # fmt: skip
+
     def members(self, entry: int, sign: float) -> IntArray:
         """Return the training rows of `entry` whose label may move up (sign > 0) or down."""
         members, start = (

@@ -11,7 +11,10 @@ from unswayed._typing import FloatArray, IntArray
 
 
 def reach(z: FloatArray, entries: Entries, budget: float) -> tuple[FloatArray, FloatArray]:
-    """Return how far the `budget` most influential labels can raise and lower each row's score."""
+    """Return how far the `budget` most influential labels can raise and lower each row's score.
+
+    A budget that is not whole takes a part of the last label; sums are then rounded more than once.
+    """
     kernel = compiled()
     if kernel is None:
         return selection_numpy.reach(z, entries, budget)
@@ -57,22 +60,36 @@ class Crossings:
 
     `count` is correct for the influence rows given. `before` and `after` are the reaches of one
     label less and of `count` labels (`before` of all labels where the count is infinite), each
-    rounded once.
+    rounded once. Of amounts that need not be whole, `before` is the reach of `step` less than
+    `count`, and reaches between the two are on a line.
     """
 
     count: FloatArray  # (rows, 2)
     before: FloatArray
     after: FloatArray
+    step: FloatArray
 
     @classmethod
     def blank(cls, n_rows: int) -> "Crossings":
         """Return an object to be filled by `put` or by a kernel."""
-        return cls(*np.empty((3, n_rows, 2)))
+        count, before, after, step = np.zeros((4, n_rows, 2))
+        return cls(count, before, after, step)
 
     def put(self, rows: slice, other: "Crossings") -> None:
         """Fill in some of the rows."""
         self.count[rows], self.before[rows] = other.count, other.before
-        self.after[rows] = other.after
+        self.after[rows], self.step[rows] = other.after, other.step
+
+    def at(self, margin: FloatArray, sign: float) -> FloatArray:
+        """Return the amounts whose reach is at a margin near the one asked about.
+
+        Rounded down, or up where `sign` is positive; where there are no steps, the counts.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.clip((margin - self.before) / (self.after - self.before), 0.0, 1.0)
+            found = (self.count - self.step) + self.step * share
+            found *= 1.0 + sign * 2.0**-50
+        return np.where(self.step > 0, found, self.count)
 
     @property
     def least(self) -> FloatArray:
@@ -86,7 +103,8 @@ def minimum_budget(
     """Return the least number of labels whose reach exceeds a row's margin, in each direction."""
     kernel = compiled()
     if kernel is None:
-        return Crossings(*selection_numpy.minimum_budget(z, entries, margin_up, margin_down))
+        made = selection_numpy.minimum_budget(z, entries, margin_up, margin_down)
+        return Crossings(*made, np.zeros((len(z), 2)))
     found = Crossings.blank(len(z))
     out = (found.count, found.before, found.after)
     kernel.minimum_budget(z, *entries.sides, margin_up, margin_down, *out)

@@ -110,7 +110,7 @@ def _collect(
 
 def _candidates(
     z: FloatArray, side: _Side, rows: IntArray, floors: FloatArray
-) -> Iterator[tuple[IntArray, "_Prefixes"]]:
+) -> Iterator[tuple[IntArray, "Prefixes"]]:
     """Yield which of the rows and their candidates' sums, rows with few candidates first."""
     at_a_time = range(0, len(rows), _TOGETHER)
     parts = [
@@ -127,12 +127,12 @@ def _candidates(
         where = np.where(place < lengths[some, None], starts[some, None] + place, len(value) - 1)
         ranking = np.argsort(-value[where], axis=1) + len(place) * np.arange(len(some))[:, None]
         where = where.ravel()[ranking]
-        yield some, _Prefixes(value[where], count[where])
+        yield some, Prefixes(value[where], count[where])
 
 
 def _attempts(
     z: FloatArray, side: _Side, target: FloatArray, answered: BoolArray, *, by_sum: bool
-) -> Iterator[tuple[IntArray, "_Prefixes", BoolArray]]:
+) -> Iterator[tuple[IntArray, "Prefixes", BoolArray]]:
     """Yield rows not yet `answered`, their candidates' sums, and whether these are all there are.
 
     First come all such rows with the candidates that a sample suggests, then those that were not
@@ -150,7 +150,7 @@ def _attempts(
 # --- correctly rounded sums -------------------------------------------------------------------
 
 
-class _Prefixes:
+class Prefixes:
     """Sums of the first candidates of each row, in two parts.
 
     A value is split into a multiple of a power of two and a rest. The power is so large that the
@@ -190,6 +190,25 @@ class _Prefixes:
         rows = np.arange(len(at))
         return np.asarray((target - self._multiples[rows, at]) - self._rests[rows, at])
 
+    def crossing(self, target: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return how many labels exceed a target, their reach without the last, and with it.
+
+        The number is infinite where it is not found: because nothing exceeds the target, which the
+        reach of all labels and a 0 then say, or because rounding hides it.
+        """
+        at = self.first_beyond(self.totals, target)
+        here = np.arange(len(at)), at
+        # A sum exceeds the target once rounded, so it must do so by half a unit in the last place.
+        missing = self.missing(at, target) + np.spacing(target) / 2
+        ahead = np.floor(missing / self.value[here])
+        most = np.maximum(self.count[here] - 1, 0.0)
+        ahead = np.where(ahead > 0, np.minimum(ahead, most), 0.0)
+        less, enough = self.reach(at, ahead), self.reach(at, ahead + 1)
+        crossed = (less <= target) & (enough > target)
+        last = self.count[here] == 0
+        count = np.where(crossed, self.labels[here] + ahead + 1, np.inf)
+        return count, less, np.where(crossed, enough, np.where(last, 0.0, np.nan))
+
     def reach(self, at: IntArray, more: FloatArray) -> FloatArray:
         """Return the sum of the first `at` candidates and `more` labels of the next, rounded once.
 
@@ -212,6 +231,19 @@ def _sums(terms: FloatArray) -> FloatArray:
     sums = np.zeros((len(terms), terms.shape[1] + 1))
     np.cumsum(terms, axis=1, out=sums[:, 1:])
     return sums
+
+
+def crossing(prefixes: Prefixes, margin: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return where the sums of all candidates exceed a margin: see `minimum_budget`."""
+    with np.errstate(all="ignore"):
+        count, before, after = prefixes.crossing(margin)
+    for row in np.flatnonzero(np.isnan(after) | (np.isposinf(count) & (before > margin))):
+        labels = np.repeat(prefixes.value[row], prefixes.count[row].astype(np.intp))
+        found = selection_literal.crossing(labels, margin[row])
+        count[row], before[row], after[row] = found
+    outside = (margin < 0) | np.isposinf(margin)
+    count = np.where(outside, np.where(margin < 0, 0.0, np.inf), count)
+    return count, np.where(outside, 0.0, before), np.where(outside, 0.0, after)
 
 
 # --- the questions ----------------------------------------------------------------------------
@@ -251,20 +283,10 @@ def _cross(
     # Below 0 a margin is crossed already; towards an infinite one nothing can matter.
     answered = ~((margin >= 0) & (margin < np.inf))
     for rows, prefixes, complete in _attempts(z, side, margin, answered, by_sum=True):
-        target = margin[rows]
-        at = prefixes.first_beyond(prefixes.totals, target)
-        here = np.arange(len(rows)), at
-        # A sum exceeds the target once rounded, so it must do so by half a unit in the last place.
-        missing = prefixes.missing(at, target) + np.spacing(target) / 2
-        ahead = np.floor(missing / prefixes.value[here])
-        most = np.maximum(prefixes.count[here] - 1, 0.0)
-        ahead = np.where(ahead > 0, np.minimum(ahead, most), 0.0)
-        less, enough = prefixes.reach(at, ahead), prefixes.reach(at, ahead + 1)
-        crossed = (less <= target) & (enough > target)
-        never = complete & (prefixes.count[here] == 0) & (less <= target)
-        count[rows] = np.where(crossed, prefixes.labels[here] + ahead + 1, np.inf)
-        before[rows], after[rows] = less, np.where(crossed, enough, 0.0)
-        answered[rows] = crossed | never
+        least, less, enough = prefixes.crossing(margin[rows])
+        never = complete & np.isposinf(least) & (less <= margin[rows]) & (enough == 0)
+        count[rows], before[rows], after[rows] = least, less, enough
+        answered[rows] = np.isfinite(least) | never
     for row in np.flatnonzero(~answered):
         labels = selection_literal.ranked_labels(z[row], entries, sign)
         count[row], before[row], after[row] = selection_literal.crossing(labels, margin[row])
@@ -273,9 +295,13 @@ def _cross(
 
 def reach(z: FloatArray, entries: "Entries", budget: float) -> tuple[FloatArray, FloatArray]:
     """Return how far the `budget` strongest labels move each row's score, up and down."""
-    budget = int(min(budget, entries.n_labels))
+    whole = int(min(budget, entries.n_labels))
+    part = min(budget, entries.n_labels) - whole
     with np.errstate(all="ignore"):
-        up, down = (_strongest(z, _Side.of(entries, sign), budget).reach for sign in (1.0, -1.0))
+        up, down = (_strongest(z, _Side.of(entries, sign), whole).reach for sign in (1.0, -1.0))
+    if part > 0:
+        more = reach(z, entries, whole + 1)
+        up, down = (one + part * (two - one) for one, two in zip((up, down), more, strict=True))
     return up, down
 
 

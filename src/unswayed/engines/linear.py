@@ -31,7 +31,7 @@ from unswayed.engines.protocol import (
 )
 from unswayed.engines.rational import ExactRow, RationalEngine
 from unswayed.exceptions import InputError
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import EXACT, RATIONAL, Answer, Decision, Margins, close_calls
 from unswayed.models.learner import LinearInLabels, Scores, Solution
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
@@ -224,7 +224,7 @@ class LinearCase(Generic[E]):
         # in every batch. Amounts that are no counts have no next one: all rows are asked about.
         near = (least.low - 1 <= amount) & (amount <= least.high)
         near |= np.isposinf(least.low) & (amount >= self.engine.precision.n_movable)
-        near |= type(budget) is not Count
+        near |= not budget.countable
         answer = self._sharpened(self._decided(least, amount, near), budget)
         return self._whatever_the_batch(answer, self.engine, budget)
 

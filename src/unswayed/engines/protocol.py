@@ -20,7 +20,6 @@ from unswayed._core.rounding import (
     PRODUCT_UNDERFLOW,
     SAFETY,
     SQUARES_UNDERFLOW,
-    UNIT,
     Bounds,
     exact_dots,
 )
@@ -46,9 +45,6 @@ from unswayed.results.groups import StandardErrors
 _BLOCK = 2**22  # numbers in a block: kernel rows of all rows may not fit into memory
 _SPARSE = 64  # numbers that a CSR row is taken to have, however many training rows there are
 _BLOCKS_KEPT = 4  # blocks kept: threads work side by side on neighbouring rows
-
-RELATIVE = 4.0 * UNIT
-"""Of a reach: its offsets are scaled, multiplied and summed, one rounding each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +128,7 @@ class Precision:
     def errors(self, error: FloatArray, size: FloatArray, labels: FloatArray | float) -> FloatArray:
         """Return bounds on the errors of reaches, those that depend on rows and number of labels.
 
-        Every reach has a relative error of `RELATIVE` beside these.
+        Every reach has the relative error of its budget beside these.
         """
         k = np.minimum(labels, self.n_movable)
         with np.errstate(invalid="ignore", over="ignore"):

@@ -61,7 +61,7 @@ class RationalEngine:
             np.where(matters, self.bias.upper, 0.0),
         )
         keys = [self.influence.group, weight]
-        apart = self.bias.budget.apart(self.bias.lower, self.bias.upper)
+        apart = self.bias.budget.apart(self.bias.lower, self.bias.upper, weight)
         first, group = distinct_rows(np.column_stack(keys if apart is None else [*keys, apart]))
         self.entries = merge_rows(lower, upper, group, first)
         low, high = Dyadic.of(self.entries.lower), Dyadic.of(self.entries.upper)
@@ -103,10 +103,12 @@ class ExactRow:
             signed = sign * self._numerators[group]
             if signed > 0:
                 value, count = signed * engine.rises[entry], int(entries.n_upper[entry])
+                offset = float(entries.upper[entry])
             else:
                 value, count = signed * engine.falls[entry], int(entries.n_lower[entry])
+                offset = -float(entries.lower[entry])
             if value:
-                found.append(Move(value, count, entry, int(entries.rows[entry])))
+                found.append(Move(value, count, entry, int(entries.rows[entry]), offset))
         return sorted(found, key=lambda each: -each.value)
 
     @cached_property
@@ -122,7 +124,8 @@ class ExactRow:
 
     def _directions(self, limits: ExactLimits) -> list[tuple[float, int]]:
         """Return least budget and negated sign per direction, sorted; of equal ones, up first."""
-        kind, goals = self._engine.bias.budget, limits.goals(self._unit)
+        kind = self._engine.bias.budget
+        goals = limits.goals(self._unit) if kind.summed else limits.ends(self._unit)
         return sorted(
             (kind.least_exactly(self._ranked[sign], goal), -sign) for sign, goal in goals.items()
         )
@@ -133,17 +136,18 @@ class ExactRow:
 
     def overturned(self, limits: ExactLimits, budget: Budget) -> bool:
         """Return whether a budget overturns the prediction."""
-        return self.minimum_budget(limits) <= budget.amount
+        return any(limits.crossed(sign, self._reach(sign, budget)) for sign in (+1, -1))
 
     def changes(self, limits: ExactLimits, budget: Budget) -> tuple[IntArray, FloatArray, Fraction]:
         """Return the smallest set of label changes within a budget that overturns the prediction.
 
         Of equally strong labels those with the lowest row numbers are taken.
         """
-        needed, against = min(self._directions(limits), default=(math.inf, -1))
-        if needed > budget.amount:
+        if not self.overturned(limits, budget):
             raise InputError("no set of label changes within the budget overturns this row")
-        sign, least = -against, budget.sized(needed)
+        needed, against = min(self._directions(limits))
+        # Of amounts that are not whole, the least one is rounded up, maybe beyond the budget.
+        sign, least = -against, budget.sized(min(needed, budget.amount))
         chosen = least.choose_exactly(
             self._ranked[sign], lambda move: self._members(move.entry, sign)
         )

@@ -6,6 +6,7 @@ Exact means up to rounding, and every answer carries a bound on its rounding err
 import hashlib
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,10 +26,10 @@ from unswayed._core.kernels import block_starts, one_blas_thread, run_blocks
 from unswayed._core.rounding import Bounds, exact_products, narrower, wider
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.engines.linear import LinearEngine
-from unswayed.engines.protocol import RELATIVE, LabelChanges, Precision
+from unswayed.engines.protocol import LabelChanges, Precision
 from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margins
 from unswayed.models.learner import LinearInLabels
 from unswayed.models.smoother import packed_rows
@@ -80,7 +81,7 @@ class ExactEngine(LinearEngine):
     def _prepare(self) -> None:
         """Merge equal training rows, and bound errors."""
         learner, bias = self.learner, self.bias
-        apart = bias.budget.apart(bias.lower, bias.upper)
+        apart = bias.budget.apart(bias.lower, bias.upper, learner.row_scale)
         self.influence = InfluenceMap(
             learner.design, bias.lower, bias.upper, learner.row_scale, apart
         )
@@ -119,29 +120,37 @@ class ExactEngine(LinearEngine):
         return rounded
 
     def _errors(
-        self, rounded: Rounded, labels: FloatArray | float, reach: FloatArray, relative: float
+        self, rounded: Rounded, labels: FloatArray | float, reach: FloatArray, budget: Budget
     ) -> FloatArray:
         """Return bounds on the errors of reaches of so many labels."""
         error, size, exact = rounded
+        exact = exact & budget.summed
         if reach.ndim == 2:
             error, size, exact = error[:, None], size[:, None], exact[:, None]
         with np.errstate(invalid="ignore"):
-            found = self.precision.errors(error, size, labels) + relative * reach
+            found = self.precision.errors(error, size, labels) + budget.relative * reach
         return np.where(exact, 0.0, np.where(np.isnan(found), np.inf, found))
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
         """Return how far a budget can raise and lower the score of each row."""
         up, down, rounded = self._reaches(weights, budget)
-        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
-        return Bounds.around(up, down, errors)
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), budget)
+        found = Bounds.around(up, down, errors)
+        if budget.closed:
+            return found
+        up, down, _ = self._reaches(weights, budget, inner=True)
+        inner = Bounds.around(up, down, errors)
+        tight = (found.outer_up == inner.outer_up) & (found.outer_down == inner.outer_down)
+        return replace(found, inner_up=inner.inner_up, inner_down=inner.inner_down, tight=tight)
 
     def _reaches(
-        self, weights: WeightRows, budget: Budget
+        self, weights: WeightRows, budget: Budget, *, inner: bool = False
     ) -> tuple[FloatArray, FloatArray, Rounded]:
         up, down = np.empty((2, len(weights)))
+        bound = budget.inner if inner else budget.reach
 
         def work(z: FloatArray, here: slice) -> None:
-            up[here], down[here] = budget.reach(z, self.influence.entries)
+            up[here], down[here] = bound(z, self.influence.entries)
 
         return up, down, self._run(weights, work)
 
@@ -161,7 +170,7 @@ class ExactEngine(LinearEngine):
 
         rounded = self._run(weights, work)
         # Effects that raise a score and effects that lower it are each within a reach.
-        errors = self._errors(rounded, budget.most_labels, up + down, RELATIVE)
+        errors = self._errors(rounded, budget.most_labels, up + down, budget)
         return Effects(z, errors, wider(up, errors), wider(down, errors))
 
     def extremes(
@@ -179,7 +188,7 @@ class ExactEngine(LinearEngine):
                 moved[here] = [self.influence.pull_back(*best.changes(i)) for i in range(len(z))]
 
         rounded = self._run(weights, work)
-        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), RELATIVE)
+        errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), budget)
         return Bounds.around(up, down, errors), moved_up, moved_down
 
     def offset_gram(self) -> tuple[FloatArray, int]:
@@ -218,9 +227,7 @@ class ExactEngine(LinearEngine):
     ) -> MinimumBudgets:
         """Return the least budget of the bias's kind that overturns each row; inf if none does."""
         crossings, rounded = self._crossings(weights, margins)
-        sure = self._sure(crossings, rounded, margins)
-        low = crossings.least
-        found = MinimumBudgets(low, low.copy())
+        found, sure = self._amounts(crossings, rounded, margins)
         for row in np.flatnonzero(~sure).tolist():
             found.low[row], found.high[row] = self._between(
                 self._full(weights).block(row, row + 1), margins[row : row + 1]
@@ -239,19 +246,32 @@ class ExactEngine(LinearEngine):
 
         return crossings, self._run(weights, work)
 
-    def _sure(self, found: selection.Crossings, rounded: Rounded, margins: Margins) -> BoolArray:
-        """Return rows whose least budget is proven, whatever was rounded."""
+    def _amounts(
+        self, found: selection.Crossings, rounded: Rounded, margins: Margins
+    ) -> tuple[MinimumBudgets, BoolArray]:
+        """Return least budgets, and rows for which they are proven, whatever was rounded."""
         margin, slack = np.stack((margins.up, margins.down), axis=1), margins.slack[:, None]
-        labels, fewer = self.bias.budget.labels_of(found.count)
+        budget = self.bias.budget
+        labels, fewer = budget.labels_of(found.count)
         with np.errstate(invalid="ignore"):
-            off_after = self._errors(rounded, labels, found.after, RELATIVE) + slack
-            off_before = self._errors(rounded, fewer, found.before, RELATIVE) + slack
+            off_after = self._errors(rounded, labels, found.after, budget) + slack
+            off_before = self._errors(rounded, fewer, found.before, budget) + slack
             enough = narrower(found.after, off_after) > margin
             too_few = (wider(found.before, off_before) <= margin) | np.isposinf(margin)
         # Overturned by the least count in one direction, by no smaller count in either.
         least = found.least
         overturned = (enough & (found.count == least[:, None])).any(axis=1) | np.isposinf(least)
-        return np.asarray(overturned & too_few.all(axis=1) & np.isfinite(margins.slack))
+        sure = overturned & too_few.all(axis=1) & np.isfinite(margins.slack) & budget.closed
+        if not found.step.any():
+            return MinimumBudgets(least, least.copy()), np.asarray(sure)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.clip((margin - found.before) / (found.after - found.before), 0.0, 1.0)
+            size = found.before + (found.before + found.after) * share
+            labels, _ = budget.labels_of(found.at(margin, 1.0))
+            off = self._errors(rounded, labels, size, budget) + slack
+        low, high = (found.at(margin + sign * off, sign).min(axis=1) for sign in (-1.0, 1.0))
+        sure &= (enough | np.isposinf(found.count)).all(axis=1)
+        return MinimumBudgets(low, high), np.asarray(sure)
 
     def _between(self, weights: Weights, margins: Margins) -> tuple[float, float]:
         """Return the smallest and the largest budget that rounding leaves possible for one row."""
@@ -260,18 +280,17 @@ class ExactEngine(LinearEngine):
         z, entries = self.influence(weights.values), self.influence.entries
         most = self.precision.errors(weights.error, weights.size, np.inf) + margins.slack
 
-        def least(up: FloatArray, down: FloatArray) -> float:
-            return float(self.bias.budget.least(z, entries, up, down).least[0])
-
-        up, down = margins.up, margins.down
-        less, more = 1.0 - 2 * RELATIVE, 1.0 + 2 * RELATIVE
+        budget, up, down = self.bias.budget, margins.up, margins.down
+        less, more = 1.0 - 2 * budget.relative, 1.0 + 2 * budget.relative
         with np.errstate(invalid="ignore"):
-            low = least(
-                np.where(np.isposinf(up), up, narrower(up * less, most)),
-                np.where(np.isposinf(down), down, narrower(down * less, most)),
-            )
-            high = least(wider(up * more, most), wider(down * more, most))
-        return max(low, self.bias.budget.least_amount), high
+            narrow = [
+                np.where(np.isposinf(each), each, narrower(each * less, most))
+                for each in (up, down)
+            ]
+            low = budget.least(z, entries, *narrow)
+            high = budget.enough(z, entries, wider(up * more, most), wider(down * more, most))
+            least = float(low.at(np.stack(narrow, axis=1), -1.0).min())
+        return max(least, budget.least_amount), float(high[0])
 
     # --- witnesses ------------------------------------------------------------------------
 
@@ -291,14 +310,17 @@ class ExactEngine(LinearEngine):
         needed = found.high[0]
         if not needed <= budget.amount or (smallest and not found.proven[0]):
             return None
-        z, needed = self.influence(one.values), budget.sized(needed)
+        z, needed = (
+            self.influence(one.values),
+            budget.sized(min(budget.comfortable(needed), budget.amount)),
+        )
         exact = self.precision.exact_rows(z, self.influence.entries)
         rounded = Rounded(one.error, one.size, exact)
         for sign, margin in ((1.0, margins.up), (-1.0, margins.down)):
             strength, offset = self._labels(sign * z[0])
-            chosen, share = needed.choose(strength)
+            chosen, share = needed.choose(strength, np.abs(offset))
             reach = np.array([math.fsum(strength[chosen] * share)])
-            error = self._errors(rounded, needed.most_labels, reach, RELATIVE) + margins.slack
+            error = self._errors(rounded, needed.most_labels, reach, needed) + margins.slack
             if narrower(reach, error) > margin:
                 return LabelChanges(chosen, offset[chosen] * share, sign * float(reach[0]))
         return None
@@ -328,23 +350,23 @@ class SparseEngine(ExactEngine):
     """The exact engine of CSR influence rows; budgets other than counts see them dense."""
 
     def _reaches(
-        self, weights: WeightRows, budget: Budget
+        self, weights: WeightRows, budget: Budget, *, inner: bool = False
     ) -> tuple[FloatArray, FloatArray, Rounded]:
-        if type(budget) is not Count:
-            return super()._reaches(_Dense(weights), budget)
+        if not budget.countable:
+            return super()._reaches(_Dense(weights), budget, inner=inner)
         up, down = np.zeros((2, len(weights)))
         rounded = Rounded.blank(len(weights))
         for here, rise, fall in self._packed(weights, rounded):
             if rise.shape[1]:
                 entries = _units(rise.shape[1])
-                up[here], _ = selection.reach(rise, entries, budget.labels)
-                down[here], _ = selection.reach(fall, entries, budget.labels)
+                up[here], _ = selection.reach(rise, entries, budget.most_labels)
+                down[here], _ = selection.reach(fall, entries, budget.most_labels)
         return up, down, rounded
 
     def _crossings(
         self, weights: WeightRows, margins: Margins
     ) -> tuple[selection.Crossings, Rounded]:
-        if type(self.bias.budget) is not Count:
+        if not self.bias.budget.countable:
             return super()._crossings(_Dense(weights), margins)
         crossings, rounded = selection.Crossings.blank(len(weights)), Rounded.blank(len(weights))
         for here, rise, fall in self._packed(weights, rounded):

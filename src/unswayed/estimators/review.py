@@ -16,8 +16,9 @@ from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
 from unswayed.joint.review import Review
 from unswayed.joint.search import Progress
-from unswayed.labels.bias import ResolvedBias, bias_without, corrected
+from unswayed.labels.bias import ResolvedBias, bias_without
 from unswayed.labels.budgets import Budget
+from unswayed.labels.samples import corrected
 from unswayed.margins.decisions import Decision
 from unswayed.models.steps import as_labels
 from unswayed.results.certificates import Verdict

@@ -2,6 +2,10 @@
 
 `bias`     LabelBias, the offsets it comes to, checked labels, and functionals of the labels
 `budgets`  how much may be wrong at once: parts, and how many labels of each
+`groups`   sums of biases with a limit each, and clusters that are wrong as a whole
+`amounts`  a budget on the total of all changes
+`costs`    a budget on what wrong labels cost, each at its own price
+`samples`  a budget from a checked sample
 """
 
 from unswayed.labels.bias import LabelBias

@@ -7,13 +7,15 @@ from reprlib import repr as shown
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
-from unswayed.exceptions import BiasError, InputError
+from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles, refuse_masked, take_rows
-from unswayed.labels.budgets import Budget, Count, as_budget, as_written
+from unswayed.labels.budgets import Budget, Count, Stated, as_budget, as_written
+from unswayed.labels.groups import Clusters, cluster_count
+from unswayed.labels.samples import Sampled, joined
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
@@ -63,10 +65,10 @@ class LabelBias:
 
     Attributes
     ----------
-    kind : {"flips", "shifts", "intervals"}
-        Which of these made it.
-    budget : int, float or Budget
-        How many at once.
+    kind : {"flips", "shifts", "intervals", "sum"}
+        Which of these made it; "sum" if it is several biases, added up.
+    budget : int, float, Budget or Sampled
+        How many at once; of a sum, how many in all, or None.
     lower, upper : arrays, optional
         Ends of the intervals, relative to the labels; None for flips, where labels decide.
     where : (n,) array of bool or callable, optional
@@ -77,6 +79,10 @@ class LabelBias:
         Whether ends are shares of each label's absolute value.
     clip : (low, high), optional
         The range that no label can leave.
+    clusters : (n,) array-like, optional
+        The cluster of each training row, where whole clusters are wrong.
+    terms : tuple of LabelBias
+        The biases that a sum is made of.
 
     Examples
     --------
@@ -96,17 +102,23 @@ class LabelBias:
     ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     """
 
-    kind: Literal["flips", "shifts", "intervals"]
-    budget: float | Budget
+    kind: Literal["flips", "shifts", "intervals", "sum"]
+    budget: Stated | None
     lower: FloatArray | None = None  # None for flips: the labels decide
     upper: FloatArray | None = None
     where: Where = None
     direction: Direction = None
     relative: bool = False  # lower and upper are shares of each label's absolute value
     clip: tuple[float, float] | None = None  # the range that no label can leave
+    clusters: Any = None
+    terms: "tuple[LabelBias, ...]" = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Budget):
+        if self.clusters is not None:
+            cluster_count(self.budget)
+        elif not (
+            isinstance(self.budget, Budget | Sampled) or (self.terms and self.budget is None)
+        ):
             as_written(self.budget)
         if self.direction not in (None, "up", "down"):
             raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
@@ -117,18 +129,27 @@ class LabelBias:
 
     @classmethod
     def flips(
-        cls, *, budget: float | Budget, where: Where = None, direction: Direction = None
+        cls,
+        *,
+        budget: Stated,
+        where: Where = None,
+        direction: Direction = None,
+        clusters: ArrayLike | None = None,
     ) -> "LabelBias":
         """Return a bias of binary labels, each of which may be the other one.
 
         Parameters
         ----------
-        budget : int, float or Budget
-            How many at once: a count, or a share of the training rows in (0, 1).
+        budget : int, float, Total, Cost, Sampled or Budget
+            How many at once: a count, or a share of the training rows in (0, 1). With `clusters`,
+            how many clusters.
         where : (n,) array of bool, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
             "up": only negative labels may be wrong; "down": only positive ones.
+        clusters : (n,) array-like, optional
+            Whose label each is: an annotator, a day, a site. All labels of a cluster may then be
+            wrong at once, and the budget counts clusters.
 
         Returns
         -------
@@ -144,18 +165,19 @@ class LabelBias:
         >>> LabelBias.flips(budget=0.01, direction="up")
         LabelBias.flips(budget=0.01, direction='up')
         """
-        return cls("flips", budget, where=where, direction=direction)
+        return cls("flips", budget, where=where, direction=direction, clusters=clusters)
 
     @classmethod
     def shifts(
         cls,
         amount: float | tuple[float, float],
         *,
-        budget: float | Budget,
+        budget: Stated,
         where: Where = None,
         direction: Direction = None,
         relative: bool = False,
         clip: Clip = None,
+        clusters: ArrayLike | None = None,
     ) -> "LabelBias":
         """Return a bias in which every label may be off by the same amount, or the same share.
 
@@ -163,8 +185,9 @@ class LabelBias:
         ----------
         amount : float or pair
             ±amount, or (lower, upper) with lower <= 0 <= upper.
-        budget : int, float or Budget
-            How many at once: a count, or a share of the training rows in (0, 1).
+        budget : int, float, Total, Cost, Sampled or Budget
+            How many at once: a count, or a share of the training rows in (0, 1). With `clusters`,
+            how many clusters.
         where : (n,) array of bool, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
@@ -174,6 +197,8 @@ class LabelBias:
             that follow are rounded outwards.
         clip : (low, high), optional
             A range that no label can leave, such as (0, None): offsets end where a label would.
+        clusters : (n,) array-like, optional
+            As for `flips`.
 
         Returns
         -------
@@ -201,7 +226,7 @@ class LabelBias:
             raise BiasError(f"shifts({amount!r}): the amount must not be negative")
         lower, upper = (ends[:1], ends[1:]) if ends.shape else (-ends[None], ends[None])
         within = None if clip is None else _range(clip)
-        return cls("shifts", budget, lower, upper, where, direction, relative, within)
+        return cls("shifts", budget, lower, upper, where, direction, relative, within, clusters)
 
     @classmethod
     def intervals(
@@ -209,9 +234,10 @@ class LabelBias:
         lower: ArrayLike,
         upper: ArrayLike,
         *,
-        budget: float | Budget,
+        budget: Stated,
         where: Where = None,
         direction: Direction = None,
+        clusters: ArrayLike | None = None,
     ) -> "LabelBias":
         """Return a bias with one interval of offsets per label.
 
@@ -219,12 +245,15 @@ class LabelBias:
         ----------
         lower, upper : (n,) array-like, or float
             Ends of the intervals, relative to the labels, lower <= 0 <= upper; a number is for all.
-        budget : int, float or Budget
-            How many at once: a count, or a share of the training rows in (0, 1).
+        budget : int, float, Total, Cost, Sampled or Budget
+            How many at once: a count, or a share of the training rows in (0, 1). With `clusters`,
+            how many clusters.
         where : (n,) array of bool, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
             "up" leaves only the upward half of each interval, "down" the downward one.
+        clusters : (n,) array-like, optional
+            As for `flips`.
 
         Returns
         -------
@@ -250,7 +279,58 @@ class LabelBias:
             raise BiasError("interval ends must be one-dimensional, one per label")
         if len({end.size for end in ends} - {1}) > 1:
             raise BiasError(f"lower has {ends[0].size} entries but upper has {ends[1].size}")
-        return cls("intervals", budget, ends[0], ends[1], where, direction)
+        return cls("intervals", budget, ends[0], ends[1], where, direction, clusters=clusters)
+
+    def __add__(self, other: "LabelBias") -> "LabelBias":
+        if not isinstance(other, LabelBias):
+            return NotImplemented
+        terms: list[LabelBias] = []
+        for each in (self, other):
+            if each.kind == "sum" and each.budget is not None:
+                raise BiasError("a sum that is capped has no further terms; add first, then cap")
+            terms += each.terms or [each]
+        for each in terms:
+            if each.clusters is not None or isinstance(each.budget, Budget):
+                raise BiasError(
+                    "terms of a sum have counts of labels, shares or samples as their budgets; "
+                    f"{each!r} has a budget of another kind"
+                )
+        return LabelBias("sum", None, terms=tuple(terms))
+
+    def __radd__(self, other: Any) -> "LabelBias":
+        return self if other == 0 else NotImplemented  # so that sum([...]) works
+
+    def capped(self, budget: float) -> "LabelBias":
+        """Return the same sum of biases with a limit on all wrong labels together.
+
+        Parameters
+        ----------
+        budget : int or float
+            A count of labels, or a share of the training rows in (0, 1).
+
+        Returns
+        -------
+        LabelBias
+
+        Raises
+        ------
+        BiasError
+            If this is no sum of biases, or the limit is no count or share.
+
+        Examples
+        --------
+        >>> women = [True, True, False, False]
+        >>> men = [not each for each in women]
+        >>> bias = LabelBias.flips(budget=2, where=women) + LabelBias.flips(budget=1, where=men)
+        >>> print(bias.capped(2).resolve([0, 1, 0, 1]).budget)
+        up to 2 of 2 labels, and up to 1 of 2 labels are wrong, at most 2 in all
+        """
+        if self.kind != "sum":
+            raise BiasError(
+                "capped is for a sum of biases, whose terms have budgets of their own; this is "
+                "one bias: state the limit as its budget"
+            )
+        return replace(self, budget=budget)
 
     def resolve(
         self,
@@ -277,6 +357,9 @@ class LabelBias:
             With `lower`, `upper` and `budget`.
         """
         y = np.asarray(y, dtype=np.float64)
+        if self.kind == "sum":
+            options: dict[str, Any] = {"X": X, "labels": labels, "flip_between": flip_between}
+            return self._added([each.resolve(y, **options) for each in self.terms], len(y))
         n_rows = len(y)
         if self.kind == "flips":
             lower, upper = _flip_offsets(y, flip_between)
@@ -296,10 +379,43 @@ class LabelBias:
         elif self.direction == "down":
             upper[:] = 0.0
         mask = self._mask(n_rows, X, y if labels is None else labels)
+        population = int(mask.sum())
+        if isinstance(self.budget, Sampled):
+            mask = mask & ~self.budget.known(n_rows)
         lower[~mask], upper[~mask] = 0.0, 0.0
         # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
-        budget = as_budget(self.budget, n_rows)
-        return ResolvedBias(lower + 0.0, upper + 0.0, budget, whole=self.kind == "flips")
+        lower, upper, whole = lower + 0.0, upper + 0.0, self.kind == "flips"
+        if self.clusters is not None:
+            budget: Budget = Clusters(cluster_count(self.budget), self._clusters(n_rows))
+        else:
+            assert self.budget is not None  # noqa: S101  (only sums have none)
+            budget = as_budget(self.budget, n_rows, population).bound(lower, upper, whole=whole)
+        return ResolvedBias(lower, upper, budget, whole=whole)
+
+    def _added(self, terms: list[ResolvedBias], n_rows: int) -> ResolvedBias:
+        """Return what several biases allow together, each within its own budget."""
+        lower, upper = (
+            np.sum([getattr(term, name) for term in terms], axis=0) for name in ("lower", "upper")
+        )
+        cap = None if self.budget is None else as_budget(self.budget, n_rows).most_labels
+        budget = joined(
+            [(np.flatnonzero((each.lower < 0) | (each.upper > 0)), each.budget) for each in terms],
+            cap,
+        )
+        return ResolvedBias(lower, upper, budget, whole=all(term.whole for term in terms))
+
+    def _clusters(self, n_rows: int) -> IntArray:
+        """Return the number of each training row's cluster."""
+        refuse_masked(self.clusters, "clusters", BiasError)
+        names = np.asarray(self.clusters)
+        if names.shape != (n_rows,):
+            raise BiasError(
+                f"clusters has shape {names.shape} but there are {n_rows} training rows; it needs "
+                "exactly one cluster for each"
+            )
+        for row in [at for at, name in enumerate(names.tolist()) if name is None or name != name]:  # noqa: PLR0124
+            raise BiasError(f"the cluster of training row {row} is missing; name one for each row")
+        return np.unique(names.astype(str), return_inverse=True)[1].reshape(-1).astype(np.intp)
 
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:
@@ -325,6 +441,9 @@ class LabelBias:
         return mask
 
     def __repr__(self) -> str:
+        if self.kind == "sum":
+            added = " + ".join(map(repr, self.terms))
+            return added if self.budget is None else f"({added}).capped({self.budget!r})"
         if self.kind == "flips" or self.lower is None or self.upper is None:
             first = ""
         elif self.kind == "intervals":
@@ -342,7 +461,8 @@ class LabelBias:
         direction = f", direction={self.direction!r}" if self.direction else ""
         relative = ", relative=True" if self.relative else ""
         clip = f", clip=({self.clip[0]:g}, {self.clip[1]:g})" if self.clip else ""
-        rest = f"{where}{direction}{relative}{clip}"
+        clusters = "" if self.clusters is None else f", clusters=<{np.size(self.clusters)} rows>"
+        rest = f"{where}{direction}{relative}{clip}{clusters}"
         return f"LabelBias.{self.kind}({first}budget={self.budget!r}{rest})"
 
 
@@ -410,53 +530,7 @@ def _flip_offsets(
     return np.where(y == positive, -step, 0.0), np.where(y == positive, 0.0, step)
 
 
-# --- Labels that were checked, and a bias for the others or for some of the rows -----------
-
-
-def corrected(given: NDArray[Any], answers: dict[int, Any], *, classes: bool) -> NDArray[Any]:
-    """Return labels as they should be."""
-    if classes:
-        known = np.unique(given)
-        found = given.copy()
-        for row, answer in answers.items():
-            found[row] = class_named(answer, known, row)
-        return found
-    found = given.astype(np.float64)
-    for row, answer in answers.items():
-        number = as_doubles(answer, f"the answer for row {row}")
-        if number.ndim or not np.isfinite(number):
-            raise InputError(f"the answer for row {row} must be a finite number, got {answer!r}")
-        found[row] = float(number)
-    return found
-
-
-def class_named(answer: Any, known: NDArray[Any], row: int) -> Any:
-    """Return the class that an answer names."""
-    text = str(answer).strip()
-    for same in (_equal_text, _equal_number, _equal_letters):  # from strict to what spreadsheets do
-        found = [value for value in known if same(text, str(value))]
-        if len(found) == 1:
-            return found[0]
-    named = " or ".join(repr(value) for value in known.tolist())
-    raise InputError(
-        f"the answer for row {row} is {answer!r}, which is none of the classes: say {named}, or "
-        "leave it empty if the label was not checked"
-    )
-
-
-def _equal_text(answer: str, value: str) -> bool:
-    return answer == value
-
-
-def _equal_number(answer: str, value: str) -> bool:
-    try:
-        return float(answer) == float(value)
-    except ValueError:
-        return False
-
-
-def _equal_letters(answer: str, value: str) -> bool:
-    return answer.casefold() == value.casefold()
+# --- A bias for labels that were not checked, or for some of the training rows -------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,6 +546,9 @@ class _StillOpen:
 
 def bias_without(bias: LabelBias, rows: Iterable[int], n_labels: int) -> LabelBias:
     """Return the same bias for labels that were not checked."""
+    if bias.kind == "sum":
+        rows = list(rows)
+        return replace(bias, terms=tuple(bias_without(each, rows, n_labels) for each in bias.terms))
     checked = np.zeros(n_labels, dtype=bool)
     checked[list(rows)] = True
     if callable(bias.where):
@@ -486,17 +563,23 @@ def bias_without(bias: LabelBias, rows: Iterable[int], n_labels: int) -> LabelBi
 
 def bias_of_rows(bias: LabelBias, rows: IntArray, n_rows: int) -> LabelBias:
     """Return the same bias for some of the training rows."""
+    if bias.kind == "sum":
+        return replace(bias, terms=tuple(bias_of_rows(each, rows, n_rows) for each in bias.terms))
     ends: dict[str, Any] = {
         name: end if end is None or end.size == 1 else _entries(end, rows, n_rows, name)
         for name, end in (("lower", bias.lower), ("upper", bias.upper))
         if bias.kind == "intervals"
     }
-    where, budget = bias.where, bias.budget
+    where, budget, clusters = bias.where, bias.budget, bias.clusters
     if where is not None and not callable(where):
         where = _entries(where, rows, n_rows, "where")
+    if clusters is not None:
+        clusters = _entries(clusters, rows, n_rows, "clusters")
     if isinstance(budget, Budget):
         budget = budget.taken(rows)
-    return replace(bias, budget=budget, where=where, **ends)
+    elif isinstance(budget, Sampled):
+        budget = budget.taken(rows, n_rows)
+    return replace(bias, budget=budget, where=where, clusters=clusters, **ends)
 
 
 def _entries(values: Any, rows: IntArray, n_rows: int, name: str) -> Any:

@@ -6,16 +6,18 @@ A bias says by how much each label may be off, its budget how much of that may h
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from unswayed._core import selection
 from unswayed._core.influence import Entries
+from unswayed._core.rounding import UNIT
+from unswayed._core.selection_numpy import Prefixes, crossing
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
 
@@ -29,12 +31,16 @@ class Move(NamedTuple):
     labels: int
     entry: int
     row: int  # a training row that stands for them
+    offset: float = 1.0  # by how much such a label changes, without a sign
 
 
 _MANY = 2**53  # more labels than there are anywhere; larger counts would not fit into a double
 
 Members: TypeAlias = Callable[[Move], list[int]]
 """From a move to the training rows whose labels can make it, ascending."""
+
+RELATIVE = 4.0 * UNIT
+"""Of a reach: its offsets are scaled, multiplied and summed, one rounding each."""
 
 
 class Part(NamedTuple):
@@ -53,30 +59,46 @@ class Part(NamedTuple):
 class Budget:
     """How much may be wrong at once. A budget of your own writes `parts`, and all else follows.
 
-    It is a frozen dataclass whose first field, `labels`, is its size. Its parts share no row and
-    grow with the size: the reach is the sum of the parts' reaches, each the sum of its largest
-    effects. Rows in no part are never wrong.
+    It is a frozen dataclass whose first field is its size. Its parts share no row and grow with
+    the size: the reach is the sum of the parts' reaches, each the sum of its largest effects. Rows
+    in no part are never wrong.
     """
 
     countable: ClassVar[bool] = False  # whether any labels may be wrong that are few enough
-    labels: int
+    unit: ClassVar[str] = "labels"  # that its size is counted in
+    # Whether its reach is computed up to rounding; if not, `inner` and `enough` bound it from the
+    # other side.
+    closed: ClassVar[bool] = True
+    # Whether effects that are exact have an exact reach: labels are whole, and sums are sums.
+    summed: ClassVar[bool] = True
 
     def parts(self) -> "Sequence[Part]":
         """Return disjoint sets of training rows, and how many labels of each may be wrong."""
         raise NotImplementedError(f"{type(self).__name__} needs a method parts()")
 
+    @property
+    def cap(self) -> float:
+        """How many labels of all parts together may be wrong."""
+        return math.inf
+
+    def bound(self, lower: FloatArray, upper: FloatArray, *, whole: bool) -> "Budget":
+        """Return the budget for labels that may change so far; by default itself."""
+        return self
+
     # --- its size -----------------------------------------------------------------------------
 
     @property
     def amount(self) -> float:
-        """Size of the budget in the unit of its kind: for a `Count`, labels."""
-        return self.labels
+        """Size of the budget in its unit: for a `Count`, labels."""
+        size: float = getattr(self, fields(self)[0].name)
+        return size
 
-    def sized(self, amount: float) -> Self:
+    def sized(self, amount: float) -> "Budget":
         """Return a budget of the same kind and of another size."""
-        return replace(self, labels=int(min(amount, _MANY)))
+        changed: dict[str, Any] = {fields(self)[0].name: int(min(amount, _MANY))}
+        return replace(self, **changed)
 
-    def read(self, written: Amount, n_rows: int) -> Self:
+    def read(self, written: Amount, n_rows: int) -> "Budget":
         """Return a budget of the same kind from a number that a user wrote."""
         return self.sized(float(written))
 
@@ -95,10 +117,19 @@ class Budget:
         """Smallest amount that can move anything."""
         return 1.0
 
+    def comfortable(self, amount: float) -> float:
+        """Return an amount a little above a least one, for witnesses; of whole labels, itself."""
+        return amount
+
     @property
     def most_labels(self) -> float:
         """Largest number of labels that can be wrong at once."""
-        return sum(part.labels for part in self.parts())
+        return min(self.cap, sum(part.labels for part in self.parts()))
+
+    @property
+    def relative(self) -> float:
+        """Relative rounding error of a reach: every part but the first adds one rounding."""
+        return RELATIVE + max(0, len(self.parts()) - 1) * UNIT
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many labels each amount can move at most, and how many any smaller amount can.
@@ -112,10 +143,13 @@ class Budget:
         )
         return most[place.reshape(amount.shape)], fewer[place.reshape(amount.shape)]
 
-    def apart(self, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
+    def apart(
+        self, lower: FloatArray, upper: FloatArray, scale: FloatArray | None = None
+    ) -> FloatArray | None:
         """Return numbers that keep training rows from being merged; None if nothing does.
 
-        Equal training rows are merged, but not those of two parts.
+        Equal training rows are merged, but not those of two parts. `scale` is what the influence
+        of each training row is multiplied by.
         """
         return self._part_of(len(lower)).astype(np.float64)
 
@@ -132,90 +166,98 @@ class Budget:
             found[rows] = number
         return found
 
+    def _split(self, entries: Entries) -> Iterator[tuple[Part, IntArray]]:
+        """Yield the parts, each with its entries."""
+        parts = self.parts()
+        ends = [part.end for part in parts]
+        part = self._part_of(max([*ends, 1 + int(entries.rows.max(initial=0))]))[entries.rows]
+        for number, each in enumerate(parts):
+            yield each, np.flatnonzero(part == number)
+
     # --- in doubles ---------------------------------------------------------------------------
 
-    def _ranked(self, z: FloatArray, entries: Entries, sign: float) -> "_Ranked":
-        """Return the effects of the entries on one score, strongest first, part by part."""
-        effect = np.maximum(sign * z * entries.lower, sign * z * entries.upper)
-        count = np.where(sign * z >= 0, entries.n_upper, entries.n_lower).astype(np.intp)
-        ends = [part.end for part in self.parts()]
-        part = self._part_of(max([*ends, 1 + int(entries.rows.max(initial=0))]))[entries.rows]
-        orders = []
-        for number in range(len(self.parts())):
-            here = np.flatnonzero((part == number) & (effect > 0))
-            orders.append(here[np.argsort(-effect[here], kind="stable")])
-        return _Ranked(effect, count, orders)
-
     def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return how far the scores of influence rows can rise and fall, each rounded once."""
-        up, down = (
-            np.array([self._ranked(row, entries, sign).reach(self.parts()) for row in z])
-            for sign in (1.0, -1.0)
-        )
+        """Return how far the scores of influence rows can rise and fall."""
+        up, down = np.zeros((2, len(z)))
+        if self.cap < sum(part.labels for part in self.parts()):
+            found = [self._strongest(z, entries, sign).reach(self.cap) for sign in (1.0, -1.0)]
+            return found[0], found[1]
+        for part, columns in self._split(entries):
+            own = z if len(columns) == len(entries) else np.ascontiguousarray(z[:, columns])
+            rise, fall = selection.reach(own, entries.only(columns), part.labels)
+            up, down = up + rise, down + fall
         return up, down
+
+    def _strongest(self, z: FloatArray, entries: Entries, sign: float) -> "_Strongest":
+        """Return the entries that each part by itself would change, strongest first."""
+        found = []
+        for part, columns in self._split(entries):
+            own = entries.only(columns)
+            rows = np.ascontiguousarray(z[:, columns])
+            found.append(_taken(selection.extremes(rows, own, part.labels, sign), columns))
+        none = np.zeros((len(z), 1), dtype=np.intp)  # what stands behind the last: no label
+        if not len(entries):
+            nothing = np.zeros(none.shape)
+            return _Strongest(none, nothing, nothing + 1.0, nothing)
+        index, amount = (
+            np.concatenate(each, axis=1) for each in zip((none, 0.0 * none), *found, strict=True)
+        )
+        influence = np.take_along_axis(z, index, axis=1)
+        offset = np.where(amount > 0, entries.upper[index], entries.lower[index])
+        offset = np.where(amount != 0, offset, 1.0)
+        value = np.where(amount != 0, sign * influence * offset, 0.0)
+        order = np.argsort(-value, axis=1, kind="stable")
+        index, value, offset, labels = (
+            np.take_along_axis(each, order, axis=1)
+            for each in (index, value, offset, amount / offset)
+        )
+        return _Strongest(index, value, offset, np.rint(labels))
 
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
         """Return how far scores can rise or fall, and the label changes that do it."""
-        width = len(entries)
-        found = selection.Extremes(
-            np.zeros(len(z)),
-            np.zeros((len(z), width), dtype=np.int64),
-            np.zeros((len(z), width)),
-            np.zeros(len(z), dtype=np.int64),
-        )
-        for at, row in enumerate(z):
-            ranked = self._ranked(row, entries, sign)
-            taken = ranked.taken(self.parts())
-            used = np.flatnonzero(taken)
-            offset = np.where(sign * row >= 0, entries.upper, entries.lower)
-            found.reach[at], found.length[at] = ranked.reach(self.parts()), len(used)
-            found.index[at, : len(used)] = used
-            found.amount[at, : len(used)] = (taken * offset)[used]
-        return found
+        return self._strongest(z, entries, sign).extremes(self.cap)
+
+    def inner(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
+        """Return how far some labels within the budget raise and lower scores."""
+        return self.reach(z, entries)
 
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
         """Return the least amounts of this kind whose reach exceeds the margins of each row."""
         found = selection.Crossings.blank(len(z))
-        for at, row in enumerate(z):
-            for side, (sign, margin) in enumerate(((1.0, up[at]), (-1.0, down[at]))):
-                ranked = self._ranked(row, entries, sign)
-                found.count[at, side], found.before[at, side], found.after[at, side] = (
-                    self._crossing(ranked, float(margin))
-                )
+        most = entries.n_labels
+        for at in range(len(z)):
+            for side, margin in enumerate((float(up[at]), float(down[at]))):
+
+                def reach(size: int, row: int = at, side: int = side) -> float:
+                    return float(self.sized(size).reach(z[row : row + 1], entries)[side][0])
+
+                enough = least_size(lambda size: reach(size) > margin, most)  # noqa: B023
+                found.count[at, side] = math.inf if enough is None else enough
+                found.before[at, side] = reach(most if enough is None else max(enough - 1, 0))
+                found.after[at, side] = 0.0 if enough is None else reach(enough)
         return found
 
-    def _crossing(self, ranked: "_Ranked", margin: float) -> tuple[float, float, float]:
-        """Return the least size that exceeds a margin, and the reaches of one less and of it."""
+    def enough(
+        self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
+    ) -> FloatArray:
+        """Return amounts that are enough for the reach of each row to exceed one of its margins."""
+        found = self.least(z, entries, up, down)
+        return np.asarray(found.at(np.stack((up, down), axis=1), 1.0).min(axis=1))
 
-        def reach(size: int) -> float:
-            return ranked.reach(self.sized(size).parts())
+    def choose(
+        self, strength: FloatArray, offset: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the labels that together move a score furthest, and which part of its way each is.
 
-        enough = self._enough(lambda size: reach(size) > margin, ranked.most)
-        if enough is None:
-            return math.inf, reach(ranked.most), 0.0
-        return float(enough), reach(enough - 1) if enough else 0.0, reach(enough)
-
-    @staticmethod
-    def _enough(holds: Callable[[int], bool], most: int) -> int | None:
-        """Return the least size for which something holds; more of it never undoes it."""
-        if not holds(most):
-            return None
-        low, high = -1, most
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return high
-
-    def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the labels that together move a score furthest, given what each can do alone."""
+        `strength` is what each label can do alone, `offset` by how much it then changes.
+        """
         chosen = [np.zeros(0, dtype=np.intp)]
         for part in self.parts():
             rows = np.arange(len(strength)) if part.rows is None else np.sort(part.rows)
-            rows = rows[strength[rows] > 0]
-            chosen.append(rows[np.argsort(-strength[rows], kind="stable")][: part.labels])
-        rows = np.sort(np.concatenate(chosen))
+            chosen.append(_first(rows[strength[rows] > 0], strength, part.labels))
+        rows = np.sort(_first(np.sort(np.concatenate(chosen)), strength, self.cap))
         return rows, np.ones(len(rows))
 
     # --- exactly ------------------------------------------------------------------------------
@@ -224,21 +266,25 @@ class Budget:
         """Yield moves, strongest first, and how many labels each of them takes."""
         parts = self.parts()
         of = self._part_of(max([part.end for part in parts] + [1 + move.row for move in moves]))
-        left = [part.labels for part in parts]
+        left, every = [part.labels for part in parts], int(min(self.cap, _MANY))
         for move in moves:
             if (number := int(of[move.row])) >= 0:
-                taken = min(move.labels, left[number])
+                taken = min(move.labels, left[number], every)
                 left[number] -= taken
+                every -= taken
                 yield move, taken
 
-    def reach_exactly(self, moves: Sequence[Move]) -> int:
-        """Return how far a score can move, as an int in the unit of the moves."""
+    def reach_exactly(self, moves: Sequence[Move]) -> Fraction | int:
+        """Return how far a score can move, in the unit of the moves."""
         return sum(move.value * taken for move, taken in self._shares(moves))
 
-    def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
-        """Return the least amount of this kind that moves a score by `goal`; inf if none does."""
+    def least_exactly(self, moves: Sequence[Move], goal: Any) -> float:
+        """Return the least amount of this kind that moves a score by `goal`; inf if none does.
+
+        It is a whole number of units, unless parts of labels may change (`summed`).
+        """
         most = sum(move.labels for move in moves)
-        found = self._enough(lambda size: self.sized(size).reach_exactly(moves) >= goal, most)
+        found = least_size(lambda size: self.sized(size).reach_exactly(moves) >= goal, most)
         return math.inf if found is None else float(found)
 
     def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
@@ -260,30 +306,66 @@ class Budget:
         )
 
 
-class _Ranked(NamedTuple):
-    """Effects of the entries on one score, and the entries of each part, strongest first."""
+def least_size(holds: Callable[[int], bool], most: int) -> int | None:
+    """Return the least size for which something holds; more of it never undoes it."""
+    if not holds(most):
+        return None
+    low, high = -1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
-    effect: FloatArray
-    n_labels: IntArray  # of each entry
-    orders: list[IntArray]
 
-    @property
-    def most(self) -> int:
-        """Number of labels that can do anything."""
-        return int(sum(self.n_labels[order].sum() for order in self.orders))
+def _first(rows: IntArray, strength: FloatArray, most: float) -> IntArray:
+    """Return the strongest of some rows, of equal ones those with the lowest numbers."""
+    return rows[np.argsort(-strength[rows], kind="stable")][: int(min(most, len(rows)))]
 
-    def taken(self, parts: Sequence[Part]) -> FloatArray:
-        """Return how many labels of each entry are taken."""
-        found = np.zeros(len(self.effect))
-        for order, part in zip(self.orders, parts, strict=True):
-            before = np.cumsum(self.n_labels[order]) - self.n_labels[order]
-            found[order] = np.clip(part.labels - before, 0, self.n_labels[order])
-        return found
 
-    def reach(self, parts: Sequence[Part]) -> float:
-        """Return the sum of the effects that are taken, rounded once."""
-        taken = self.taken(parts).astype(np.intp)
-        return math.fsum(np.repeat(self.effect, taken).tolist())
+def _taken(found: selection.Extremes, columns: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the entries that change, by their numbers in a larger list, and how much is added."""
+    used = np.arange(found.index.shape[1]) < found.length[:, None]
+    index = np.where(used, found.index, 0)
+    return (columns[index] if len(columns) else index), np.where(used, found.amount, 0.0)
+
+
+class _Strongest(NamedTuple):
+    """Entries that change in each of some rows, strongest first; the last stands for no label."""
+
+    entry: IntArray
+    value: FloatArray  # what one label does
+    offset: FloatArray  # by how much it changes
+    labels: FloatArray  # how many there are
+
+    def _at(self, cap: float) -> tuple[Prefixes, IntArray, FloatArray]:
+        """Return prefix sums, the entry at which a number of labels ends, and how many of it."""
+        sums = Prefixes(self.value, self.labels)
+        at = sums.first_beyond(sums.labels, np.full(len(self.value), float(cap)))
+        here = np.arange(len(at)), at
+        return sums, at, np.minimum(cap - sums.labels[here], self.labels[here])
+
+    def reach(self, cap: float) -> FloatArray:
+        """Return the sum of the strongest, rounded once."""
+        sums, at, more = self._at(cap)
+        return sums.reach(at, more)
+
+    def extremes(self, cap: float) -> selection.Extremes:
+        """Return the same with the label changes that make it."""
+        sums, at, more = self._at(cap)
+        place = np.arange(self.entry.shape[1])
+        count = np.where(place < at[:, None], self.labels, 0.0)
+        count[np.arange(len(at)), at] = more
+        length = (count > 0).sum(axis=1)
+        # Entries that change come first, in the order of their numbers.
+        key = np.where(count > 0, self.entry, self.entry.max(initial=0) + 1)
+        order = np.argsort(key, axis=1, kind="stable")
+        index = np.take_along_axis(self.entry, order, axis=1)
+        amount = np.take_along_axis(count * self.offset, order, axis=1)
+        return selection.Extremes(sums.reach(at, more), index, amount, length)
+
+    def crossing(self, margin: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return how many of the strongest exceed a margin, and the reach before and after."""
+        return crossing(Prefixes(self.value, self.labels), margin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +390,7 @@ class Count(Budget):
         """Return one part: all training rows."""
         return (Part(None, self.labels),)
 
-    def apart(self, lower: FloatArray, upper: FloatArray) -> None:
+    def apart(self, lower: FloatArray, upper: FloatArray, scale: FloatArray | None = None) -> None:
         """Return that all equal rows may be merged."""
 
     def read(self, written: Amount, n_rows: int) -> "Count":
@@ -342,7 +424,9 @@ class Count(Budget):
         """Return the least count whose reach exceeds a row's margins."""
         return selection.minimum_budget(z, entries, up, down)
 
-    def choose(self, strength: FloatArray) -> tuple[IntArray, FloatArray]:
+    def choose(
+        self, strength: FloatArray, offset: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
         """Return the strongest labels, of equal ones those with the lowest row numbers."""
         if self.labels < len(strength):
             weakest = np.partition(strength, -self.labels)[-self.labels] if self.labels else np.inf
@@ -364,7 +448,7 @@ class Count(Budget):
                 break
         return total
 
-    def least_exactly(self, moves: Sequence[Move], goal: int) -> float:
+    def least_exactly(self, moves: Sequence[Move], goal: Any) -> float:
         """Return the fewest labels that move a score by `goal`; inf if all of them do not."""
         if goal <= 0:
             return 0.0
@@ -400,9 +484,30 @@ class Count(Budget):
         return f"up to {self.labels} {'label is' if self.labels == 1 else 'labels are'} wrong"
 
 
-def as_budget(budget: "Amount | Budget", n_rows: int) -> Budget:
-    """Return a budget for as many training rows; numbers are counts of labels, or shares."""
-    return budget if isinstance(budget, Budget) else Count(count_budget(budget, n_rows))
+class Evidence(Protocol):
+    """What gives a budget once it is known how many labels there are: a checked sample, say."""
+
+    def count(self, population: int) -> Budget:
+        """Return the budget for so many labels."""
+
+    def taken(self, rows: IntArray, n_rows: int) -> "Evidence":
+        """Return the same for a model that is trained on some of `n_rows` training rows."""
+
+
+Stated: TypeAlias = Amount | Budget | Evidence
+"""What users pass as a budget."""
+
+
+def as_budget(budget: Stated, n_rows: int, population: int | None = None) -> Budget:
+    """Return a budget for as many training rows; numbers are counts of labels, or shares.
+
+    `population` is the number of labels that may be wrong.
+    """
+    if isinstance(budget, Budget):
+        return budget
+    if isinstance(budget, float | Fraction | Decimal | Real):
+        return Count(count_budget(budget, n_rows))
+    return budget.count(n_rows if population is None else population)
 
 
 def count_budget(budget: Amount, n_rows: int) -> int:

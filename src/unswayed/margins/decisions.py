@@ -57,14 +57,26 @@ class ExactLimits:
     down: Fraction | None
     touching: bool
 
+    @property
+    def _limits(self) -> dict[int, Fraction]:
+        limits = {+1: self.up, -1: self.down}
+        return {sign: limit for sign, limit in limits.items() if limit is not None}
+
     def goals(self, unit: Fraction) -> dict[int, int]:
         """Return the least whole number of units that overturns, by direction (+1 up, -1 down)."""
-        limits = {+1: self.up, -1: self.down}
         return {
             sign: math.ceil(limit / unit) if self.touching else math.floor(limit / unit) + 1
-            for sign, limit in limits.items()
-            if limit is not None
+            for sign, limit in self._limits.items()
         }
+
+    def ends(self, unit: Fraction) -> dict[int, Fraction]:
+        """Return the limits in some unit, by direction."""
+        return {sign: limit / unit for sign, limit in self._limits.items()}
+
+    def crossed(self, sign: int, moved: Fraction) -> bool:
+        """Return whether a score that moves so far in a direction is overturned."""
+        limit = self._limits.get(sign)
+        return limit is not None and (moved >= limit if self.touching else moved > limit)
 
 
 class Decision(ABC):

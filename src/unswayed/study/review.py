@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
-from unswayed.labels.bias import class_named
+from unswayed.labels.samples import class_named
 from unswayed.results.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
 from unswayed.study.facts import beside, budget_facts
 from unswayed.study.joint import Say, numbers_of

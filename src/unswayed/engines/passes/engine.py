@@ -15,10 +15,10 @@ from unswayed.engines.anchors import Sandwich
 from unswayed.engines.linear import LinearEngine
 from unswayed.engines.passes.search import MOST_PASSES, Crossings, Reaches, Search
 from unswayed.engines.passes.training import FindStrongest, LabelBatch, OffsetGram, Scan, Strongest
-from unswayed.engines.protocol import RELATIVE, LabelChanges, LinearRows, OffsetSums, Precision
+from unswayed.engines.protocol import LabelChanges, LinearRows, OffsetSums, Precision
 from unswayed.engines.selection import ExactEngine
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget
+from unswayed.labels.budgets import RELATIVE, Budget
 from unswayed.margins.decisions import Decision, Margins, judge
 from unswayed.models.learner import Solution
 from unswayed.models.ridge.summed import SummedRidge, entry_errors

@@ -14,7 +14,7 @@ from unswayed._core.rounding import narrower, wider
 from unswayed._core.tally import Lines
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.passes.training import Count, Counted, LabelBatch, Pull, Scan, lines_of
-from unswayed.engines.protocol import RELATIVE
+from unswayed.labels.budgets import RELATIVE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,6 @@ from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError, InputError, LabelPeekError, NotLinearError
 from unswayed.inputs import dense
 from unswayed.labels.bias import InGradient, LabelBias, ResolvedBias
-from unswayed.labels.budgets import Count
 from unswayed.models.family import Family, decision_scores, one_alpha, register
 from unswayed.models.gradient.problem import (
     Centre,
@@ -322,7 +321,7 @@ def _poisson(final: Any, features: Matrix, weight: FloatArray | None) -> Gradien
 def _check_bias(
     bias: LabelBias, resolved: ResolvedBias, targets: FloatArray, classes: bool
 ) -> None:
-    if type(resolved.budget) is not Count:
+    if not resolved.budget.countable:
         raise BiasError(
             f"this model is certified for budgets that are a number of labels, and this one is a "
             f"{type(resolved.budget).__name__}; pass a count or a share"

@@ -1,0 +1,259 @@
+"""Labels that were checked: the budget that a checked sample gives, and what answers mean."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unswayed._typing import IntArray
+from unswayed.exceptions import BiasError, InputError
+from unswayed.inputs import as_doubles
+from unswayed.labels.budgets import Budget, Count, Part, least_size
+from unswayed.labels.groups import Parts, confident
+
+
+def most_wrong(population: int, checked: int, wrong: int, confidence: Fraction) -> int:
+    """Return the most labels that may be wrong in all, given how many of a checked sample are.
+
+    It is the largest number K for which a random sample has at most so many wrong labels with a
+    probability above 1 - confidence, by the hypergeometric distribution, in whole numbers. If more
+    than K were wrong, a sample with as few wrong labels would be that improbable.
+
+    Examples
+    --------
+    >>> most_wrong(5_555, 300, 0, Fraction(95, 100))
+    53
+    """
+    every = math.comb(population, checked)
+
+    def improbable(total: int) -> bool:
+        likely = sum(
+            math.comb(total, found) * math.comb(population - total, checked - found)
+            for found in range(wrong + 1)
+        )
+        return likely <= (1 - confidence) * every
+
+    last = population - (checked - wrong)  # more cannot be wrong: these were found right
+    more = least_size(lambda extra: improbable(wrong + extra), last - wrong)
+    return last if more is None else wrong + more - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A budget from a sample: labels were drawn at random and checked, and some were wrong.
+
+    What is certified with it holds with this confidence, all of it together: either at most as
+    many labels are wrong as the sample allows, and then every certificate holds, or the sample was
+    that unlucky.
+
+    Parameters
+    ----------
+    checked : int
+        How many labels were drawn at random, without replacement, and checked.
+    wrong : int
+        How many of these were wrong.
+    confidence : float
+        Above 0 and below 1.
+    rows : (checked,) array-like of int, optional
+        Which training rows were checked. Their labels are then taken to be right as they are given
+        to `fit`, so pass corrected ones; the bound is about the others.
+    population : int, optional
+        How many labels the sample was drawn from; by default the training rows, or those that
+        `where` of the bias names. If it is given, checked rows need not all be training rows.
+
+    Examples
+    --------
+    >>> from unswayed import LabelBias, Sampled
+    >>> sample = Sampled(checked=300, wrong=4, confidence=0.95)
+    >>> sample.most_wrong(5_555)
+    162
+    >>> LabelBias.flips(budget=sample)
+    LabelBias.flips(budget=Sampled(checked=300, wrong=4, confidence=0.95))
+    """
+
+    checked: int
+    wrong: int
+    confidence: float
+    rows: Any = field(default=None, repr=False)
+    population: int | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("checked", "wrong", "population"):
+            given: Any = getattr(self, name)
+            if given is None and name == "population":
+                continue
+            if isinstance(given, bool | np.bool_) or not isinstance(given, Integral) or given < 0:
+                raise BiasError(f"Sampled: {name} must be a whole number, 0 or more; got {given!r}")
+        if self.wrong > self.checked:
+            raise BiasError(
+                f"Sampled: {self.wrong:,} of {self.checked:,} checked labels cannot be wrong; "
+                "wrong counts those of the checked labels that were wrong"
+            )
+        try:
+            level = Fraction(str(self.confidence))
+        except ValueError:
+            level = Fraction(0)
+        if not 0 < level < 1:
+            raise BiasError(
+                f"Sampled: confidence must be above 0 and below 1, such as 0.95; got "
+                f"{self.confidence!r}"
+            )
+        if self.rows is not None:
+            object.__setattr__(self, "rows", self._checked_rows(self.rows))
+
+    def _checked_rows(self, rows: ArrayLike) -> Any:
+        found = np.asarray(rows)
+        if found.ndim != 1 or found.dtype.kind not in "iu" or len(np.unique(found)) < len(found):
+            raise BiasError("Sampled: rows must be numbers of training rows, each once")
+        if len(found) > self.checked or (self.population is None and len(found) < self.checked):
+            raise BiasError(
+                f"Sampled: rows names {len(found):,} training rows, but {self.checked:,} were "
+                "checked"
+            )
+        return found.astype(np.intp)
+
+    @property
+    def level(self) -> Fraction:
+        """The confidence, as it was written."""
+        return Fraction(str(self.confidence))
+
+    def most_wrong(self, population: int) -> int:
+        """Return how many labels may be wrong in all, before any were corrected.
+
+        Parameters
+        ----------
+        population : int
+            How many labels the sample was drawn from.
+
+        Returns
+        -------
+        int
+        """
+        size = population if self.population is None else self.population
+        if self.checked > size:
+            raise BiasError(
+                f"Sampled: {self.checked:,} labels were checked, but there are only {size:,} to "
+                "draw from; pass population= if they were drawn from more than the training rows"
+            )
+        return most_wrong(size, self.checked, self.wrong, self.level)
+
+    def count(self, population: int) -> "SampledCount":
+        """Return the budget: how many labels may still be wrong."""
+        found = self.most_wrong(population) - (0 if self.rows is None else self.wrong)
+        return SampledCount(found, self)
+
+    def known(self, n_rows: int) -> Any:
+        """Return which training rows were checked, as a mask; none if nobody said which."""
+        found = np.zeros(n_rows, dtype=bool)
+        if self.rows is not None:
+            for row in self.rows[(self.rows < 0) | (self.rows >= n_rows)][:1]:
+                raise BiasError(f"Sampled: there is no training row {row}; there are {n_rows:,}")
+            found[self.rows] = True
+        return found
+
+    def taken(self, rows: Any, n_rows: int) -> "Sampled":
+        """Return the same sample for a model that is trained on some of the training rows.
+
+        What is wrong among these is wrong among all, so that the bound is the same.
+        """
+        size = n_rows if self.population is None else self.population
+        kept = None
+        if self.rows is not None:
+            kept = np.flatnonzero(np.isin(rows, self.rows))
+        return Sampled(self.checked, self.wrong, self.confidence, kept, size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledCount(Count):
+    """A number of labels that a checked sample gave."""
+
+    countable: ClassVar[bool] = True
+    labels: int
+    sample: Sampled
+
+    def sized(self, amount: float) -> Count:
+        """Return a number of labels; another one than the sample gave is no finding of its."""
+        return self if amount == self.labels else Count(int(min(amount, 2**53)))
+
+    def __str__(self) -> str:
+        return f"{Count.__str__(self)} ({confident(self.sample.level)})"
+
+
+def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts:
+    """Return the budget of several sets of training rows, each with a budget of its own.
+
+    Confidences of samples are combined: the chance that one of them was unlucky is at most the sum
+    of their chances.
+    """
+    parts: list[Part] = []
+    owner: dict[int, int] = {}
+    doubt = Fraction(0)
+    for number, (rows, budget) in enumerate(terms):
+        for row in rows.tolist():
+            if owner.setdefault(row, number) != number:
+                raise BiasError(
+                    f"terms {owner[row] + 1} and {number + 1} of the sum both let the label of "
+                    f"training row {row} be wrong; each label belongs to one term: make their "
+                    "where= masks exclude each other"
+                )
+        if len(rows):
+            parts.append(Part(rows, int(min(budget.most_labels, len(rows)))))
+        if isinstance(budget, SampledCount):
+            doubt += 1 - budget.sample.level
+    every = sum(part.labels for part in parts)
+    level = max(1 - doubt, Fraction(0)) if doubt else None
+    return Parts(every if cap is None else int(min(cap, every)), tuple(parts), level)
+
+
+# --- labels that were checked ---------------------------------------------------------------------
+
+
+def corrected(given: NDArray[Any], answers: dict[int, Any], *, classes: bool) -> NDArray[Any]:
+    """Return labels as they should be."""
+    if classes:
+        known = np.unique(given)
+        found = given.copy()
+        for row, answer in answers.items():
+            found[row] = class_named(answer, known, row)
+        return found
+    found = given.astype(np.float64)
+    for row, answer in answers.items():
+        number = as_doubles(answer, f"the answer for row {row}")
+        if number.ndim or not np.isfinite(number):
+            raise InputError(f"the answer for row {row} must be a finite number, got {answer!r}")
+        found[row] = float(number)
+    return found
+
+
+def class_named(answer: Any, known: NDArray[Any], row: int) -> Any:
+    """Return the class that an answer names."""
+    text = str(answer).strip()
+    for same in (_equal_text, _equal_number, _equal_letters):  # from strict to what spreadsheets do
+        found = [value for value in known if same(text, str(value))]
+        if len(found) == 1:
+            return found[0]
+    named = " or ".join(repr(value) for value in known.tolist())
+    raise InputError(
+        f"the answer for row {row} is {answer!r}, which is none of the classes: say {named}, or "
+        "leave it empty if the label was not checked"
+    )
+
+
+def _equal_text(answer: str, value: str) -> bool:
+    return answer == value
+
+
+def _equal_number(answer: str, value: str) -> bool:
+    try:
+        return float(answer) == float(value)
+    except ValueError:
+        return False
+
+
+def _equal_letters(answer: str, value: str) -> bool:
+    return answer.casefold() == value.casefold()
