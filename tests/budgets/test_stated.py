@@ -230,4 +230,6 @@ def test_a_budget_of_another_kind_is_refused_when_asking():
     X, y = data()
     model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, y)
     with pytest.raises(InputError, match="kind"):
+        model.certify(X, budget=Cost(3, np.ones(60)))
+    with pytest.raises(BiasError, match="flips"):
         model.certify(X, budget=Total(3))

@@ -35,8 +35,8 @@ from unswayed.estimators.question import (
 )
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.inputs import is_lazy, rows_of_kind
-from unswayed.labels.bias import LabelBias
-from unswayed.labels.budgets import Budget
+from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.budgets import Budget, Movable, Stated, Statement, as_budget
 from unswayed.margins.decisions import Decision
 from unswayed.models.balanced import Balanced
 from unswayed.models.families import check_certifiable, family_of, fit_final
@@ -246,11 +246,17 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             )
 
     @staticmethod
-    def _budget(fitted: Fitted, budget: float | Budget | None) -> Budget:
-        own: Budget = fitted.engine.bias.budget
+    def _budget(fitted: Fitted, budget: Stated | None) -> Budget:
+        bias = fitted.engine.bias
+        own: Budget = bias.budget
         if budget is None:
             return own
-        if not isinstance(budget, Budget):
+        if isinstance(budget, Statement):
+            labels = None
+            if isinstance(bias, ResolvedBias):
+                labels = Movable(bias.lower, bias.upper, bias.whole, fitted.n_rows)
+            budget = as_budget(budget, fitted.n_rows, labels)
+        elif not isinstance(budget, Budget):
             return own.read(budget, fitted.n_rows)
         if type(budget) is not type(own):
             raise InputError(
@@ -264,7 +270,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         self,
         X: Any,
         *,
-        budget: float | Budget | None = None,
+        budget: Stated | None = None,
         method: Method = "exact",
         resolve: str | None = None,
         decision: Decision | None = None,
@@ -315,7 +321,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     def _certified(
         self,
         X: Any,
-        budget: float | Budget | None,
+        budget: Stated | None,
         method: Method,
         resolve: str | None,
         decision: Decision | None,
@@ -346,7 +352,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return certs
 
     @ordinary_arithmetic()
-    def parameter_box(self, *, budget: float | Budget | None = None) -> ParameterBox:
+    def parameter_box(self, *, budget: Stated | None = None) -> ParameterBox:
         """Build the box of all parameters the bias can lead to (paper, section 5).
 
         It needs no test rows; pass it to `certify` as `method` to use it again and again.
@@ -366,9 +372,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         return parameter_box(fitted, self._budget(fitted, budget))
 
     @ordinary_arithmetic()
-    def sandwich(
-        self, *, budget: float | Budget | None = None, max_anchors: int = MAX_ANCHORS
-    ) -> Sandwich:
+    def sandwich(self, *, budget: Stated | None = None, max_anchors: int = MAX_ANCHORS) -> Sandwich:
         """Build anchors and boxes that bound the range of every row from both sides.
 
         Anchors are training rows: the most frequent ones, then those left open by the others.
@@ -436,7 +440,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         self,
         *,
         contrasts: Any = None,
-        budget: float | Budget | None = None,
+        budget: Stated | None = None,
         resolve: str | None = None,
         effort: int | None = None,
     ) -> CertificateSet:

@@ -20,7 +20,7 @@ from unswayed.exceptions import InputError, LabelPeekError, UnswayedError
 from unswayed.inputs import is_lazy, take_rows
 from unswayed.joint.search import Progress
 from unswayed.labels.bias import bias_of_rows
-from unswayed.labels.budgets import Budget, Count
+from unswayed.labels.budgets import Budget, Count, Stated, budget_of_rows
 from unswayed.margins.decisions import Decision
 from unswayed.models.steps import as_labels, as_sample_weight, as_trust, other_labels
 from unswayed.results.certificates import CertificateSet
@@ -179,7 +179,7 @@ def cross_certify(
     y: Any,
     *,
     cv: Any = 10,
-    budget: float | Budget | None = None,
+    budget: Stated | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     method: str = "exact",
@@ -278,7 +278,7 @@ def cross_certify(
             )
             certificates = fitted._certified(
                 _part(model, X, test, train),
-                budget.taken(train) if isinstance(budget, Budget) else budget,
+                budget_of_rows(budget, train, n_rows),
                 method,
                 resolve,
                 decision,

@@ -14,7 +14,7 @@ from unswayed._core.rounding import UNIT
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
-from unswayed.labels.budgets import Budget, Members, Move, Part
+from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
 
 _COMFORT = 1.0 + 2.0**-30  # a total this much above the least is proven to overturn
 
@@ -43,8 +43,8 @@ class _Offsets(NamedTuple):
         return cls(-lower, upper, common, float(found[0]) if len(found) else 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Total(Budget):
+@dataclass(frozen=True)
+class Total(Statement):
     """All changes of labels together add up to at most this much, without their signs.
 
     Parameters
@@ -58,45 +58,45 @@ class Total(Budget):
     together by at most 1.5:
 
     >>> from unswayed import LabelBias, Total, prediction_range
-    >>> prediction_range([-1, 2], [3, 4], LabelBias.shifts(1, budget=Total(1.5)))
+    >>> low, high = prediction_range([-1, 2], [3, 4], LabelBias.shifts(1, budget=Total(1.5)))
+    >>> round(low, 9), round(high, 9)
     (2.5, 7.5)
     """
+
+    most: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", positive(self.most, "Total"))
+
+    def _budget(self, labels: Movable) -> "TotalBudget":
+        if labels.whole:
+            raise BiasError(
+                "Total bounds by how much numbers are off in all, but flips change a label or do "
+                "not; pass a count as the budget, or use LabelBias.shifts"
+            )
+        return TotalBudget(self.most, _Offsets.of(labels.lower, labels.upper))
+
+
+@dataclass(frozen=True, eq=False)
+class TotalBudget(Budget):
+    """All changes add up to at most so much: the labels that do most per unit of change first."""
 
     unit: ClassVar[str] = "total change"
     summed: ClassVar[bool] = False
 
     most: float
-    offsets: _Offsets | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "most", positive(self.most, "Total"))
-
-    def bound(self, lower: FloatArray, upper: FloatArray, *, whole: bool) -> "Total":
-        """Return the same total for labels that may change so far."""
-        if whole:
-            raise BiasError(
-                "Total bounds by how much numbers are off in all, but flips change a label or do "
-                "not; pass a count as the budget, or use LabelBias.shifts"
-            )
-        return replace(self, offsets=_Offsets.of(lower, upper))
-
-    @property
-    def _offsets(self) -> _Offsets:
-        assert self.offsets is not None  # noqa: S101  (a bias that is resolved has bound it)
-        return self.offsets
+    offsets: _Offsets = field(repr=False)
 
     def parts(self) -> tuple[Part]:
         """Return all training rows, any number of whose labels may change by a little."""
         return (Part(None, 2**53),)
 
-    def sized(self, amount: float) -> "Total":
+    def sized(self, amount: float) -> "TotalBudget":
         """Return another total."""
         return replace(self, most=float(amount))
 
-    def taken(self, rows: IntArray) -> "Total":
+    def taken(self, rows: IntArray) -> "TotalBudget":
         """Return the same total, whatever the rows are."""
-        if self.offsets is None:
-            return self
         return replace(self, offsets=_Offsets.of(-self.offsets.down[rows], self.offsets.up[rows]))
 
     @property
@@ -111,23 +111,23 @@ class Total(Budget):
     @property
     def most_labels(self) -> float:
         """Number of labels that change by as much as this, if all change as little as any can."""
-        return self.most / self._offsets.smallest
+        return self.most / self.offsets.smallest
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how many labels amounts move at most: a smaller one moves hardly fewer."""
-        labels = amount / self._offsets.smallest
+        labels = amount / self.offsets.smallest
         return labels, labels
 
     @property
     def relative(self) -> float:
         """Relative rounding error of a reach: parts of labels are added up in doubles."""
-        return (32 if self._offsets.common else len(self._offsets.up) + 32) * UNIT
+        return (32 if self.offsets.common else len(self.offsets.up) + 32) * UNIT
 
     def apart(
         self, lower: FloatArray, upper: FloatArray, scale: FloatArray | None = None
     ) -> FloatArray | None:
         """Keep labels apart that may change by different amounts."""
-        if self._offsets.common:
+        if self.offsets.common:
             return None
         weight = np.ones(len(lower)) if scale is None else scale
         keys = np.column_stack((lower, upper, weight))
@@ -137,7 +137,7 @@ class Total(Budget):
 
     def _fills(self, z: FloatArray, entries: Entries, sign: float) -> Iterator["_Fill"]:
         """Yield, for each row, what labels add per unit of change, strongest first."""
-        rows, offsets = entries.rows, self._offsets
+        rows, offsets = entries.rows, self.offsets
         for row in sign * z:
             effect = np.where(row >= 0, row * entries.upper, row * entries.lower)
             length = np.where(row >= 0, offsets.up[rows], offsets.down[rows])
@@ -149,8 +149,8 @@ class Total(Budget):
 
     def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
         """Return how far the total raises and lowers scores: the strongest labels first."""
-        if self._offsets.common:
-            return selection.reach(z, entries, self.most / self._offsets.common)
+        if self.offsets.common:
+            return selection.reach(z, entries, self.most / self.offsets.common)
         up, down = (
             np.array([fill.reach(self.most) for fill in self._fills(z, entries, sign)])
             for sign in (1.0, -1.0)
@@ -179,11 +179,11 @@ class Total(Budget):
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
         """Return between which totals the reach of each row exceeds its margins."""
-        if self._offsets.common:
+        if self.offsets.common:
             found = selection.minimum_budget(z, entries, up, down)
             some = np.isfinite(found.count) & (found.count > 0)
-            step = np.where(some, self._offsets.common, 0.0)
-            count = found.count * self._offsets.common
+            step = np.where(some, self.offsets.common, 0.0)
+            count = found.count * self.offsets.common
             return selection.Crossings(count, found.before, found.after, step)
         found = selection.Crossings.blank(len(z))
         for side, (sign, margin) in enumerate(((1.0, up), (-1.0, down))):

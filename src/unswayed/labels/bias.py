@@ -13,12 +13,24 @@ from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles, refuse_masked, take_rows
-from unswayed.labels.budgets import Budget, Count, Stated, as_budget, as_written
-from unswayed.labels.groups import Clusters, cluster_count
-from unswayed.labels.samples import Sampled, joined
+from unswayed.labels.amounts import Total
+from unswayed.labels.budgets import (
+    Budget,
+    Count,
+    Movable,
+    Stated,
+    Statement,
+    as_budget,
+    as_written,
+    budget_of_rows,
+)
+from unswayed.labels.costs import Cost
+from unswayed.labels.groups import Clusters, cluster_count, numbered
+from unswayed.labels.samples import joined, known_rows
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
+_NOT_COUNTS = (Budget, Cost, Total)
 Clip: TypeAlias = tuple[float | None, float | None] | None
 
 
@@ -116,9 +128,7 @@ class LabelBias:
     def __post_init__(self) -> None:
         if self.clusters is not None:
             cluster_count(self.budget)
-        elif not (
-            isinstance(self.budget, Budget | Sampled) or (self.terms and self.budget is None)
-        ):
+        elif not isinstance(self.budget, Budget | Statement) and (self.budget or not self.terms):
             as_written(self.budget)
         if self.direction not in (None, "up", "down"):
             raise BiasError(f"direction must be 'up', 'down' or None, got {self.direction!r}")
@@ -289,12 +299,12 @@ class LabelBias:
             if each.kind == "sum" and each.budget is not None:
                 raise BiasError("a sum that is capped has no further terms; add first, then cap")
             terms += each.terms or [each]
-        for each in terms:
-            if each.clusters is not None or isinstance(each.budget, Budget):
-                raise BiasError(
-                    "terms of a sum have counts of labels, shares or samples as their budgets; "
-                    f"{each!r} has a budget of another kind"
-                )
+        odd = [t for t in terms if t.clusters is not None or isinstance(t.budget, _NOT_COUNTS)]
+        if odd:
+            raise BiasError(
+                "terms of a sum have counts of labels, shares or samples as their budgets; "
+                f"{odd[0]!r} has a budget of another kind"
+            )
         return LabelBias("sum", None, terms=tuple(terms))
 
     def __radd__(self, other: Any) -> "LabelBias":
@@ -311,6 +321,7 @@ class LabelBias:
         Returns
         -------
         LabelBias
+            A sum that takes no further terms.
 
         Raises
         ------
@@ -380,16 +391,15 @@ class LabelBias:
             upper[:] = 0.0
         mask = self._mask(n_rows, X, y if labels is None else labels)
         population = int(mask.sum())
-        if isinstance(self.budget, Sampled):
-            mask = mask & ~self.budget.known(n_rows)
+        mask = mask & ~known_rows(self.budget, n_rows)
         lower[~mask], upper[~mask] = 0.0, 0.0
         # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
         lower, upper, whole = lower + 0.0, upper + 0.0, self.kind == "flips"
         if self.clusters is not None:
-            budget: Budget = Clusters(cluster_count(self.budget), self._clusters(n_rows))
+            budget: Budget = Clusters(cluster_count(self.budget), numbered(self.clusters, n_rows))
         else:
             assert self.budget is not None  # noqa: S101  (only sums have none)
-            budget = as_budget(self.budget, n_rows, population).bound(lower, upper, whole=whole)
+            budget = as_budget(self.budget, n_rows, Movable(lower, upper, whole, population))
         return ResolvedBias(lower, upper, budget, whole=whole)
 
     def _added(self, terms: list[ResolvedBias], n_rows: int) -> ResolvedBias:
@@ -403,19 +413,6 @@ class LabelBias:
             cap,
         )
         return ResolvedBias(lower, upper, budget, whole=all(term.whole for term in terms))
-
-    def _clusters(self, n_rows: int) -> IntArray:
-        """Return the number of each training row's cluster."""
-        refuse_masked(self.clusters, "clusters", BiasError)
-        names = np.asarray(self.clusters)
-        if names.shape != (n_rows,):
-            raise BiasError(
-                f"clusters has shape {names.shape} but there are {n_rows} training rows; it needs "
-                "exactly one cluster for each"
-            )
-        for row in [at for at, name in enumerate(names.tolist()) if name is None or name != name]:  # noqa: PLR0124
-            raise BiasError(f"the cluster of training row {row} is missing; name one for each row")
-        return np.unique(names.astype(str), return_inverse=True)[1].reshape(-1).astype(np.intp)
 
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:
@@ -557,10 +554,6 @@ def bias_without(bias: LabelBias, rows: Iterable[int], n_labels: int) -> LabelBi
     return replace(bias, where=where)
 
 
-# ----------------------------------------------------------------------------------------
-# A bias for some of the training rows that it was written for.
-
-
 def bias_of_rows(bias: LabelBias, rows: IntArray, n_rows: int) -> LabelBias:
     """Return the same bias for some of the training rows."""
     if bias.kind == "sum":
@@ -570,15 +563,11 @@ def bias_of_rows(bias: LabelBias, rows: IntArray, n_rows: int) -> LabelBias:
         for name, end in (("lower", bias.lower), ("upper", bias.upper))
         if bias.kind == "intervals"
     }
-    where, budget, clusters = bias.where, bias.budget, bias.clusters
-    if where is not None and not callable(where):
-        where = _entries(where, rows, n_rows, "where")
-    if clusters is not None:
-        clusters = _entries(clusters, rows, n_rows, "clusters")
-    if isinstance(budget, Budget):
-        budget = budget.taken(rows)
-    elif isinstance(budget, Sampled):
-        budget = budget.taken(rows, n_rows)
+    where, clusters = (
+        each if each is None or callable(each) else _entries(each, rows, n_rows, name)
+        for name, each in (("where", bias.where), ("clusters", bias.clusters))
+    )
+    budget = budget_of_rows(bias.budget, rows, n_rows)
     return replace(bias, budget=budget, where=where, clusters=clusters, **ends)
 
 

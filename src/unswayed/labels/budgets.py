@@ -5,12 +5,13 @@ A bias says by how much each label may be off, its budget how much of that may h
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -80,10 +81,6 @@ class Budget:
     def cap(self) -> float:
         """How many labels of all parts together may be wrong."""
         return math.inf
-
-    def bound(self, lower: FloatArray, upper: FloatArray, *, whole: bool) -> "Budget":
-        """Return the budget for labels that may change so far; by default itself."""
-        return self
 
     # --- its size -----------------------------------------------------------------------------
 
@@ -484,30 +481,46 @@ class Count(Budget):
         return f"up to {self.labels} {'label is' if self.labels == 1 else 'labels are'} wrong"
 
 
-class Evidence(Protocol):
-    """What gives a budget once it is known how many labels there are: a checked sample, say."""
+class Movable(NamedTuple):
+    """The labels that a bias is about, once they are known."""
 
-    def count(self, population: int) -> Budget:
-        """Return the budget for so many labels."""
+    lower: FloatArray  # how far each training label may fall and rise
+    upper: FloatArray
+    whole: bool  # whether labels move to an end of their interval or not at all
+    population: int  # training rows that the bias is about
 
-    def taken(self, rows: IntArray, n_rows: int) -> "Evidence":
+
+class Statement(ABC):
+    """What users pass as a budget that is no number; it is one once the labels are known."""
+
+    @abstractmethod
+    def _budget(self, labels: Movable) -> Budget:
+        """Return the budget for given labels."""
+
+    def _of_rows(self, rows: IntArray, n_rows: int) -> "Statement":
         """Return the same for a model that is trained on some of `n_rows` training rows."""
+        return self
 
 
-Stated: TypeAlias = Amount | Budget | Evidence
+Stated: TypeAlias = Amount | Budget | Statement
 """What users pass as a budget."""
 
 
-def as_budget(budget: Stated, n_rows: int, population: int | None = None) -> Budget:
-    """Return a budget for as many training rows; numbers are counts of labels, or shares.
+def as_budget(stated: Stated, n_rows: int, labels: Movable | None = None) -> Budget:
+    """Return a budget for as many training rows; numbers are counts of labels, or shares."""
+    if isinstance(stated, Statement):
+        if labels is None:
+            nothing = np.zeros(n_rows)
+            labels = Movable(nothing, nothing, whole=True, population=n_rows)
+        return stated._budget(labels)
+    return stated if isinstance(stated, Budget) else Count(count_budget(stated, n_rows))
 
-    `population` is the number of labels that may be wrong.
-    """
-    if isinstance(budget, Budget):
-        return budget
-    if isinstance(budget, float | Fraction | Decimal | Real):
-        return Count(count_budget(budget, n_rows))
-    return budget.count(n_rows if population is None else population)
+
+def budget_of_rows(stated: Stated | None, rows: IntArray, n_rows: int) -> Stated | None:
+    """Return what a user passed as a budget, for a model trained on some of the training rows."""
+    if isinstance(stated, Statement):
+        return stated._of_rows(rows, n_rows)
+    return stated.taken(rows) if isinstance(stated, Budget) else stated
 
 
 def count_budget(budget: Amount, n_rows: int) -> int:

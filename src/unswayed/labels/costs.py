@@ -23,7 +23,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
 from unswayed.labels.amounts import positive
-from unswayed.labels.budgets import Budget, Members, Move, Part
+from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
 
 _NODES = 20_000  # of branch and bound, for one row in one direction
 
@@ -131,7 +131,7 @@ def _cheapest(given: Sequence[_Item], margin: Any) -> _Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Cost(Budget):
+class Cost(Statement):
     """Wrong labels together cost at most this much, each at its own price.
 
     Numbers are taken as they are written: ten labels of cost 0.1 cost 1. A label of infinite cost
@@ -153,9 +153,6 @@ class Cost(Budget):
     >>> prediction_range([-1, 2], [3, 4], LabelBias.shifts(1, budget=Cost(1, [1, 2])))
     (4.0, 6.0)
     """
-
-    unit: ClassVar[str] = "cost"
-    closed: ClassVar[bool] = False
 
     limit: float
     per_label: Any = field(repr=False)
@@ -213,25 +210,43 @@ class Cost(Budget):
         with np.errstate(divide="ignore"):
             return cls(surprise, np.maximum(np.log1p(-given) - np.log(given), 0.0))
 
-    def bound(self, lower: FloatArray, upper: FloatArray, *, whole: bool) -> "Cost":
-        """Return the same budget; raise unless there is one cost for each label."""
-        if len(self.per_label) != len(lower):
+    def _budget(self, labels: Movable) -> "CostBudget":
+        if len(self.per_label) != len(labels.lower):
             raise BiasError(
-                f"Cost has {len(self.per_label):,} costs, but there are {len(lower):,} training "
+                f"Cost has {len(self.per_label):,} costs, but there are {len(labels.lower):,} "
+                "training labels; it needs exactly one for each"
+            )
+        return CostBudget(self.limit, self.per_label)
+
+    def _of_rows(self, rows: IntArray, n_rows: int) -> "Cost":
+        if len(self.per_label) != n_rows:
+            raise BiasError(
+                f"Cost has {len(self.per_label):,} costs, but there are {n_rows:,} training "
                 "labels; it needs exactly one for each"
             )
-        return self
+        return Cost(self.limit, self.per_label[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class CostBudget(Budget):
+    """Wrong labels cost at most so much."""
+
+    unit: ClassVar[str] = "cost"
+    closed: ClassVar[bool] = False
+
+    limit: float
+    per_label: FloatArray = field(repr=False)
 
     def parts(self) -> tuple[Part]:
         """Return all training rows, and how many of the cheapest labels are within the limit."""
         costs = np.cumsum(np.sort(self.per_label[np.isfinite(self.per_label)]))
         return (Part(None, int((costs <= self.limit * (1 + 1e-9)).sum())),)
 
-    def sized(self, amount: float) -> "Cost":
+    def sized(self, amount: float) -> "CostBudget":
         """Return another limit."""
         return replace(self, limit=float(amount))
 
-    def taken(self, rows: IntArray) -> "Cost":
+    def taken(self, rows: IntArray) -> "CostBudget":
         """Return the costs of some of the training rows."""
         return replace(self, per_label=self.per_label[rows])
 

@@ -14,6 +14,7 @@ from unswayed._core.influence import Entries
 from unswayed._core.rounding import UNIT
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError
+from unswayed.inputs import refuse_masked
 from unswayed.labels.budgets import Amount, Budget, Members, Move, Part, count_budget
 
 
@@ -262,3 +263,17 @@ def cluster_count(written: object) -> int:
     if written < 0:
         raise BiasError(f"with clusters=, the budget must not be negative; got {written!r}")
     return int(written)
+
+
+def numbered(clusters: Any, n_rows: int) -> IntArray:
+    """Return the number of each training row's cluster, from the names that a user gave."""
+    refuse_masked(clusters, "clusters", BiasError)
+    names = np.asarray(clusters)
+    if names.shape != (n_rows,):
+        raise BiasError(
+            f"clusters has shape {names.shape} but there are {n_rows} training rows; it needs "
+            "exactly one cluster for each"
+        )
+    for row in [at for at, name in enumerate(names.tolist()) if name is None or name != name]:  # noqa: PLR0124
+        raise BiasError(f"the cluster of training row {row} is missing; name one for each row")
+    return np.unique(names.astype(str), return_inverse=True)[1].reshape(-1).astype(np.intp)

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unswayed._typing import IntArray
+from unswayed._typing import BoolArray, IntArray
 from unswayed.exceptions import BiasError, InputError
 from unswayed.inputs import as_doubles
-from unswayed.labels.budgets import Budget, Count, Part, least_size
+from unswayed.labels.budgets import Budget, Count, Movable, Part, Statement, least_size
 from unswayed.labels.groups import Parts, confident
 
 
@@ -44,7 +44,7 @@ def most_wrong(population: int, checked: int, wrong: int, confidence: Fraction) 
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Sampled(Statement):
     """A budget from a sample: labels were drawn at random and checked, and some were wrong.
 
     What is certified with it holds with this confidence, all of it together: either at most as
@@ -71,7 +71,7 @@ class Sampled:
     >>> from unswayed import LabelBias, Sampled
     >>> sample = Sampled(checked=300, wrong=4, confidence=0.95)
     >>> sample.most_wrong(5_555)
-    162
+    165
     >>> LabelBias.flips(budget=sample)
     LabelBias.flips(budget=Sampled(checked=300, wrong=4, confidence=0.95))
     """
@@ -117,22 +117,18 @@ class Sampled:
             )
         return found.astype(np.intp)
 
-    @property
-    def level(self) -> Fraction:
-        """The confidence, as it was written."""
-        return Fraction(str(self.confidence))
-
     def most_wrong(self, population: int) -> int:
         """Return how many labels may be wrong in all, before any were corrected.
 
         Parameters
         ----------
         population : int
-            How many labels the sample was drawn from.
+            How many labels the sample was drawn from, unless the sample says that itself.
 
         Returns
         -------
         int
+            It holds with the confidence of the sample.
         """
         size = population if self.population is None else self.population
         if self.checked > size:
@@ -140,32 +136,27 @@ class Sampled:
                 f"Sampled: {self.checked:,} labels were checked, but there are only {size:,} to "
                 "draw from; pass population= if they were drawn from more than the training rows"
             )
-        return most_wrong(size, self.checked, self.wrong, self.level)
+        return most_wrong(size, self.checked, self.wrong, Fraction(str(self.confidence)))
 
-    def count(self, population: int) -> "SampledCount":
-        """Return the budget: how many labels may still be wrong."""
-        found = self.most_wrong(population) - (0 if self.rows is None else self.wrong)
-        return SampledCount(found, self)
+    def _budget(self, labels: Movable) -> "SampledCount":
+        found = self.most_wrong(labels.population) - (0 if self.rows is None else self.wrong)
+        return SampledCount(found, Fraction(str(self.confidence)))
 
-    def known(self, n_rows: int) -> Any:
-        """Return which training rows were checked, as a mask; none if nobody said which."""
-        found = np.zeros(n_rows, dtype=bool)
-        if self.rows is not None:
-            for row in self.rows[(self.rows < 0) | (self.rows >= n_rows)][:1]:
-                raise BiasError(f"Sampled: there is no training row {row}; there are {n_rows:,}")
-            found[self.rows] = True
-        return found
-
-    def taken(self, rows: Any, n_rows: int) -> "Sampled":
-        """Return the same sample for a model that is trained on some of the training rows.
-
-        What is wrong among these is wrong among all, so that the bound is the same.
-        """
+    def _of_rows(self, rows: IntArray, n_rows: int) -> "Sampled":
+        # What is wrong among some of the rows is wrong among all: the bound is the same.
         size = n_rows if self.population is None else self.population
-        kept = None
-        if self.rows is not None:
-            kept = np.flatnonzero(np.isin(rows, self.rows))
+        kept = None if self.rows is None else np.flatnonzero(np.isin(rows, self.rows))
         return Sampled(self.checked, self.wrong, self.confidence, kept, size)
+
+
+def known_rows(stated: Any, n_rows: int) -> BoolArray:
+    """Return which training rows a sample says were checked, as a mask."""
+    found = np.zeros(n_rows, dtype=bool)
+    if isinstance(stated, Sampled) and stated.rows is not None:
+        for row in stated.rows[(stated.rows < 0) | (stated.rows >= n_rows)][:1]:
+            raise BiasError(f"Sampled: there is no training row {row}; there are {n_rows:,}")
+        found[stated.rows] = True
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,14 +165,14 @@ class SampledCount(Count):
 
     countable: ClassVar[bool] = True
     labels: int
-    sample: Sampled
+    level: Fraction  # the confidence
 
     def sized(self, amount: float) -> Count:
         """Return a number of labels; another one than the sample gave is no finding of its."""
         return self if amount == self.labels else Count(int(min(amount, 2**53)))
 
     def __str__(self) -> str:
-        return f"{Count.__str__(self)} ({confident(self.sample.level)})"
+        return f"{Count.__str__(self)} ({confident(self.level)})"
 
 
 def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts:
@@ -204,7 +195,7 @@ def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts
         if len(rows):
             parts.append(Part(rows, int(min(budget.most_labels, len(rows)))))
         if isinstance(budget, SampledCount):
-            doubt += 1 - budget.sample.level
+            doubt += 1 - budget.level
     every = sum(part.labels for part in parts)
     level = max(1 - doubt, Fraction(0)) if doubt else None
     return Parts(every if cap is None else int(min(cap, every)), tuple(parts), level)
