@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from tests.integers.model import ExactModel
 from tests.verify.proving import specification, subjects
 from unswayed.estimators import linear_proof as producer
 from unswayed.verify.data import Data
 from unswayed.verify.doubles import UnprovenError
-from unswayed.verify.exact import ExactModel
 from unswayed.verify.facts import UP, Moves
 from unswayed.verify.given import Given
 from unswayed.verify.limits import CertificateError

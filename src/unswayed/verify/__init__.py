@@ -21,15 +21,14 @@ read Parquet files. Read it in this order:
 `rational`   the same in fractions, for what doubles leave open
 `claims`     puts it together
 `gradient`   logistic and Poisson regression
-`collective` a claim about all rows together, with `floating`, `exact`, `influence` and `integers`,
-             which still solve and sort for themselves
+`collective` a claim about all rows together: a tree of cases proves a bound
 `duration`   how long all that will take
 """
 
 from unswayed.verify.claims import Report, verify
 from unswayed.verify.document import schema_text
 from unswayed.verify.duration import seconds_to_check
-from unswayed.verify.integers import Track
+from unswayed.verify.facts import Track
 from unswayed.verify.limits import MOST_NUMBERS, CertificateError
 
 __all__ = [

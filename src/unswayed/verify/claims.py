@@ -13,22 +13,22 @@ from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Data, load
 from unswayed.verify.document import read, vector
-from unswayed.verify.doubles import FloatArray, UnprovenError, is_ordinary
+from unswayed.verify.doubles import FloatArray, UnprovenError
 from unswayed.verify.facts import (
     UNKNOWN,
     Facts,
     Judge,
     Judgement,
     Rule,
+    Track,
     claimed_budgets,
     read_witness,
 )
 from unswayed.verify.given import Given
 from unswayed.verify.gradient import KINDS, Settled, check_document, settle
-from unswayed.verify.integers import Track
 from unswayed.verify.limits import CertificateError
-from unswayed.verify.linear import Model, blocks, linear_model
-from unswayed.verify.proof import read_proof
+from unswayed.verify.linear import Model, blocks, fitting_model
+from unswayed.verify.proof import read_proof, sized
 from unswayed.verify.question import Bias, in_words
 from unswayed.verify.rational import RationalRows, solution_of
 from unswayed.verify.selection import COLUMNS, Asked, Labels
@@ -84,7 +84,10 @@ def verify(
     asked = AskedTogether.read(document)
     question = in_words(document, found, bias, asked)
     if asked is not None:
-        parts, exact = findings(document, found, bias, asked, track, floating_point=floating_point)
+        proof = read_proof(document, Path(certificate))
+        parts, exact = findings(
+            document, found, bias, asked, proof, track, floating_point=floating_point
+        )
         return _collective_report(question, parts, exact)
     if document["model"]["kind"] in KINDS:
         return _report(question, document, settle(document, found, bias, track), [])
@@ -169,8 +172,8 @@ class _Linear:
         self._given = Given.of(document, data, bias)
         self._groups, self._subject = _alike(document["claims"], self._given)
         n_subjects = 1 + max(self._subject, default=-1)
-        self._hints = _sized(proof, ("weights", "dual"), (n_subjects, None))
-        self._thresholds = _sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
+        self._hints = sized(proof, ("weights", "dual"), (n_subjects, None))
+        self._thresholds = sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
         self._shift = proof.get("shift")
         self.rejected: dict[int, str] = {}
         self.unproven: dict[int, str] = {}
@@ -178,7 +181,8 @@ class _Linear:
 
     def settle(self, track: Track, *, floating_point: bool) -> None:
         """Prove or reject every claim: in doubles, and what these leave open in fractions."""
-        model, inverse = self._model() if floating_point else None, math.inf
+        model = fitting_model(self._given, self._proof, self._hints) if floating_point else None
+        inverse = math.inf
         nothing = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN))
         left = [at for at in range(len(self._groups)) if not self._judged(at, nothing).holds]
         if model is not None:
@@ -215,15 +219,6 @@ class _Linear:
 
     def _note(self, at: int, where: dict[int, str], text: str) -> None:
         where.update((claim["row"], text) for claim in self._groups[at])
-
-    def _model(self) -> Model | None:
-        try:
-            with np.errstate(all="ignore"):
-                model = linear_model(self._given, self._proof) if is_ordinary() else None
-        except UnprovenError:
-            return None
-        fits = model is not None and self._hints.shape[1] == model.n_unknowns
-        return model if fits else None
 
     def _asked(self, groups: list[int]) -> Asked:
         """Return what the claims of some groups are about."""
@@ -262,18 +257,6 @@ class _Linear:
             for place, (way, which) in enumerate(COLUMNS)
         }
         return exactly.facts(found, wanted, asked.moves[0])
-
-
-def _sized(
-    proof: dict[str, FloatArray], names: tuple[str, ...], shape: tuple[int, int | None]
-) -> FloatArray:
-    """Return an array of the proof; raise unless it has this shape, zeros if there is none."""
-    found = next((proof[name] for name in names if name in proof), None)
-    if found is None:
-        return np.zeros((shape[0], shape[1] or 0))
-    if found.ndim != 2 or len(found) != shape[0] or shape[1] not in (None, found.shape[1]):
-        raise CertificateError(f"{names[0]!r} of the proof is {found.shape}, not {shape}")
-    return found
 
 
 def _alike(claims: list[Claim], given: Given) -> tuple[list[list[Claim]], list[int]]:

@@ -7,7 +7,7 @@ with both in one place.
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -22,6 +22,7 @@ Answer = bool | None  # None: not known
 UP, DOWN = 1, -1
 BUDGET, FEWER, ENOUGH = range(3)  # numbers of labels that a claim says something of
 UNKNOWN: Ends = (-math.inf, math.inf)
+Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
 
 
 def ends_of(low: Number, high: Number) -> Ends:

@@ -47,6 +47,7 @@ from unswayed.verify.doubles import (
     gamma,
     gamma_of_parts,
     groups_of_parts,
+    is_ordinary,
     norm,
     parts,
     scaled,
@@ -361,6 +362,16 @@ def linear_model(given: Given, proof: dict[str, FloatArray]) -> Model:
     if given.kind == "smoother":
         return Smoother(given, proof)
     return Dual(given, proof) if "dual" in proof else Ridge(given, proof)
+
+
+def fitting_model(given: Given, proof: dict[str, FloatArray], hints: FloatArray) -> Model | None:
+    """Return the model of a certificate; None if doubles, or its hints, prove nothing."""
+    try:
+        with np.errstate(all="ignore"):
+            model = linear_model(given, proof) if is_ordinary() else None
+    except UnprovenError:
+        return None
+    return model if model is not None and hints.shape[1] == model.n_unknowns else None
 
 
 def blocks(

@@ -44,6 +44,18 @@ def read_proof(document: dict[str, Any], certificate: Path) -> dict[str, FloatAr
     return arrays
 
 
+def sized(
+    proof: dict[str, FloatArray], names: tuple[str, ...], shape: tuple[int, int | None]
+) -> FloatArray:
+    """Return an array of the proof; raise unless it has this shape, zeros if there is none."""
+    found = next((proof[name] for name in names if name in proof), None)
+    if found is None:
+        return np.zeros((shape[0], shape[1] or 0))
+    if found.ndim != 2 or len(found) != shape[0] or shape[1] not in (None, found.shape[1]):
+        raise CertificateError(f"{names[0]!r} of the proof is {found.shape}, not {shape}")
+    return found
+
+
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:

@@ -19,7 +19,6 @@ from typing import Any, Protocol
 from unswayed.verify.columns import feature_name, features_in_words
 from unswayed.verify.data import Data
 from unswayed.verify.document import row_numbers
-from unswayed.verify.integers import common_power, whole
 from unswayed.verify.matrix import little_endian
 from unswayed.verify.words import (
     counted,
@@ -191,8 +190,7 @@ def _weights(model: dict[str, Any], data: Data, bias: Bias, names: _Names) -> It
     yield f"weights: {head}"
     yield from indented(rest)
     if alpha:
-        power = common_power(weights)
-        mean = Fraction(sum(whole([w], power)[0] for w in weights), power * len(weights))
+        mean = sum(map(Fraction, weights), Fraction(0)) / len(weights)
         yield f"  with weights of mean 1, {name} would be {ratio(alpha / mean)}"
     if zeros := weights.count(0.0):
         yield f"  {counted(zeros, 'row')} of weight 0 do not count"

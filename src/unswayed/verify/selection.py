@@ -25,7 +25,7 @@ from unswayed.verify.doubles import (
     is_ordinary,
     sum_of_parts,
 )
-from unswayed.verify.facts import DOWN, ENOUGH, UNKNOWN, UP, Ends, Facts, Moves, ends_of
+from unswayed.verify.facts import DOWN, ENOUGH, UNKNOWN, UP, Ends, Facts, Moves, Number, ends_of
 from unswayed.verify.given import Given
 from unswayed.verify.linear import Influence
 
@@ -69,6 +69,21 @@ class Labels:
             Facts(ends_of(*score), dict(zip(COLUMNS, reach, strict=True)), shift)
             for score, reach, shift in zip(scores, reaches, shifts, strict=True)
         ]
+
+    def furthest(
+        self, found: Influence, count: int, threshold: float, added: dict[int, float]
+    ) -> Number:
+        """Return how far so many labels move one score up at most; some move it by more."""
+        rises, falls = found.z * self._upper, found.z * self._lower
+        effects, extra = np.maximum(rises, falls), 0.0
+        if added:
+            effects[:, list(added)] += list(added.values())
+            extra = count * max(map(abs, added.values()))  # rounded together with effects
+        most = np.array([float(min(count, effects.shape[1]))])
+        at_most, _ = _sums(effects, most, np.array([threshold]), both=False)
+        doubt = self._doubt(found, most) + 8 * UNIT * (extra + np.abs(at_most))
+        total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
+        return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
 
     def _reaches(self, found: Influence, asked: Asked) -> FloatArray:
         """Return bounds on how far labels move each score, as `COLUMNS`."""
@@ -126,7 +141,7 @@ def _sums(
     lost, least = gamma_of_parts(size) + 8 * UNIT, size * TINY
     excess = sum_of_parts(np.maximum(effects - threshold[:, None], 0.0))
     at_most = (count * threshold + excess) * (1 + lost) * SAFETY_OF_SUM + least
-    at_most = np.where(threshold >= 0, at_most, np.inf)
+    at_most = np.where(threshold >= 0, np.where(count > 0, at_most, 0.0), np.inf)
     if not both:
         return at_most, np.zeros(len(effects))
     above, below = threshold * (1 + _NEAR), threshold * (1 - _NEAR)

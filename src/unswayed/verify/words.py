@@ -3,7 +3,7 @@
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import groupby
@@ -148,3 +148,12 @@ def _power_of_ten(size: float) -> int:
 def indented(lines: Iterable[str]) -> Iterator[str]:
     """Return lines indented by two spaces."""
     return (f"  {line}" for line in lines)
+
+
+def between(low: float, high: float) -> str:
+    """Return two numbers that something is between, rounded outwards to 17 digits."""
+    ends = (
+        Context(prec=17, rounding=rounding).create_decimal(Decimal(each)).normalize()
+        for each, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    )
+    return "between {} and {}".format(*ends)

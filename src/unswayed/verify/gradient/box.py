@@ -19,13 +19,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from unswayed.verify.facts import Track
 from unswayed.verify.floating.rounding import SAFETY, UNIT, FloatArray, IntArray, gamma
 from unswayed.verify.gradient.functions import MEAN
 from unswayed.verify.gradient.inverse import inverse
 from unswayed.verify.gradient.problem import Labels, Missed, Problem, forms, norms, pushes
 from unswayed.verify.gradient.selection import largest
 from unswayed.verify.gradient.solution import residual
-from unswayed.verify.integers import Track
 
 _BLOCK = 2**21  # effects at a time
 _FEW = 2**16  # secants that are bounded at a time

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify.data import Data
-from unswayed.verify.facts import claimed_budgets
+from unswayed.verify.facts import Track, claimed_budgets
 from unswayed.verify.floating.rounding import FloatArray, UnprovenError, is_ordinary
 from unswayed.verify.gradient.functions import LINKS
 from unswayed.verify.gradient.judged import Bounds, Judge
 from unswayed.verify.gradient.known import Claim, Known
 from unswayed.verify.gradient.question import Range, Rule
-from unswayed.verify.integers import Track
 from unswayed.verify.limits import CertificateError
 from unswayed.verify.question import Bias
 

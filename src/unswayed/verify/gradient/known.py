@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify.data import Data
-from unswayed.verify.facts import Moves
+from unswayed.verify.facts import Moves, Track
 from unswayed.verify.floating.enclosure import two_sum
 from unswayed.verify.floating.rounding import FloatArray, IntArray, UnprovenError
 from unswayed.verify.floating.stage import read_given
@@ -18,7 +18,6 @@ from unswayed.verify.gradient.question import Range
 from unswayed.verify.gradient.region import proven_box, read_offsets, read_parameters, read_region
 from unswayed.verify.gradient.remainder import FINE, MOST_ROWS, Remainder
 from unswayed.verify.gradient.solution import Solution, enclosed, score
-from unswayed.verify.integers import Track
 from unswayed.verify.question import Bias
 
 Claim = dict[str, Any]

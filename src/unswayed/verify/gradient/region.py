@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify.document import vector
+from unswayed.verify.facts import Track
 from unswayed.verify.floating.rounding import FloatArray, UnprovenError
 from unswayed.verify.gradient.box import Box, Centre
 from unswayed.verify.gradient.problem import Labels, Problem
 from unswayed.verify.gradient.remainder import COARSE, Remainder
-from unswayed.verify.integers import Track
 from unswayed.verify.limits import CertificateError
 
 _SHRINKS = 6

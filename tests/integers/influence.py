@@ -12,8 +12,9 @@ from itertools import chain
 from operator import mul
 from typing import Any
 
-from unswayed.verify.integers import (
+from tests.integers.algebra import (
     Integers,
+    Room,
     SingularError,
     Track,
     bits,
@@ -24,7 +25,6 @@ from unswayed.verify.integers import (
     inverse,
     whole,
 )
-from unswayed.verify.limits import Room
 from unswayed.verify.matrix import Matrix
 
 Influence = tuple[list[int], int]  # one numerator per place, and the positive denominator

@@ -10,11 +10,10 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
+from tests.integers.algebra import Room, Track, bits, bits_of_doubles, common_power, dot, whole
+from tests.integers.influence import MODELS, Influence
 from unswayed.verify.data import Data
 from unswayed.verify.facts import Moves
-from unswayed.verify.influence import MODELS, Influence
-from unswayed.verify.integers import Track, bits, bits_of_doubles, common_power, dot, whole
-from unswayed.verify.limits import Room
 from unswayed.verify.question import Bias
 
 
