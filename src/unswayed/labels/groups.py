@@ -64,12 +64,16 @@ class Parts(Budget):
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
         """Return the fewest labels, each part within its limit, that exceed a row's margins."""
-        found = selection.Crossings.blank(len(z))
-        for side, (sign, margin) in enumerate(((1.0, up), (-1.0, down))):
-            strongest = self._strongest(z, entries, sign)
-            found.count[:, side], found.before[:, side], found.after[:, side] = strongest.crossing(
-                margin
-            )
+        found, uncapped = selection.Crossings.blank(len(z)), self.sized(2**53)
+        ends = uncapped.reach(z, entries)
+        for side, (sign, margin, reach) in enumerate(((1.0, up, ends[0]), (-1.0, down, ends[1]))):
+            found.count[:, side], found.before[:, side] = np.inf, reach
+            # All that the parts allow does not reach the other margins.
+            near = np.flatnonzero((reach * (1.0 + 2.0**-40) >= margin) & np.isfinite(margin))
+            if len(near):
+                crossed = self._strongest(z[near], entries, sign).crossing(margin[near])
+                for name, values in zip(("count", "before", "after"), crossed, strict=True):
+                    getattr(found, name)[near, side] = values
         return found
 
     def least_exactly(self, moves: Sequence[Move], goal: Any) -> float:
