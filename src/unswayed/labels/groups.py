@@ -88,15 +88,6 @@ class Parts(Budget):
             used += taken
         return math.inf
 
-    def document(self, n_rows: int) -> dict[str, Any]:
-        """Return the sets of labels, their limits, and the limit in all."""
-        parts = [
-            {"rows": list(range(n_rows)) if part.rows is None else np.sort(part.rows).tolist(),
-             "labels": min(part.labels, n_rows)}
-            for part in self.limits
-        ]  # fmt: skip
-        return {"parts": parts, "labels": min(self.labels, n_rows)}
-
     def __str__(self) -> str:
         limits = [
             f"up to {part.labels:,}" + ("" if part.rows is None else f" of {len(part.rows):,}")
@@ -105,12 +96,16 @@ class Parts(Budget):
         text = " labels, and ".join(limits) + " labels are wrong"
         if self.labels < sum(part.labels for part in self.limits):
             text += f", at most {self.labels:,} in all"
-        return text if self.confidence is None else f"{text} ({confident(self.confidence)})"
+        return (
+            text
+            if self.confidence is None
+            else f"{text} ({confident(self.confidence)}, from samples)"
+        )
 
 
 def confident(confidence: Fraction) -> str:
-    """Say how sure a budget is that a checked sample gave."""
-    return f"so with {float(100 * confidence):.4g} % confidence, from a checked sample"
+    """Say how sure a budget is that checked samples gave."""
+    return f"{float(100 * confidence):.4g} % confidence that no more are"
 
 
 @dataclass(frozen=True, eq=False)

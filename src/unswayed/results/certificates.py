@@ -492,7 +492,7 @@ class CertificateSet(Saved):
         """Return the other two numbers of a summary, where they are known or take no time."""
         if self.names is not None or not len(self):
             return ""
-        if not self._summaries and self.source is None:
+        if not self._summaries and (self.source is None or not self.source.counted):
             return ""
         if not self._summaries and not self.source.quick:
             return "\n  together, at random: summary() says"
