@@ -40,7 +40,7 @@ least. If not, to k·t at least.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -96,14 +96,9 @@ class Influence:
         most = np.abs(self.z / np.where(self.sizes > 0, self.sizes, 1)).max(axis=1, initial=0.0)
         drift = (self.drift + 8 * UNIT * (1 + most)) * SAFETY + TINY
         doubt = self.doubt + off + 2 * UNIT * (np.abs(self.score) + abs(mean))
-        return replace(
-            self,
-            z=self.z - share,
-            drift=drift,
-            sizes=self.sizes + share,
-            score=self.score - mean,
-            doubt=doubt * SAFETY + TINY,
-        )
+        z, sizes, score = self.z - share, self.sizes + share, self.score - mean
+        doubt = doubt * SAFETY + TINY
+        return Influence(z, drift, self.spread, sizes, self.weights, score, doubt)
 
 
 class Ridge:
@@ -313,10 +308,9 @@ def _given_influence(
     z: FloatArray, drift: FloatArray, sizes: FloatArray, given: Given
 ) -> Influence:
     """Return influence of which each entry has a bound of its own."""
-    terms = z * given.labels
+    terms, none = z * given.labels, np.zeros_like(drift)
     doubt = gamma_of_parts(len(given.labels)) * np.abs(terms).sum(axis=1)
     doubt = (doubt + drift * float(sizes @ np.abs(given.labels))) * SAFETY + TINY
-    none = np.zeros_like(drift)
     return Influence(z, drift, none, sizes, given.weights, sum_of_parts(terms), doubt)
 
 
@@ -417,7 +411,5 @@ def _shift(given: Given, found: Influence, at: int, moves: Moves | None) -> Ends
     doubt = float(doubt) * SAFETY + (len(terms) + 1) * TINY
     if not np.isfinite(terms).all() or not math.isfinite(doubt):
         return UNKNOWN
-    total = math.fsum(terms)
-    return ends_of(
-        math.nextafter(total - doubt, -math.inf), math.nextafter(total + doubt, math.inf)
-    )
+    low, high = (math.fsum(terms) + sign * doubt for sign in (-1, 1))
+    return ends_of(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))

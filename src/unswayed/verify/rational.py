@@ -76,8 +76,7 @@ class RationalRows:
 
     def influence(self, subject: FloatArray, solution: Sequence[Fraction]) -> ExactInfluence:
         """Return the influence of labels on one score, given an approximate or exact solution."""
-        given = self._given
-        common = math.lcm(*(each.denominator for each in solution))
+        given, common = self._given, math.lcm(*(each.denominator for each in solution))
         made = np.array([int(each * common) for each in solution], dtype=object)
         longest = max((each.bit_length() for each in made), default=0) + common.bit_length()
         if longest * len(given.labels) > MOST_EXACT_BITS:
@@ -104,22 +103,20 @@ class RationalRows:
         numerators: list[int] = []
         sums = np.zeros(len(subject), dtype=object)
         for part in groups_of_parts(len(given.train)):
-            rows = whole(given.train[part], self._low)
-            ones = np.full((len(rows), len(subject) - width), 1 << -self._low, dtype=object)
-            rows = np.column_stack((rows, ones))
+            ones = np.full((len(given.train[part]), len(subject) - width), 1.0)
+            rows = whole(np.column_stack((given.train[part], ones)), self._low)
             made = self._weights[part] * rows.dot(solution)
             sums = sums + made.dot(rows)
             numerators.extend(made.tolist())
         alpha, scale = Fraction(given.alpha), self._unit**2 * self._weight_unit * unit
-        rest = [
-            Fraction(x) - scale * total for x, total in zip(subject.tolist(), sums, strict=True)
-        ]
+        pairs = zip(subject.tolist(), sums, strict=True)
+        rest = [Fraction(x) - scale * total for x, total in pairs]
         last = rest.pop() if given.intercept else Fraction(0)
         rest = [each - alpha * unit * w for each, w in zip(rest, solution, strict=False)]
         common = math.lcm(*(each.denominator for each in rest))
         direction = np.array([int(each * common) for each in rest], dtype=object)
         found = ExactInfluence(numerators, self._unit * self._weight_unit * unit)
-        if not last and (not any(rest) or is_unseen(given, direction)):
+        if not last and is_unseen(given, direction):
             return found
         if not alpha:
             raise UnprovenError("its solution is not exact")
