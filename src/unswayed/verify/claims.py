@@ -46,13 +46,13 @@ class Report:
 
     question: str  # What was asked, in full: several lines
     proven: int  # Claims with a verdict that hold, `robust` and `not_robust` together
-    robust: int  # Claims with that verdict that hold
-    not_robust: int  # Claims with that verdict that hold
     undecided: int  # Claims without a verdict that hold
     by_bounds: int  # Claims that hold, of either kind, proven in floating point with error bounds
     by_exact_arithmetic: int  # The others that hold, proven in exact arithmetic
     exact_rows: tuple[int, ...]  # Rows whose claims, rejected or not, took exact arithmetic
     rejected: dict[int, str]  # For each claim that is false or not proven, by its row, the reason
+    robust: int = 0  # Claims with that verdict that hold
+    not_robust: int = 0  # Claims with that verdict that hold
     collective: tuple[Finding, ...] = ()
     # Of a model that is not linear in its labels, claims that are neither proven nor found to be
     # false, by their row, with the reason; they are in none of the numbers above
@@ -114,21 +114,15 @@ def _report(
 def _collective_report(question: str, parts: list[Finding], exact: set[int]) -> Report:
     """Return what came of a claim about all rows together."""
     status = Counter(part.status for part in parts)
-    proven = status["proven"]
+    rejected = {at: part for at, part in enumerate(parts) if part.status == "rejected"}
     return Report(
         question,
-        proven=proven,
-        robust=0,
-        not_robust=0,
+        proven=status["proven"],
         undecided=status["not re-proven"],
-        by_bounds=0 if exact else proven,
-        by_exact_arithmetic=proven if exact else 0,
+        by_bounds=0 if exact else status["proven"],
+        by_exact_arithmetic=status["proven"] if exact else 0,
         exact_rows=tuple(sorted(exact)),
-        rejected={
-            at: f"{part.heading}: {part.text}"
-            for at, part in enumerate(parts)
-            if part.status == "rejected"
-        },
+        rejected={at: f"{part.heading}: {part.text}" for at, part in rejected.items()},
         collective=tuple(parts),
     )
 

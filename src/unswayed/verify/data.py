@@ -7,6 +7,7 @@ import unicodedata
 from array import array
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Context, Decimal
+from itertools import chain
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
@@ -104,22 +105,21 @@ class _Rows:
 
     def __init__(self, value: Any, n_rows: int, where: str) -> None:
         self._numbers = None if value is None else row_numbers(value, n_rows, 2**32, where)
-        self._n_rows, self._where, self._at = n_rows, where, 0
+        self._n_rows, self._where, self.used = n_rows, where, 0
 
     def wants(self, row: int) -> bool:
         """Return whether a row is used; raise if there are more than the certificate is about."""
-        if self._numbers is None:
-            if row >= self._n_rows:
-                text = f"{self._where} has more than {self._n_rows:,} rows"
-                raise CertificateError(f"it belongs to other data: {text}")
-            return True
-        wanted = self._at < len(self._numbers) and self._numbers[self._at] == row
-        self._at += wanted
+        numbers = self._numbers
+        if numbers is None and row >= self._n_rows:
+            text = f"{self._where} has more than {self._n_rows:,} rows"
+            raise CertificateError(f"it belongs to other data: {text}")
+        wanted = numbers is None or (self.used < len(numbers) and numbers[self.used] == row)
+        self.used += wanted
         return wanted
 
     def check_all_found(self, n_rows: int) -> None:
         """Raise if some of the rows are not in the file; to be called after its last row."""
-        if self._numbers is not None and self._at < len(self._numbers):
+        if self._numbers is not None and self.used < len(self._numbers):
             raise CertificateError(
                 f"it belongs to other data: {self._where} names row {self._numbers[-1]:,}, but the "
                 f"file has {n_rows:,} rows"
@@ -146,7 +146,7 @@ def _from_tables(document: Any, label: str | None, train: Path, test: Path | Non
     copies = {
         at for at, name in enumerate(names) if with_recipe and _spelling(name) == _spelling(label)
     }
-    n_rows, n_tests, both = {"train": 0}, 0, 0
+    n_rows, both = {"train": 0}, 0
     for number, row in enumerate(read_table(train, [*names, label], writing)):
         n_rows["train"] += 1
         if learned := learned_from.wants(number):
@@ -155,7 +155,6 @@ def _from_tables(document: Any, label: str | None, train: Path, test: Path | Non
             copies = {at for at in copies if row[at] == row[-1]}
         if test is None and tested.wants(number):
             tests.extend(maker.row(row))
-            n_tests += 1
             both += learned
     learned_from.check_all_found(n_rows["train"])
     if copies:
@@ -169,12 +168,11 @@ def _from_tables(document: Any, label: str | None, train: Path, test: Path | Non
             n_rows["test"] += 1
             if tested.wants(number):
                 tests.extend(maker.row(row))
-                n_tests += 1
     tested.check_all_found(n_rows["train" if test is None else "test"])
     return Data(
         np.asarray(rows).reshape(len(labels), maker.width),
         labels,
-        None if no_tests else np.asarray(tests).reshape(n_tests, maker.width),
+        None if no_tests else np.asarray(tests).reshape(tested.used, maker.width),
         label=label,
         log="logarithms" in recipe,
         columns=[] if with_recipe else names,
@@ -291,9 +289,8 @@ class Given:
         """Return the data of a certificate as arrays, without copying them."""
         model = document["model"]
         contrasts = document["question"].get("contrasts", [])
-        for contrast in contrasts:
-            for weight in contrast["weights"]:
-                as_double(weight)
+        for weight in chain.from_iterable(each["weights"] for each in contrasts):
+            as_double(weight)
         return cls(
             kind=model["kind"],
             train=np.zeros((len(data.labels), 0)) if data.train is None else data.train,

@@ -68,14 +68,11 @@ _SCHEMA = json.loads(schema_text())
 
 def read(path: Path) -> dict[str, Any]:
     """Read a certificate file."""
-    text = _text(path)
+    content, numbers = _content(path), ("parse_int", "parse_float", "parse_constant")
+    hooks: dict[str, Any] = dict.fromkeys(numbers, _number)
     try:
         document: dict[str, Any] = json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_int=_number,
-            parse_float=_number,
-            parse_constant=_number,
+            content.decode("utf-8"), object_pairs_hook=_object, **hooks
         )
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"{path} is not readable as JSON: {error}") from None
@@ -87,8 +84,8 @@ def read(path: Path) -> dict[str, Any]:
     return document
 
 
-def _text(path: Path) -> str:
-    """Return the text of a file; raise if it is too large."""
+def _content(path: Path) -> bytes:
+    """Return what a file holds; raise if it is too large."""
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
@@ -98,10 +95,7 @@ def _text(path: Path) -> str:
             f"{path}: more than {MOST_BYTES_BEYOND_ASCII:,} bytes with characters beyond ASCII; "
             "write those as \\u escapes"
         )
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CertificateError(f"{path} is not readable as JSON: {error}") from None
+    return content
 
 
 def _number(text: str) -> float:

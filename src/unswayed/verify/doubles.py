@@ -22,11 +22,9 @@ Integers = Any  # an array of integers of any size
 MOST_EXACT_BITS = 2**31  # of such integers at any one time
 
 UNIT = 2.0**-52
-"""Relative error of one operation, whichever way it is rounded.
+"""Relative error of one operation, whichever way it is rounded; to nearest it is half of that.
 
-To nearest it is half of that. The threads of a BLAS library may round as they please: nobody can
-look into them.
-"""
+The threads of a BLAS library may round as they please: nobody can look into them."""
 
 SAFETY = 1.0 + 1e-6
 """Factor on a finished bound, for the roundings in the bound itself."""

@@ -19,6 +19,7 @@ from unswayed.verify.doubles import FloatArray
 Number = Fraction | float  # floats are infinite: whatever is finite is a fraction
 Ends = tuple[Number, Number]
 Answer = bool | None  # None: not known
+Parts = Iterator[tuple[Answer, str, str]]  # of a claim: what to say if it is false, or not known
 
 UP, DOWN = 1, -1
 BUDGET, FEWER, ENOUGH = range(3)  # numbers of labels that a claim says something of
@@ -46,7 +47,9 @@ class Moves:
     down: "array[int]"
     shares: "array[float] | None" = None
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many labels move."""
         return len(self.up) + len(self.down)
 
     def steps(self, lower: Any, upper: Any) -> Iterator[tuple[int, Any, float]]:
@@ -174,9 +177,7 @@ class Judge:
             tuple(name for holds, _, name in parts if holds is None),
         )
 
-    def _about_scores(
-        self, claim: dict[str, Any], facts: Facts
-    ) -> Iterator[tuple[Answer, str, str]]:
+    def _about_scores(self, claim: dict[str, Any], facts: Facts) -> Parts:
         if "decision" in claim:
             found = self._rule.decision(facts.score)
             holds = None if found is None else claim["decision"] == found
@@ -190,9 +191,7 @@ class Judge:
                 holds = False if score[0] + low > said else holds
                 yield holds, f"scores beyond {end} {claim[end]!r} are reached", f"its {end} end"
 
-    def _about_budgets(
-        self, claim: dict[str, Any], facts: Facts
-    ) -> Iterator[tuple[Answer, str, str]]:
+    def _about_budgets(self, claim: dict[str, Any], facts: Facts) -> Parts:
         least, most = claimed_budgets(claim)
         if claim["verdict"] == "robust" and least <= self._bias.budget:
             found = self._overturned(facts, facts.within(BUDGET))
@@ -210,7 +209,7 @@ class Judge:
         if most < math.inf:
             found = self._overturned(facts, facts.within(ENOUGH))
             moves = read_witness(claim, len(self._bias.lower)) if "witness" in claim else None
-            if found is None and moves is not None and len(moves) <= most:
+            if found is None and moves is not None and moves.count <= most:
                 return  # the witness shows it, or is objected to
             yield found, f"{most:.0f} labels do not overturn it", "that as many labels overturn it"
 
@@ -222,18 +221,16 @@ class Judge:
         found = {self._rule.crossed(margin, moved[way]) for way, margin in margins.items()}
         return True if True in found else (None if None in found else False)
 
-    def _about_witness(
-        self, claim: dict[str, Any], facts: Facts
-    ) -> Iterator[tuple[Answer, str, str]]:
+    def _about_witness(self, claim: dict[str, Any], facts: Facts) -> Parts:
         """Yield whether a witness is as small as it must be, allowed, and overturns the answer."""
         moves, said = read_witness(claim, len(self._bias.lower)), claim.get("minimum_budget")
-        count = len(moves)
+        count = moves.count
         small = count <= self._bias.budget and (type(said) is not int or count == said)
         yield small, f"its witness has {count} labels", ""
         text = "its witness moves a label twice, or one that the bias does not let move so"
         yield moves.allowed(self._bias), text, ""
-        (low, high), shifts = facts.shift, {UP: facts.shift}
-        holds = self._overturned(facts, shifts | {DOWN: (-high, -low)})
+        low, high = facts.shift
+        holds = self._overturned(facts, {UP: (low, high), DOWN: (-high, -low)})
         yield holds, "its witness does not overturn it", "that its witness overturns it"
 
 

@@ -62,8 +62,8 @@ def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...
         if pa.types.is_nested(kind := file.schema_arrow.field(name).type):
             raise ValueError(f"column {shown(name)} holds {kind} values")
     yield tuple(names)
-    batches = file.iter_batches(_batch_size(path, file, names), columns=names, use_threads=False)
-    for batch in batches:
+    size = _batch_size(path, file, names)
+    for batch in file.iter_batches(size, columns=names, use_threads=False):
         columns = []
         for name in names:
             column = batch.column(name)
@@ -74,8 +74,7 @@ def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...
             if pa.types.is_string_view(column.type):
                 column = column.cast(pa.large_string())
             if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-                longest = pc.max(pc.binary_length(column)).as_py() or 0
-                if longest > MOST_TEXT:
+                if (longest := pc.max(pc.binary_length(column)).as_py() or 0) > MOST_TEXT:
                     raise ValueError(f"a text of column {shown(name)} has {longest:,} bytes")
             elif not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
                 raise ValueError(f"column {shown(name)} holds {column.type} values")

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import compress, groupby, islice, pairwise
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from unswayed.verify.words import (
     told,
 )
 
+if TYPE_CHECKING:
+    from unswayed.verify.collective import Asked
+
 _COLUMNS = 50  # of a recipe that are listed
 _NAMES = 20  # in one line
 _MOVING = 20  # columns told of the rows whose labels can move; categories of each at most
@@ -47,24 +50,7 @@ _FROM_LABELS = (
 )
 
 
-class Asking(Protocol):
-    """What was asked of all rows together."""
-
-    @property
-    def ask(self) -> str:
-        """Which kind of question it is."""
-        ...
-
-    def in_words(self) -> Iterator[str]:
-        """Yield lines that say it."""
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """Return everything that changes what is proven."""
-        ...
-
-
-def in_words(document: dict[str, Any], data: Data, bias: Bias, asked: Asking | None = None) -> str:
+def in_words(document: dict[str, Any], data: Data, bias: Bias, asked: "Asked | None" = None) -> str:
     """Return a description, in several lines, of what a certificate is about."""
     names = _Names(document, data)
     lines = [
@@ -473,7 +459,7 @@ def _rows(document: dict[str, Any], data: Data) -> Iterator[str]:
     yield f"{text} to test"
 
 
-def _fingerprint(document: dict[str, Any], data: Data, bias: Bias, asked: Asking | None) -> str:
+def _fingerprint(document: dict[str, Any], data: Data, bias: Bias, asked: "Asked | None") -> str:
     """Return a hash of everything that changes what is proven."""
     model = {key: value for key, value in document["model"].items() if key != "weights"}
     facts: dict[str, Any] = {
