@@ -148,7 +148,8 @@ class _Linear:
     def settle(self, track: Track, *, floating_point: bool) -> None:
         """Prove or reject every claim: in doubles, and what these leave open in fractions."""
         nothing, inverse = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN)), math.inf
-        left = [at for at in range(len(self._groups)) if self._missing(at, nothing)]
+        first = [claims[0] for claims in self._groups]
+        left = [at for at, claim in enumerate(first) if not self._judge.judge(claim, nothing).holds]
         model = self._model() if floating_point else None
         if model is not None:
             steps = track(self._bounded(model, left), "proving", len(left))
