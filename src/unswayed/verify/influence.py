@@ -14,6 +14,8 @@ from typing import Any
 
 from unswayed.verify.integers import (
     Integers,
+    Matrix,
+    Room,
     SingularError,
     Track,
     bits,
@@ -24,8 +26,6 @@ from unswayed.verify.integers import (
     inverse,
     whole,
 )
-from unswayed.verify.limits import Room
-from unswayed.verify.matrix import Matrix
 
 Influence = tuple[list[int], int]  # one numerator per place, and the positive denominator
 

@@ -4,16 +4,67 @@ Doubles are integers over powers of two, so that nothing is rounded. Such intege
 their memory is charged to a `Room` before they are made.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from math import gcd
 from operator import mul
 from typing import Any
 
-from unswayed.verify.limits import CertificateError, Room
+from unswayed.verify.document import CertificateError
+from unswayed.verify.doubles import FloatArray
 
+MOST_EXACT_BYTES = 300 * 2**20  # of exact numbers at any one time
 Integers = list[list[int]]
 Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
+
+
+class Matrix:
+    """Rows of Python's floats."""
+
+    def __init__(self, rows: FloatArray) -> None:
+        self.width, self._rows = rows.shape[1], rows
+
+    @property
+    def numbers(self) -> list[float]:
+        """All of them, row by row."""
+        return list(self._rows.ravel().tolist())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: int) -> list[float]:
+        return list(self._rows[row].tolist())
+
+    def __iter__(self) -> Iterator[list[float]]:
+        return map(self.__getitem__, range(len(self)))
+
+
+class Room:
+    """A budget of memory for exact numbers, charged before they are made.
+
+    An integer of b bits takes 28 + 4·⌈b/30⌉ bytes in CPython, and 8 more in a list.
+    """
+
+    def __init__(self, n_bytes: int = MOST_EXACT_BYTES) -> None:
+        self._left = n_bytes
+
+    def take(self, count: int, bits: int) -> None:
+        """Charge the memory of integers that are kept."""
+        self.check(count, bits)
+        self._left -= _size(count, bits)
+
+    def check(self, count: int, bits: int) -> None:
+        """Raise unless there is memory left for integers; nothing is charged."""
+        if _size(count, bits) > self._left:
+            raise CertificateError(
+                f"{count:,} exact numbers of about {bits:,} bits would take more memory than the "
+                "checker allows itself; certify fewer rows or features, or features of fewer digits"
+            )
+
+
+def _size(count: int, bits: int) -> int:
+    """Return the bytes that integers of so many bits take."""
+    return count * (40 + bits * 4 // 30)
 
 
 class SingularError(CertificateError):

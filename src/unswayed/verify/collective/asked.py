@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from unswayed.verify.collective.functions import Form, Function, Metric, is_reserved, sum_of
-from unswayed.verify.document import row_numbers, vector
-from unswayed.verify.limits import MOST_TOGETHER, CertificateError
+from unswayed.verify.document import MOST_TOGETHER, CertificateError, row_numbers, vector
 from unswayed.verify.words import counted, indented, listed, quoted, summary
 
 _GROUPS = _ROWS = 20  # that are listed

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed.verify.collective.known import Measured, nearest
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.floating import FloatingModel, UnprovenError
 from unswayed.verify.floating.enclosure import two_product, two_sum
 from unswayed.verify.floating.facts import BoundedFacts
@@ -23,7 +23,6 @@ from unswayed.verify.floating.rounding import (
     IntArray,
     is_ordinary,
 )
-from unswayed.verify.question import Bias
 
 BoolArray = NDArray[np.bool_]
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from unswayed.verify.collective.bounded import SHARES, BoolArray, Levels
 from unswayed.verify.collective.known import Measured
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.exact import ExactModel
 from unswayed.verify.floating.rounding import IntArray
 from unswayed.verify.integers import Track
-from unswayed.verify.question import Bias
 
 
 class ExactRows:

@@ -20,11 +20,10 @@ from unswayed.verify.collective.kinds import Goal, Kinds, Model, kinds_of
 from unswayed.verify.collective.known import Rule
 from unswayed.verify.collective.means import mean_findings
 from unswayed.verify.collective.multipliers import bound
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.document import row_numbers, vector
 from unswayed.verify.facts import Moves
 from unswayed.verify.integers import Track
-from unswayed.verify.question import Bias
 from unswayed.verify.words import counted, ratio
 
 

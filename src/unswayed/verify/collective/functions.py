@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from unswayed.verify.limits import CertificateError
+from unswayed.verify.document import CertificateError
 from unswayed.verify.words import quoted
 
 Flags = Sequence[int]  # 1 or 0 for each row

@@ -13,12 +13,11 @@ from unswayed.verify.collective.bounded import BoolArray, BoundedRows, Levels
 from unswayed.verify.collective.exactly import ExactRows
 from unswayed.verify.collective.functions import Function
 from unswayed.verify.collective.known import Known, Measured, Rule
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.facts import Moves
 from unswayed.verify.floating import UnprovenError
 from unswayed.verify.floating.rounding import IntArray
 from unswayed.verify.integers import Track
-from unswayed.verify.question import Bias
 
 
 class Sums(Protocol):

@@ -30,9 +30,8 @@ import numpy as np
 from unswayed.verify.collective.bounded import Levels
 from unswayed.verify.collective.kinds import Goal, Kinds
 from unswayed.verify.collective.known import Number, ends_of, nearest
-from unswayed.verify.document import row_numbers, vector
+from unswayed.verify.document import CertificateError, row_numbers, vector
 from unswayed.verify.floating import UnprovenError
-from unswayed.verify.limits import CertificateError
 
 FRAGILE, LAGRANGIAN, TRIVIAL = "fragile rows", "Lagrangian", "trivial"
 

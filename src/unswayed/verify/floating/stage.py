@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.floating.dual import KernelRidge, Smoother, WideRidge
 from unswayed.verify.floating.enclosure import Enclosure
 from unswayed.verify.floating.facts import BoundedFacts
@@ -21,8 +21,6 @@ from unswayed.verify.floating.rounding import (
     UnprovenError,
     is_ordinary,
 )
-from unswayed.verify.matrix import Matrix
-from unswayed.verify.question import Bias
 
 _BLOCK = 2**21  # influences at a time
 _SOLVED = 2**19  # unknowns that are solved for at a time
@@ -141,23 +139,17 @@ def read_given(document: dict[str, Any], data: Data, bias: Bias) -> Given:
         for weight in contrast["weights"]:
             _as_double(weight)
     return Given(
-        train=_array(data.train or Matrix.of_no_columns(len(data.labels))),
+        train=np.zeros((len(data.labels), 0)) if data.train is None else data.train,
         labels=np.frombuffer(data.labels),
         weights=np.frombuffer(bias.weights),
         lower=np.frombuffer(bias.lower),
         upper=np.frombuffer(bias.upper),
         alpha=_as_double(model.get("alpha", model.get("penalty", 0))),
         intercept=model.get("intercept", False),
-        tests=None if data.tests is None else _array(data.tests),
+        tests=data.tests,
         contrasts=contrasts,
         balanced=document["question"].get("threshold") == "balanced",
     )
-
-
-def _array(matrix: Matrix) -> FloatArray:
-    if not matrix.numbers:
-        return np.zeros((len(matrix), matrix.width))
-    return np.frombuffer(matrix.numbers).reshape(len(matrix), matrix.width)
 
 
 def _model(kind: str, given: Given) -> _Model:

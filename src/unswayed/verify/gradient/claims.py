@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
+from unswayed.verify.document import CertificateError
 from unswayed.verify.facts import claimed_budgets
 from unswayed.verify.floating.rounding import FloatArray, UnprovenError, is_ordinary
 from unswayed.verify.gradient.functions import LINKS
@@ -19,8 +20,6 @@ from unswayed.verify.gradient.judged import Bounds, Judge
 from unswayed.verify.gradient.known import Claim, Known
 from unswayed.verify.gradient.question import Range, Rule
 from unswayed.verify.integers import Track
-from unswayed.verify.limits import CertificateError
-from unswayed.verify.question import Bias
 
 KINDS = tuple(LINKS)
 """Models that this folder is about."""

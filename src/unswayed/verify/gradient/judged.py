@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from unswayed.verify.data import Bias
 from unswayed.verify.document import row_numbers
 from unswayed.verify.facts import Moves, claimed_budgets
 from unswayed.verify.gradient.known import Known
 from unswayed.verify.gradient.question import Range, Rule
-from unswayed.verify.question import Bias
 
 Part = tuple[bool | None, str]  # whether it holds (None: not re-proven), and what if it does not
 

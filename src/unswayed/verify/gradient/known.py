@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.facts import Moves
 from unswayed.verify.floating.enclosure import two_sum
 from unswayed.verify.floating.rounding import FloatArray, IntArray, UnprovenError
@@ -19,7 +19,6 @@ from unswayed.verify.gradient.region import proven_box, read_offsets, read_param
 from unswayed.verify.gradient.remainder import FINE, MOST_ROWS, Remainder
 from unswayed.verify.gradient.solution import Solution, enclosed, score
 from unswayed.verify.integers import Track
-from unswayed.verify.question import Bias
 
 Claim = dict[str, Any]
 

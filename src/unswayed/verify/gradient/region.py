@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.verify.document import vector
+from unswayed.verify.document import CertificateError, vector
 from unswayed.verify.floating.rounding import FloatArray, UnprovenError
 from unswayed.verify.gradient.box import Box, Centre
 from unswayed.verify.gradient.problem import Labels, Problem
 from unswayed.verify.gradient.remainder import COARSE, Remainder
 from unswayed.verify.integers import Track
-from unswayed.verify.limits import CertificateError
 
 _SHRINKS = 6
 _WORTH_IT = 0.999
