@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from reprlib import repr as shown
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unswayed._core.influence import Entries, InfluenceMap
+from unswayed._core.influence import InfluenceMap
 from unswayed._core.kernels import block_starts, run_blocks
 from unswayed._core.rounding import gamma, wider
 from unswayed._typing import FloatArray, IntArray
@@ -23,38 +23,23 @@ from unswayed.labels.budgets import Count
 from unswayed.words import counted, listed, percent, written
 
 _METHODS = ("chernoff", "convolution")
-
-
-def _rates(given: Any, what: str) -> FloatArray:
-    """Return probabilities as doubles; raise unless they are some."""
-    found = as_doubles(given, what)
-    if found.ndim > 1 or not found.size:
-        raise InputError(f"{what} must be one probability, or one per label, got {given!r}")
-    for wrong in found[~((found >= 0) & (found <= 1))][:1]:
-        raise InputError(
-            f"{what} must lie between 0 and 1, got {wrong:g}: it is the probability that a label "
-            "is wrong; write 5 % as 0.05"
-        )
-    return found
+_LAWS = ("uniform", "normal", "two-point")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelNoise:
     """Labels that are wrong at random: each one independently, with a probability of its own.
 
-    ``LabelNoise(rate=0.05)`` is about classes: a wrong label is the other class. Numbers are off by
-    a random amount: make noise for them with `uniform`, `normal` or `two_point`.
+    A wrong label is the other class. For numbers, `shifts` says how far wrong labels are off.
 
     Attributes
     ----------
-    rate : float, (n,) array or mapping
-        How likely each label is wrong; by class, if it is a mapping.
-    kind : {"flips", "uniform", "normal", "two-point"}
+    rate : float, (n,) array, or mapping of class to float
+        How likely labels are wrong.
+    law : {"flips", "uniform", "normal", "two-point"}
         What a wrong label becomes.
     sizes : tuple of float
         How far it is off: the largest shift, the standard deviation, or the two shifts.
-    upper_share : float
-        Of two shifts, how likely the second one is.
 
     Examples
     --------
@@ -62,25 +47,32 @@ class LabelNoise:
     LabelNoise(5.0 % of labels wrong at random)
     >>> LabelNoise.by_group(["f", "m", "f"], {"f": 0.05, "m": 0.01}).rate.tolist()
     [0.05, 0.01, 0.05]
+    >>> LabelNoise.by_class({"yes": 0.05, "no": 0.01})
+    LabelNoise(5.0 % of yes, 1.0 % of no labels wrong at random)
+    >>> LabelNoise.shifts(2000, rate=0.1, law="normal")
+    LabelNoise(10.0 % of labels wrong at random, normal shifts of 2,000)
     """
 
     rate: Any
-    kind: Literal["flips", "uniform", "normal", "two-point"] = "flips"
+    law: Literal["flips", "uniform", "normal", "two-point"] = "flips"
     sizes: tuple[float, ...] = ()
-    upper_share: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.rate, Mapping):
-            for name, rate in self.rate.items():
-                _rates([rate], f"rate of {name!r}")
-        else:
-            object.__setattr__(self, "rate", _rates(self.rate, "rate"))
-        for size in self.sizes:
-            if not np.isfinite(as_doubles(size, "shift")).all():
-                raise InputError(f"a shift must be a finite number, got {size!r}")
-        if self.kind in ("uniform", "normal") and self.sizes[0] < 0:
-            raise InputError(f"how far labels are off must not be negative, got {self.sizes[0]!r}")
-        _rates(self.upper_share, "upper_share")
+        rates = self.rate if isinstance(self.rate, Mapping) else {None: self.rate}
+        for name, given in rates.items():
+            what = "rate" if name is None else f"the rate of {name!r}"
+            found = as_doubles(given, what)
+            if found.ndim > (name is None) or not found.size:
+                raise InputError(
+                    f"{what} must be one probability, or one per label: {shown(given)}"
+                )
+            for wrong in found[~((found >= 0) & (found <= 1))][:1]:
+                raise InputError(
+                    f"{what} must lie between 0 and 1, got {wrong:g}: it is the probability that "
+                    "a label is wrong; write 5 % as 0.05"
+                )
+            if name is None:
+                object.__setattr__(self, "rate", found)
 
     @classmethod
     def by_group(cls, groups: ArrayLike, rates: Mapping[Any, float]) -> "LabelNoise":
@@ -90,30 +82,28 @@ class LabelNoise:
         ----------
         groups : (n,) array-like
             The group of each training row.
-        rates : mapping
-            How likely labels of each group are wrong; 0 where they are never.
+        rates : mapping of group to float
+            How likely labels of each group are wrong; 0 where they never are.
 
         Returns
         -------
         LabelNoise
         """
-        values = as_values(groups)
-        known = set(values.tolist())
-        _same(known, set(rates), "group")
-        each = {name: float(_rates([rate], f"rate of {name!r}")[0]) for name, rate in rates.items()}
-        return cls(np.array([each[name] for name in values.tolist()]))
+        values = as_values(groups).tolist()
+        _check_names(set(values), set(rates), "group")
+        return cls([rates[name] for name in values])
 
     @classmethod
     def by_class(cls, rates: Mapping[Any, float]) -> "LabelNoise":
-        """Return noise with a rate for each of two classes.
+        """Return noise with a rate for each of the two classes.
 
-        Together the two rates are a confusion matrix, of the labels as they are given: of those
-        that say "yes", say, 5 % should say "no".
+        The rates are a confusion matrix of labels as given: 5 % of those that say "yes", for
+        example, should say "no".
 
         Parameters
         ----------
-        rates : mapping
-            How likely labels of each class, as written in the training labels, are wrong.
+        rates : mapping of class to float
+            How likely labels that say so are wrong.
 
         Returns
         -------
@@ -122,126 +112,66 @@ class LabelNoise:
         return cls(dict(rates))
 
     @classmethod
-    def uniform(cls, amount: float, *, rate: Any = 1.0) -> "LabelNoise":
-        """Return noise of numbers that are off by up to ±amount, all amounts equally likely.
-
-        Parameters
-        ----------
-        amount : float
-            The largest shift.
-        rate : float or (n,) array-like
-            How likely each label is off at all.
-
-        Returns
-        -------
-        LabelNoise
-        """
-        return cls(rate, "uniform", (amount,))
-
-    @classmethod
-    def normal(cls, sd: float, *, rate: Any = 1.0) -> "LabelNoise":
-        """Return noise of numbers that are off by normal errors around 0.
-
-        Parameters
-        ----------
-        sd : float
-            Their standard deviation.
-        rate : float or (n,) array-like
-            How likely each label is off at all.
-
-        Returns
-        -------
-        LabelNoise
-        """
-        return cls(rate, "normal", (sd,))
-
-    @classmethod
-    def two_point(
-        cls, low: float, high: float, *, rate: Any = 1.0, upper_share: float = 0.5
+    def shifts(
+        cls,
+        amount: float | tuple[float, float],
+        *,
+        rate: float | ArrayLike = 1.0,
+        law: Literal["uniform", "normal", "two-point"] = "uniform",
     ) -> "LabelNoise":
-        """Return noise of numbers that are off by one of two amounts.
+        """Return noise of labels that are numbers.
 
         Parameters
         ----------
-        low, high : float
-            What is added to a wrong label.
+        amount : float or pair
+            How far a wrong label is off: "uniform" between ±amount, "normal" with this standard
+            deviation, or "two-point": either end of ±amount or of the pair, equally likely.
         rate : float or (n,) array-like
-            How likely each label is off at all.
-        upper_share : float
-            How likely a wrong label is off by `high`.
+            How likely labels are off at all.
+        law : {"uniform", "normal", "two-point"}
+            How the shift is distributed.
 
         Returns
         -------
         LabelNoise
         """
-        return cls(rate, "two-point", (low, high), upper_share)
-
-    def chances(
-        self, targets: FloatArray, classes: NDArray[Any] | None, positive: float
-    ) -> FloatArray:
-        """Return how likely each of the training labels is wrong."""
-        if not isinstance(self.rate, Mapping):
-            if self.rate.size not in (1, len(targets)) or (
-                self.rate.ndim and self.rate.size == 1 != len(targets)
-            ):
-                raise InputError(
-                    f"rate has {self.rate.size} entries for {len(targets)} training labels; pass "
-                    "one number for all, or one per label"
-                )
-            return np.array(np.broadcast_to(self.rate, len(targets)))
-        if classes is None:
-            raise InputError("rates by class are about two classes, and these labels are numbers")
-        _same(set(classes.tolist()), set(self.rate), "class")
-        negative_rate, positive_rate = (float(self.rate[name]) for name in classes.tolist())
-        return np.where(targets == positive, positive_rate, negative_rate)
-
-    def shifts(self, targets: FloatArray, between: tuple[float, float] | None) -> FloatArray:
-        """Return how far wrong labels are off, (points, n)."""
-        if self.kind != "flips":
-            return np.repeat(np.array(self.sizes, dtype=np.float64)[:, None], len(targets), axis=1)
-        if between is None:
+        sizes = as_doubles(amount, "amount")
+        pair = sizes.shape == (2,)
+        if law not in _LAWS or not np.isfinite(sizes).all() or (sizes.ndim and not pair):
             raise InputError(
-                "a wrong label of LabelNoise(rate=...) is the other class, and these labels are "
-                "numbers; say how far they are off: LabelNoise.normal(sd, rate=...), for example"
+                f"shifts takes a finite amount and one of the laws {', '.join(_LAWS)}; got "
+                f"{shown(amount)} and {law!r}"
             )
-        flipped = LabelBias.flips(budget=0).resolve(targets, flip_between=between)
-        return (flipped.lower + flipped.upper)[None]
+        if (pair and law != "two-point") or (not pair and sizes < 0):
+            raise InputError(
+                f"a {law} shift takes one amount that is not negative, got {shown(amount)}; a pair "
+                "(low, high) goes with law='two-point'"
+            )
+        ends = (-sizes, sizes) if law == "two-point" and not pair else np.atleast_1d(sizes)
+        return cls(rate, law, tuple(float(each) for each in ends))
 
     def __str__(self) -> str:
         if isinstance(self.rate, Mapping):
-            each = [f"{percent(rate)} of {name!s}" for name, rate in self.rate.items()]
-            words = f"{listed(each, 4)} labels wrong at random"
-        elif self.rate.size == 1 or self.rate.min() == self.rate.max():
-            words = f"{percent(float(self.rate.flat[0]))} of labels wrong at random"
+            each = [f"{percent(rate)} of {name}" for name, rate in self.rate.items()]
+            words = f"{', '.join(each)} labels"
+        elif self.rate.min() == self.rate.max():
+            words = f"{percent(float(self.rate.min()))} of labels"
         else:
-            ends = percent(self.rate.min()), percent(self.rate.max())
-            words = f"labels wrong at random ({ends[0]} to {ends[1]} each)"
-        size = " or ".join(written(float(each)) for each in self.sizes)
-        return (
-            words
-            + {
-                "flips": "",
-                "uniform": f", off by up to {size}",
-                "normal": f", off by normal errors of standard deviation {size}",
-                "two-point": f", off by {size}",
-            }[self.kind]
-        )
+            words = f"{percent(self.rate.min())} to {percent(self.rate.max())} of labels"
+        size = " or ".join(written(each) for each in self.sizes)
+        return f"{words} wrong at random" + (f", {self.law} shifts of {size}" if size else "")
 
     def __repr__(self) -> str:
         return f"LabelNoise({self})"
 
 
-def _same(known: set[Any], named: set[Any], what: str) -> None:
-    """Raise if rates are named for other groups or classes than there are."""
-    for name in sorted(map(str, named - known))[:1]:
-        raise InputError(
-            f"there is no {what} {name!r} among the training labels; known: "
-            f"{listed(sorted(map(repr, known)), 6)}"
-        )
-    for name in sorted(map(str, known - named))[:1]:
-        raise InputError(
-            f"no rate is given for the {what} {name!r}; write 0 if its labels are never wrong"
-        )
+def _check_names(known: set[Any], named: set[Any], what: str) -> None:
+    """Raise if rates are given for other groups or classes than there are."""
+    for name in sorted(map(repr, named - known))[:1]:
+        names = listed(sorted(map(str, known)), 6)
+        raise InputError(f"no training label is of the {what} {name}; there are {names}")
+    for name in sorted(map(repr, known - named))[:1]:
+        raise InputError(f"no rate is given for the {what} {name}; 0 says that it is never wrong")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -251,17 +181,17 @@ class OverturnProbability:
     Attributes
     ----------
     low, high : (n,) arrays
-        Bounds that are proven, rounding included.
+        Proven bounds, rounding included.
     estimate : (n,) array
-        A saddlepoint approximation between them; no proof.
+        What the probability is about; no proof.
     noise : LabelNoise
         What was asked about.
     method : {"chernoff", "convolution"}
         How the bounds were found.
-    origin : rows
-        The rows in question: a frame of their library is given back.
     keeps : str
-        What stays if a prediction is not overturned.
+        What stays the same of a prediction that is not overturned.
+    origin : rows
+        The rows in question, whose library `to_frame` uses.
 
     Examples
     --------
@@ -274,8 +204,10 @@ class OverturnProbability:
     >>> found = model.overturn_probability(
     ...     [[1, 0], [0, 1]], LabelNoise(rate=0.1), method="convolution"
     ... )
-    >>> bool((found.low <= [0.00856, 0.028]).all() and (found.high >= [0.00856, 0.028]).all())
-    True
+    >>> found.estimate.round(5).tolist()  # three of five labels, and two of three
+    [0.00856, 0.028]
+    >>> found.share_below(0.01)
+    0.5
     """
 
     low: FloatArray
@@ -283,14 +215,14 @@ class OverturnProbability:
     estimate: FloatArray
     noise: LabelNoise
     method: str
-    origin: Any
     keeps: str
+    origin: Any = None
 
     def __len__(self) -> int:
         return len(self.low)
 
     def share_below(self, probability: float) -> float:
-        """Return the share of predictions proven to change with a probability below this.
+        """Return the share of predictions that are proven to change less likely than this.
 
         Parameters
         ----------
@@ -304,17 +236,8 @@ class OverturnProbability:
         """
         return float(np.mean(self.high < probability)) if len(self) else float("nan")
 
-    @property
-    def mean(self) -> tuple[float, float]:
-        """Bounds on the share of predictions that change on average."""
-        n_rows = max(1, len(self))
-        lost = 1.0 + gamma(n_rows + 2)
-        return float(self.low.sum() / n_rows / lost), min(
-            1.0, float(self.high.sum() / n_rows * lost)
-        )
-
     def sentence(self, probability: float = 1e-3) -> str:
-        """Return what `share_below` says, in words that stay true when they are rounded.
+        """Return what `share_below` says in words, the share rounded down.
 
         Parameters
         ----------
@@ -324,20 +247,12 @@ class OverturnProbability:
         Returns
         -------
         str
+            Without a full stop.
         """
         share = percent(self.share_below(probability), -1) if len(self) else "none"
         verb = "change" if "class" in self.keeps else "move too far"
         chance = "one in a thousand" if probability == 1e-3 else written(probability)
         return f"with {self.noise}, {share} of predictions {verb} with probability below {chance}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return bounds and estimates as columns by name.
-
-        Returns
-        -------
-        dict of str to array
-        """
-        return {"low": self.low, "high": self.high, "estimate": self.estimate}
 
     def to_frame(self) -> Any:
         """Return a frame of the library the rows came in.
@@ -345,131 +260,120 @@ class OverturnProbability:
         Returns
         -------
         frame
-            One line per row.
+            One line per row: low, high and estimate.
         """
-        return frame_like(self.origin, self.to_dict())
+        columns = {"low": self.low, "high": self.high, "estimate": self.estimate}
+        return frame_like(self.origin, columns)
 
     def __repr__(self) -> str:
         return f"<OverturnProbability: {counted(len(self), 'row')}, {self.sentence()}>"
 
 
-@dataclass(frozen=True, eq=False)
-class Noisy:
-    """A case whose labels are wrong at random; equal training rows are merged."""
-
-    case: LinearCase[ExactEngine]
-    chance: FloatArray  # of each label to be wrong
-    shifts: FloatArray  # (points, n)
-    kind: str
-    shares: tuple[float, ...]
-
-    @cached_property
-    def _influence(self) -> InfluenceMap:
-        learner = self.case.engine.learner
-        movable = (self.chance > 0) & (self.shifts != 0).any(axis=0)
-        kinds = np.column_stack((self.chance, *self.shifts))
-        _, apart = np.unique(kinds, axis=0, return_inverse=True)
-        return InfluenceMap(
-            learner.design,
-            np.zeros(len(self.chance)),
-            movable.astype(np.float64),
-            learner.row_scale,
-            apart.reshape(-1).astype(np.float64),
-        )
-
-    @cached_property
-    def _precision(self) -> Precision:
-        most = np.abs(self.shifts).max(axis=0) * (self.chance > 0)
-        most *= FARTHEST if self.kind == "normal" else 1.0
-        bias = ResolvedBias(-most, most, Count(len(most)))
-        return Precision.of(self.case.engine.learner, bias)
-
-    @cached_property
-    def _sums(self) -> Sums:
-        entries = self._influence.entries
-        sizes = self.shifts[:, entries.rows] * entries.upper
-        return Sums(self.kind, self.chance[entries.rows], entries.n_upper, sizes, self.shares)
-
-    def tails(self, method: str) -> Tails:
-        """Return how likely each row is overturned: a margin above, or one below."""
-        margins, sums = self.case.margins, self._sums
-        ends = ((1.0, margins.up), (-1.0, margins.down))
-        row = np.concatenate([np.flatnonzero(np.isfinite(each)) for _, each in ends])
-        way = np.concatenate([np.full(int(np.isfinite(each).sum()), sign) for sign, each in ends])
-        margin = np.concatenate([each[np.isfinite(each)] for _, each in ends])
-        weights, slack = self.case.rows.take(row), margins.slack[row]
-        entries = self._influence.entries
-        effects: Entries = replace(
-            entries,
-            lower=sums.sizes[0],
-            upper=sums.sizes[-1],
-            n_lower=sums.count,
-            n_upper=sums.count,
-        )
-        found = Tails(*np.zeros((4, len(row))))
-
-        def block(start: int, stop: int, buffer: FloatArray) -> None:
-            here = slice(start, stop)
-            values, error, size = weights.block(start, stop)
-            z = self._influence(np.ascontiguousarray(dense(values)), buffer)
-            z *= way[here, None]
-            exact = self._precision.exact_rows(z, effects)
-            off = self._precision.errors(error, size, np.inf)
-            off += (RELATIVE + gamma(len(entries))) * sums.reach(z)[2]
-            off = wider(np.where(exact, 0.0, off), slack[here])
-            tails = sums.chernoff(z, margin[here], np.where(np.isnan(off), np.inf, off))
-            if method == "convolution":
-                for at in range(len(z)):
-                    one = Tails(*(each[at : at + 1] for each in tails))
-                    sharp = sums.convolved(
-                        z[at : at + 1], float(margin[start + at]), float(off[at]), one
-                    )
-                    for into, of in zip(tails, sharp, strict=True):
-                        into[at] = of[0]
-            for into, of in zip(found, tails, strict=True):
-                into[here] = of
-
-        widest = max(self._influence.width, len(entries))
-        starts = block_starts(len(row), 8 * widest, self._influence.block_bytes)
-        run_blocks(starts, len(entries), block)
-        return self._summed(found, row)
-
-    def _summed(self, found: Tails, row: IntArray) -> Tails:
-        """Return the tails of rows, whose margins above and below exclude one another."""
-        total = [np.bincount(row, each, minlength=len(self.case.rows)) for each in found]
-        unknown = ~np.isfinite(self.case.margins.slack)
-        low = np.clip(total[0] * (1.0 - gamma(4)), 0.0, 1.0)
-        high = np.clip(total[1] * (1.0 + gamma(4)), 0.0, 1.0)
-        low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
-        return Tails(low, high, np.clip(total[2], low, high), total[3])
-
-
 def overturn_probability(
-    question: Any, noise: Any, between: Any, method: str
+    question: Any, noise: Any, between: tuple[float, float] | None, method: str
 ) -> OverturnProbability:
-    """Return how likely labels that are wrong at random overturn each row of a question."""
+    """Return how likely labels that are wrong at random overturn the rows of a question.
+
+    `between`: the numbers that stand for two classes, where labels are classes.
+    """
     if not isinstance(noise, LabelNoise):
         raise InputError(
-            f"noise must be a LabelNoise, got {noise!r}; for example LabelNoise(rate=0.05)"
+            f"noise must be a LabelNoise, such as LabelNoise(rate=0.05); got {noise!r}"
         )
     if method not in _METHODS:
         raise InputError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
-    code, targets = question.code, question.targets
-    upper = noise.upper_share
-    noisy = Noisy(
-        question.selection,
-        noise.chances(targets, code.classes, code.positive),
-        noise.shifts(targets, between),
-        noise.kind if noise.kind in ("uniform", "normal") else "points",
-        (1.0 - upper, upper) if noise.kind == "two-point" else (1.0,),
-    )
-    tails = noisy.tails(method)
+    targets: FloatArray = question.targets
+    chance = _chances(noise, targets, question.code)
+    if noise.law != "flips":
+        shifts = np.repeat(np.array(noise.sizes)[:, None], len(targets), axis=1)
+    elif between is not None:
+        flipped = LabelBias.flips(budget=0).resolve(targets, flip_between=between)
+        shifts = (flipped.lower + flipped.upper)[None]
+    else:
+        raise InputError(
+            "a wrong label of LabelNoise(rate=...) is the other class, and these labels are "
+            "numbers; say how far they are off: LabelNoise.shifts(2000, rate=...), for example"
+        )
+    tails = _tails(question.selection, noise.law, chance, shifts, method)
+    low, high, estimate, _ = (each[question.group] for each in tails)
     return OverturnProbability(
-        low=tails.low[question.group],
-        high=tails.high[question.group],
-        estimate=tails.estimate[question.group],
+        low=low,
+        high=high,
+        estimate=estimate,
         noise=noise,
         method=method,
-        origin=question.origin,
         keeps=str(question.decision),
+        origin=question.origin,
     )
+
+
+def _chances(noise: LabelNoise, targets: FloatArray, code: Any) -> FloatArray:
+    """Return how likely each training label is wrong."""
+    if not isinstance(noise.rate, Mapping):
+        if noise.rate.shape not in ((), targets.shape):
+            raise InputError(
+                f"rate has {noise.rate.size} entries for {len(targets)} training labels; pass one "
+                "number for all, or one per label"
+            )
+        return np.array(np.broadcast_to(noise.rate, targets.shape))
+    if code.classes is None:
+        raise InputError("rates by class are for labels that are classes, and these are numbers")
+    _check_names(set(code.classes.tolist()), set(noise.rate), "class")
+    negative, positive = (float(noise.rate[name]) for name in code.classes.tolist())
+    return np.where(targets == code.positive, positive, negative)
+
+
+def _tails(
+    case: LinearCase[ExactEngine], law: str, chance: FloatArray, shifts: FloatArray, method: str
+) -> Tails:
+    """Return how likely rows cross their margins; equal training rows are merged."""
+    learner, margins = case.engine.learner, case.margins
+    farthest = np.abs(shifts).max(axis=0) * (chance > 0)
+    _, apart = np.unique(np.column_stack((chance, *shifts)), axis=0, return_inverse=True)
+    movable = (farthest > 0).astype(np.float64)
+    merged = InfluenceMap(
+        learner.design, 0.0 * movable, movable, learner.row_scale, apart.reshape(-1).astype(float)
+    )
+    entries = merged.entries
+    sizes, count = shifts[:, entries.rows] * entries.upper, entries.n_upper
+    sums = Sums(law, chance[entries.rows], count, sizes)
+    moved = replace(entries, lower=sizes[0], upper=sizes[-1], n_lower=count, n_upper=count)
+    farthest *= FARTHEST if law == "normal" else 1.0
+    precision = Precision.of(learner, ResolvedBias(-farthest, farthest, Count(len(chance))))
+    ends = [(way, at, each[at]) for way, each in ((1.0, margins.up), (-1.0, margins.down))
+            for at in [np.flatnonzero(np.isfinite(each))]]  # fmt: skip
+    row = np.concatenate([at for _, at, _ in ends])
+    way = np.concatenate([np.full(len(at), sign) for sign, at, _ in ends])
+    margin = np.concatenate([distance for _, _, distance in ends])
+    weights, found = case.rows.take(row), Tails(*np.zeros((4, len(row))))
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # bounds then say nothing
+    def block(start: int, stop: int, buffer: FloatArray) -> None:
+        here = slice(start, stop)
+        values, error, size = weights.block(start, stop)
+        z = merged(np.ascontiguousarray(dense(values)), buffer)
+        z *= way[here, None]
+        *reach, total = sums.reach(z)
+        off = precision.errors(error, size, np.inf) + (RELATIVE + gamma(len(count) + 8)) * total
+        off = wider(np.where(precision.exact_rows(z, moved), 0.0, off), margins.slack[row[here]])
+        off = np.where(np.isnan(off), np.inf, off)
+        tails = sums.chernoff(z, margin[here], off, reach)
+        if method == "convolution":
+            sums.convolve(z, margin[here], off, tails)
+        for into, of in zip(found, tails, strict=True):
+            into[here] = of
+
+    starts = block_starts(len(row), 8 * max(merged.width, len(entries)), merged.block_bytes)
+    run_blocks(starts, len(entries), block)
+    return _added(found, row, np.isfinite(margins.slack))
+
+
+def _added(found: Tails, row: IntArray, known: Any) -> Tails:
+    """Return the tails of rows: their margins above and below exclude one another."""
+    low, high, estimate, t = (
+        np.bincount(row, each, minlength=len(known)).astype(np.float64) for each in found
+    )
+    lost = np.where(np.bincount(row, minlength=len(known)) > 1, gamma(4), 0.0)
+    low = np.where(known, np.clip(low * (1.0 - lost), 0.0, 1.0), 0.0)
+    high = np.where(known, np.clip(high * (1.0 + lost), 0.0, 1.0), 1.0)
+    return Tails(low, high, np.clip(estimate, low, high), t)
