@@ -474,7 +474,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         fitted = self._current()
         fitted.need("joint", "overturn_probability")
         question = self._question(fitted, X, None, decision)
-        return overturn_probability(question, noise, fitted.labels.flip_between, method)
+        return overturn_probability(question, noise, method)
 
     @ordinary_arithmetic()
     def certify_coefficients(

@@ -18,7 +18,7 @@ from unswayed.engines.selection import ExactEngine
 from unswayed.evidence.tails import FARTHEST, Sums, Tails
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, dense, frame_like
-from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Count
 from unswayed.words import counted, listed, percent, written
 
@@ -44,13 +44,13 @@ class LabelNoise:
     Examples
     --------
     >>> LabelNoise(rate=0.05)
-    LabelNoise(5.0 % of labels wrong at random)
+    LabelNoise(5 % of labels wrong at random)
     >>> LabelNoise.by_group(["f", "m", "f"], {"f": 0.05, "m": 0.01}).rate.tolist()
     [0.05, 0.01, 0.05]
     >>> LabelNoise.by_class({"yes": 0.05, "no": 0.01})
-    LabelNoise(5.0 % of yes, 1.0 % of no labels wrong at random)
+    LabelNoise(5 % of yes, 1 % of no labels wrong at random)
     >>> LabelNoise.shifts(2000, rate=0.1, law="normal")
-    LabelNoise(10.0 % of labels wrong at random, normal shifts of 2,000)
+    LabelNoise(10 % of labels wrong at random, normal shifts of 2,000)
     """
 
     rate: Any
@@ -152,12 +152,11 @@ class LabelNoise:
 
     def __str__(self) -> str:
         if isinstance(self.rate, Mapping):
-            each = [f"{percent(rate)} of {name}" for name, rate in self.rate.items()]
+            each = [f"{100 * rate:.6g} % of {name}" for name, rate in self.rate.items()]
             words = f"{', '.join(each)} labels"
-        elif self.rate.min() == self.rate.max():
-            words = f"{percent(float(self.rate.min()))} of labels"
         else:
-            words = f"{percent(self.rate.min())} to {percent(self.rate.max())} of labels"
+            ends = sorted({float(self.rate.min()), float(self.rate.max())})
+            words = " to ".join(f"{100 * rate:.6g} %" for rate in ends) + " of labels"
         size = " or ".join(written(each) for each in self.sizes)
         return f"{words} wrong at random" + (f", {self.law} shifts of {size}" if size else "")
 
@@ -269,13 +268,8 @@ class OverturnProbability:
         return f"<OverturnProbability: {counted(len(self), 'row')}, {self.sentence()}>"
 
 
-def overturn_probability(
-    question: Any, noise: Any, between: tuple[float, float] | None, method: str
-) -> OverturnProbability:
-    """Return how likely labels that are wrong at random overturn the rows of a question.
-
-    `between`: the numbers that stand for two classes, where labels are classes.
-    """
+def overturn_probability(question: Any, noise: Any, method: str) -> OverturnProbability:
+    """Return how likely labels that are wrong at random overturn the rows of a question."""
     if not isinstance(noise, LabelNoise):
         raise InputError(
             f"noise must be a LabelNoise, such as LabelNoise(rate=0.05); got {noise!r}"
@@ -286,9 +280,8 @@ def overturn_probability(
     chance = _chances(noise, targets, question.code)
     if noise.law != "flips":
         shifts = np.repeat(np.array(noise.sizes)[:, None], len(targets), axis=1)
-    elif between is not None:
-        flipped = LabelBias.flips(budget=0).resolve(targets, flip_between=between)
-        shifts = (flipped.lower + flipped.upper)[None]
+    elif question.code.classes is not None:
+        shifts = (targets.min() + targets.max() - 2.0 * targets)[None]  # both classes are there
     else:
         raise InputError(
             "a wrong label of LabelNoise(rate=...) is the other class, and these labels are "
