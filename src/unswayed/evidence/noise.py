@@ -205,8 +205,10 @@ class OverturnProbability:
     ... )
     >>> found.estimate.round(5).tolist()  # three of five labels, and two of three
     [0.00856, 0.028]
-    >>> found.share_below(0.01)
-    0.5
+    >>> found.share_below(0.01), len(found.to_frame())
+    (0.5, 2)
+    >>> found.sentence(0.01)
+    'with 10 % of labels wrong at random, 50.0 % of predictions change with probability below 0.01'
     """
 
     low: FloatArray
