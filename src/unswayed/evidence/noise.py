@@ -13,13 +13,13 @@ from unswayed._core.kernels import block_starts, run_blocks
 from unswayed._core.rounding import gamma, wider
 from unswayed._typing import FloatArray, IntArray
 from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import RELATIVE, Precision
+from unswayed.engines.protocol import Precision
 from unswayed.engines.selection import ExactEngine
 from unswayed.evidence.tails import FARTHEST, Sums, Tails
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, dense, frame_like
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Count
+from unswayed.labels.budgets import RELATIVE, Count
 from unswayed.words import counted, listed, percent, written
 
 _METHODS = ("chernoff", "convolution")
