@@ -117,6 +117,9 @@ class CertifyOptions(SideOptions):
     certificates: Certificates = None
     """Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
     so on, one per fold."""
+    noise: Annotated[str | None, Parameter(group=ASKED)] = None
+    """Say too how likely predictions change if this share of the labels is wrong at random, such
+    as 5%."""
     fail_under: Annotated[str | None, Parameter(group=OUTPUT)] = None
     """Exit with 1 if the rate at the main budget is below this share, such as 80%."""
     escape_formulas: Escape = True
