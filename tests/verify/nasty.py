@@ -15,9 +15,8 @@ import numpy as np
 
 from tests.verify.proving import specification, subjects
 from unswayed.estimators import linear_proof as producer
-from unswayed.verify.claims import solution_of
 from unswayed.verify.data import Bias, Data, Given
-from unswayed.verify.document import CertificateError
+from unswayed.verify.document import CertificateError, solution_of
 from unswayed.verify.doubles import UnprovenError
 from unswayed.verify.exact import ExactModel
 from unswayed.verify.facts import UP, Asked, Moves

@@ -22,7 +22,8 @@ read Parquet files. docs/checker.md leads through it; read it in this order:
 """
 
 from unswayed.verify.claims import Report, verify
-from unswayed.verify.document import MOST_NUMBERS, CertificateError, Track, schema_text
+from unswayed.verify.document import MOST_NUMBERS, CertificateError, schema_text
+from unswayed.verify.facts import Track
 
 __all__ = [
     "MOST_NUMBERS",

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from unswayed.verify import linear
 from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Bias, Data, Given, load
-from unswayed.verify.document import CertificateError, Track, read, read_proof
+from unswayed.verify.document import CertificateError, read, read_proof, sized, solution_of
 from unswayed.verify.doubles import FloatArray, UnprovenError, is_ordinary
 from unswayed.verify.facts import (
     COLUMNS,
@@ -23,6 +22,7 @@ from unswayed.verify.facts import (
     Facts,
     Judge,
     Rule,
+    Track,
     claimed_budgets,
     read_witness,
 )
@@ -141,8 +141,8 @@ class _Linear:
         self._given = Given.of(document, data, bias)
         self._groups, self._subject = _alike(document["claims"], self._given)
         n_subjects = 1 + max(self._subject, default=-1)
-        self._hints = _sized(proof, ("weights", "dual"), (n_subjects, None))
-        self._thresholds = _sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
+        self._hints = sized(proof, ("weights", "dual"), (n_subjects, None))
+        self._thresholds = sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
         self.settled, self.exact = Settled({}, {}), list[int]()  # rows that doubles left open
 
     def settle(self, track: Track, *, floating_point: bool) -> None:
@@ -221,38 +221,6 @@ class _Linear:
         asked, solution = self._asked([at]), self._groups[at][0].get("solution")
         found = exactly.influence(subject, solution_of(hint, solution, self._proof.get("shift")))
         return exactly.facts(found, asked.labels[0].tolist(), asked.moves[0])
-
-
-def solution_of(
-    hint: FloatArray, exact: list[str] | None, shift: FloatArray | None
-) -> list[Fraction]:
-    """Return a solution of the file: in fractions if it gives them, else in doubles.
-
-    Those in doubles are for features less a `shift`, if there is one.
-    """
-    if exact is None:
-        found = [Fraction(float(each)) for each in hint]
-        if shift is not None and len(found) == len(shift) + 1:
-            moved = zip(found, shift.tolist(), strict=False)
-            found[-1] -= sum((each * Fraction(t) for each, t in moved), Fraction(0))
-        return found
-    try:
-        below, *above = (int(each, 16) for each in exact)
-        return [Fraction(each, below) for each in above]
-    except (ValueError, ZeroDivisionError):
-        raise CertificateError("a solution in fractions is malformed") from None
-
-
-def _sized(
-    proof: dict[str, FloatArray], names: tuple[str, ...], shape: tuple[int, int | None]
-) -> FloatArray:
-    """Return an array of the proof; raise unless it has this shape, zeros if there is none."""
-    found = next((proof[name] for name in names if name in proof), None)
-    if found is None:
-        return np.zeros((shape[0], shape[1] or 0))
-    if found.ndim != 2 or len(found) != shape[0] or shape[1] not in (None, found.shape[1]):
-        raise CertificateError(f"{names[0]!r} of the proof is {found.shape}, not {shape}")
-    return found
 
 
 def _alike(claims: list[Claim], given: Given) -> tuple[list[list[Claim]], list[int]]:

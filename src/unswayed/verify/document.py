@@ -14,7 +14,8 @@ import sys
 import zipfile
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from reprlib import repr as shown  # short, and without control characters
@@ -35,8 +36,6 @@ MOST_TOGETHER = 2**15  # test rows of a collective claim
 MOST_TEXT = 2**22  # characters of a cell, and of a row of a CSV file
 MOST_LINES = 2**24  # of a CSV file
 MOST_UNPACKED = 2**30  # bytes of a table, after decompression
-
-Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # shows how far some steps have come
 
 
 class CertificateError(ValueError):
@@ -264,6 +263,38 @@ def read_proof(document: dict[str, Any], certificate: Path) -> dict[str, FloatAr
     if not all(np.isfinite(each).all() for each in arrays.values()):
         raise CertificateError(f"{path} holds NaN or infinity")
     return arrays
+
+
+def sized(
+    proof: dict[str, FloatArray], names: tuple[str, ...], shape: tuple[int, int | None]
+) -> FloatArray:
+    """Return an array of the proof; raise unless it has this shape, zeros if there is none."""
+    found = next((proof[name] for name in names if name in proof), None)
+    if found is None:
+        return np.zeros((shape[0], shape[1] or 0))
+    if found.ndim != 2 or len(found) != shape[0] or shape[1] not in (None, found.shape[1]):
+        raise CertificateError(f"{names[0]!r} of the proof is {found.shape}, not {shape}")
+    return found
+
+
+def solution_of(
+    hint: FloatArray, exact: list[str] | None, shift: FloatArray | None
+) -> list[Fraction]:
+    """Return a solution of the file: in fractions if it gives them, else in doubles.
+
+    Those in doubles are for features less a `shift`, if there is one.
+    """
+    if exact is None:
+        found = [Fraction(float(each)) for each in hint]
+        if shift is not None and len(found) == len(shift) + 1:
+            moved = zip(found, shift.tolist(), strict=False)
+            found[-1] -= sum((each * Fraction(t) for each, t in moved), Fraction(0))
+        return found
+    try:
+        below, *above = (int(each, 16) for each in exact)
+        return [Fraction(each, below) for each in above]
+    except (ValueError, ZeroDivisionError):
+        raise CertificateError("a solution in fractions is malformed") from None
 
 
 def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, FloatArray]:

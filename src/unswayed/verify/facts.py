@@ -7,7 +7,7 @@ with both in one place.
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,7 @@ Parts = Iterator[tuple[Answer, str, str]]  # of a claim: what to say if it is fa
 UP, DOWN = 1, -1
 BUDGET, FEWER, ENOUGH = range(3)  # numbers of labels that a claim says something of
 UNKNOWN: Ends = (-math.inf, math.inf)
+Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
 COLUMNS = [(way, which) for which in range(ENOUGH + 1) for way in (UP, DOWN)]
 """What the thresholds of a row are about, in their order in the file."""
 
