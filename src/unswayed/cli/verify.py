@@ -158,6 +158,7 @@ def _show_collective(terminal: Terminal, report: Report) -> None:
 _STAGES = {
     "region": "robust by the region",
     "remainder": "robust by the region and a closer look inside it",
+    "split": "robust by cases of a split budget",
     "witness": "not robust by a witness",
 }
 _STATUS = {"proven": "proven, ", "rejected": "REJECTED, ", "not re-proven": ""}

@@ -57,7 +57,7 @@ class Report:
     # Of a model that is not linear in its labels, claims that are neither proven nor found to be
     # false, by their row, with the reason; they are in none of the numbers above
     not_reproven: dict[int, str] = field(default_factory=dict)
-    # Of such a model, by what verdicts were proven: "region", "remainder" or "witness"
+    # Of such a model, by what verdicts were proven: "region", "remainder", "split" or "witness"
     stages: dict[str, int] = field(default_factory=dict)
 
 
@@ -80,9 +80,10 @@ def verify(
     if asked is not None:
         parts, exact = findings(document, found, bias, asked, track, floating_point=floating_point)
         return _collective_report(question, parts, exact)
+    proof = read_proof(document, Path(certificate))
     if document["model"]["kind"] in KINDS:
-        return _report(question, document, settle(document, found, bias, track), [])
-    claims = _Linear(document, found, bias, read_proof(document, Path(certificate)))
+        return _report(question, document, settle(document, found, bias, proof, track), [])
+    claims = _Linear(document, found, bias, proof)
     claims.settle(track, floating_point=floating_point)
     return _report(question, document, claims.settled, claims.exact)
 
