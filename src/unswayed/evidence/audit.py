@@ -141,38 +141,47 @@ class Capital:
         np.logical_and.at(found, self.number, self.settled)
         return found
 
-    def bet(self, most: FloatArray, inverse: float, moved: Moved | None) -> None:
-        """Count the draw of a label, whose probability was 1/inverse.
+    def bet(self, most: FloatArray, chance: int, total: int, moved: Moved | None) -> None:
+        """Count the draw of a label, whose chance was so much out of a total.
 
-        `most` is the largest estimate that any draw could have given, `moved` how far the true
-        label moves each number, rounded down and up; None if the label is right.
+        `most` is the largest rise of any label over its chance, `moved` how far the true label
+        moves each number, rounded down and up; None if the label is right.
         """
+        self._settle_surely(most, total)
+        largest = most * total * (1.0 + _LAST_BITS)  # estimate that any draw could have given
         low, high = (np.zeros(1), np.zeros(1)) if moved is None else moved
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            sure = most <= self.margin  # whatever the labels are that are left
-            open_ = ~(self.settled | sure) & (self.margin > 0) & np.isfinite(most)
-            rate = FRACTIONS * (_LESS / (most - self.margin))[:, None]
-            estimate = high * inverse
+            open_ = ~self.settled & (largest > self.margin) & (self.margin > 0)
+            open_ &= np.isfinite(largest)
+            rate = FRACTIONS * (_LESS / (largest - self.margin))[:, None]
+            estimate = high * (total / chance)
             gain = below(self.margin, -estimate, _LAST_BITS * np.abs(estimate))
             product = np.nextafter(rate * gain[:, None], -np.inf)
             factor = np.maximum(np.nextafter(1.0 + product, -np.inf), 0.0)
             after = np.maximum(np.nextafter(self.values * factor, -np.inf), 0.0)
         self.values = np.where(open_[:, None], after, self.values)
-        self.values[sure & ~self.settled] = np.inf
         if moved is not None:
             self.margin = below(self.margin, -high, np.zeros(1))
             self.known = below(self.known, low, np.zeros(1))
+        self._settle_surely(most, total - chance)
         self._settle()
+
+    def _settle_surely(self, most: FloatArray, total: int) -> None:
+        """Give all there is to claims that hold whatever the labels are that are left."""
+        with np.errstate(invalid="ignore"):
+            sure = most * total * (1.0 + _LAST_BITS) <= self.margin
+        self.values[sure & ~self.settled & np.isfinite(most)] = np.inf
 
     def _settle(self) -> None:
         """Settle claims that have reached what they need; their capital stays as it is."""
+        many = self.n_rows if self.together == "discoveries" else 1  # as much as can be needed
+        self.settled |= self.e_values * self.risk >= _MORE * many
         if self.together != "discoveries":
-            self.settled |= self.e_values >= _MORE / self.risk
             return
-        e = self.of_numbers
+        e = self.of_numbers  # the procedure e-BH
         order = np.argsort(-e, kind="stable")
-        many = np.cumsum(self.count[order])
-        enough = np.flatnonzero(e[order] * many * self.risk >= _MORE * self.n_rows)
+        rows = np.cumsum(self.count[order])
+        enough = np.flatnonzero(e[order] * rows * self.risk >= _MORE * self.n_rows)
         if len(enough):
             found = np.zeros(len(e), dtype=bool)
             found[order[: enough[-1] + 1]] = True
@@ -258,6 +267,8 @@ class LabelAudit:
             "question": self.question,
             "about": self.about,
             "names": self.names,
+            "classes": None if self._classes is None else self._classes.tolist(),
+            "positive": self._positive,
             "labels": audit_file.packed(self._targets),
             "lower": audit_file.packed(self._effects.lower),
             "upper": audit_file.packed(self._effects.upper),
@@ -299,7 +310,7 @@ class LabelAudit:
 
     @property
     def reached(self) -> BoolArray:
-        """Which rows have the evidence they need, (n,); of "all", a list is confirmed as a whole."""
+        """Which rows have the evidence they need, (n,); a list of "all" needs it for every row."""
         return self._capital.reached[self._group]
 
     @property
@@ -378,7 +389,8 @@ them, on average over audits like this one"
         free[self.drawn] = False
         left = np.bincount(kind[free], minlength=self._effects.n_kinds).astype(np.float64)
         open_ = np.flatnonzero(~capital.settled & (capital.margin > 0) & self._usable)
-        weights, most = self._weights(open_, left, aim), np.full(len(claims), np.inf)
+        most = np.full(len(claims), np.inf)
+        weights = self._weights(open_, left, aim) if left.any() else left
         total = float(weights @ left)
         if not total > 0:
             return Batch(np.zeros(len(kind), dtype=np.int64), most, [])
@@ -405,8 +417,7 @@ them, on average over audits like this one"
             chosen = self._worth(open_, urgency, left, aim)
             open_, urgency = open_[chosen], urgency[chosen]
         for here, rise in self._effects.rises(self.claims, open_):
-            rise *= urgency[here, None]
-            np.maximum(found, rise.max(axis=0, initial=0.0), out=found)
+            np.maximum(found, (rise * urgency[here, None]).max(axis=0, initial=0.0), out=found)
         return found
 
     def _worth(
@@ -425,11 +436,9 @@ them, on average over audits like this one"
             return order[: int(np.searchsorted(gained, wanted - 1e-9)) + 1]
         cost, running = np.zeros(len(order)), np.zeros((1, len(left)))
         for here, rise in rises(claims, open_[order]):
-            rise *= urgency[order[here], None]
-            rise[0] = np.maximum(rise[0], running[0])
-            running = np.maximum.accumulate(rise, axis=0)
-            cost[here] = running @ left
-            running = running[-1:]
+            scaled = np.vstack((running, rise * urgency[order[here], None]))
+            scaled = np.maximum.accumulate(scaled, axis=0)
+            cost[here], running = scaled[1:] @ left, scaled[-1:]
         return order[: int(np.argmax(gained / cost)) + 1] if len(order) else order
 
     # --- answers --------------------------------------------------------------------------
@@ -455,7 +464,11 @@ them, on average over audits like this one"
             outside of the interval that the bias gives it.
         """
         rows, answers = np.atleast_1d(np.asarray(indices)), _listed(labels)
-        if rows.ndim != 1 or len(rows) != len(answers) or (len(rows) and rows.dtype.kind not in "iu"):
+        if (
+            rows.ndim != 1
+            or len(rows) != len(answers)
+            or (len(rows) and rows.dtype.kind not in "iu")
+        ):
             raise InputError(
                 f"indices and labels must be training rows and as many true labels, got "
                 f"{len(rows)} of kind {rows.dtype} and {len(answers)}"
@@ -528,8 +541,8 @@ them, on average over audits like this one"
                 if at >= self._counted:
                     if row not in self._answers:
                         return
-                    most = batch.most * total * (1.0 + _LAST_BITS)
-                    self._capital.bet(most, total / int(batch.chances[row]), self._moved.get(row))
+                    chance = int(batch.chances[row])
+                    self._capital.bet(batch.most, chance, total, self._moved.get(row))
                     self._counted += 1
                 total -= int(batch.chances[row])
                 at += 1
@@ -576,9 +589,7 @@ them, on average over audits like this one"
         counts = [self._simulated(wrong, places, aim, seed + run) for run in range(many)]
         return ExpectedAudit(places, np.array(counts), float(wrong), len(self._group))
 
-    def _simulated(
-        self, wrong: float, checks: IntArray, aim: float | None, seed: int
-    ) -> list[int]:
+    def _simulated(self, wrong: float, checks: IntArray, aim: float | None, seed: int) -> list[int]:
         """Return how many rows have enough evidence after further draws, in one simulated audit."""
         rng = np.random.default_rng(seed)
         other = copy.copy(self)
@@ -651,9 +662,7 @@ them, on average over audits like this one"
         audit.about, audit.file = header["about"], audit_file.AuditFile(header)
         audit.claims = audit_file.claims_of(header, audit.claims)
         certain = audit_file.unpacked(header["certain"], np.int64).astype(bool)
-        audit._capital = Capital(
-            audit.claims, audit._group, audit.risk, audit.together, certain
-        )
+        audit._capital = Capital(audit.claims, audit._group, audit.risk, audit.together, certain)
         audit._replay(header, lines, Path(path))
         audit.file.path = Path(path)
         return audit
@@ -687,8 +696,6 @@ them, on average over audits like this one"
             self.file.append(batch.line())
             self._batches.append(batch)
         self._take(found)
-
-
 
 
 def _risk(risk: Any) -> float:

@@ -140,7 +140,7 @@ def _text(line: dict[str, Any]) -> bytes:
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the header and the other lines of a file; a last line that was cut short is left out."""
+    """Return the header and the other lines of a file, without a last one that was cut short."""
     if not path.is_file():
         raise InputError(f"there is no file {path}; check the name and the folder")
     whole = path.read_bytes().split(b"\n")[:-1]
@@ -172,7 +172,9 @@ def check_same(mine: dict[str, Any], other: dict[str, Any], path: Path) -> None:
                 "nothing here. Pass the data and the options that it was started with"
             )
     here, there = unpacked(mine["margin"]), unpacked(other["margin"])
-    if not np.allclose(here, there, rtol=_NEARLY, atol=_NEARLY * float(np.abs(here).max(initial=0))):
+    if not np.allclose(
+        here, there, rtol=_NEARLY, atol=_NEARLY * float(np.abs(here).max(initial=0))
+    ):
         raise InputError(
             f"{path} is the file of an audit of another model: its margins differ. Pass the rows "
             "and the settings that it was fitted with"

@@ -19,7 +19,7 @@ from unswayed.inputs import dense
 from unswayed.margins.decisions import Margins
 from unswayed.models.learner import Scores
 
-_BLOCK = 2**21  # effects at a time
+_BLOCK = 2**18  # effects at a time
 _HELD = 2**25  # effects that are computed once and kept: 256 MB
 _MORE = 1.0 + 8 * UNIT  # for products of three numbers
 
@@ -88,7 +88,7 @@ class LabelEffects:
         return len(self._column)
 
     def _some(self, numbers: IntArray, kinds: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the influence of labels of some kinds on some numbers, and bounds on its errors."""
+        """Return the influence of some kinds of labels on numbers, and bounds on its errors."""
         if self._sums is None:
             return self._of_rows(numbers, kinds)
         z, off = self._added

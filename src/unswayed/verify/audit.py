@@ -1,0 +1,158 @@
+"""Label audits: e-values computed again from the draws, chances, answers and bounds in a file.
+
+Checked: that the labels are those that the seed draws from the chances, none twice; that answers
+count in the order of the draws; that a label whose answer is another one is counted as wrong; and
+every bet, rounded down. Taken as given, because they are the model's: margins, the largest effect
+of a label over its chance (``most``), and how far wrong labels move each number.
+"""
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unswayed.verify.limits import CertificateError
+
+_FORMAT = "unswayed label audit"
+_MORE = 1.0 + 2.0**-40
+_LOST = 2.0**-48  # relative: more than a few roundings lose
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What the file of an audit proves."""
+
+    e_values: Any  # of each row, rounded down
+    confirmed: Any  # flags, in the sense of `together`
+    together: str
+    risk: float
+    counted: int  # draws
+    wrong: int  # labels among them
+
+
+def _array(text: str, kind: Any = np.float64) -> Any:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=kind)
+
+
+def verify_audit(path: str | Path) -> AuditResult:
+    """Compute the e-values of an audit again; a last line that was cut short is left out."""
+    try:
+        header, *lines = [json.loads(each) for each in Path(path).read_bytes().split(b"\n")[:-1]]
+        _need(header["format"] == _FORMAT and header["version"] == 1, "no file of a label audit")
+        return _Replay(header).run(lines)
+    except (KeyError, TypeError, ValueError, AttributeError, zlib.error, IndexError) as problem:
+        raise CertificateError(
+            f"{path}: no label audit, or one that was changed: {problem}"
+        ) from None
+
+
+def _need(holds: Any, otherwise: str) -> None:
+    if not holds:
+        raise CertificateError(f"the audit's file does not follow from itself: {otherwise}")
+
+
+class _Replay:
+    """An audit, from its first draw on."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.header, self.risk, self.together = header, header["risk"], header["together"]
+        _need(self.together in ("each", "all", "discoveries"), "an unknown meaning of together")
+        _need(0 < self.risk < 1, "a risk that is none")
+        self.answers: dict[int, Any] = {}
+        self.moved: dict[int, Any] = {}  # how far labels that are wrong move each number
+        self.batches = 0
+        self.labels, self.group = _array(header["labels"]), _array(header["rows"], np.int64)
+        self.number, self.margin = _array(header["number"], np.int64), _array(header["margin"])
+        self.fractions = np.array(header["fractions"], dtype=float)
+        _need(min(self.fractions) > 0 and max(self.fractions) <= 1, "a λ beyond the largest")
+        certain = _array(header["certain"], np.int64) != 0
+        self.capital = np.where(certain[:, None], np.inf, np.ones((1, len(self.fractions))))
+        self.settled = np.zeros(len(self.margin), dtype=bool)
+        self.count = np.bincount(self.group)
+        self.drawn: list[tuple[int, int, int, Any]] = []  # label, chance, total, most
+
+    def run(self, lines: list[dict[str, Any]]) -> AuditResult:
+        for line in lines:
+            (self._draws if "drawn" in line else self._answered)(line)
+        self._settle()
+        counted = wrong = 0
+        for label, chance, total, most in self.drawn:
+            if label not in self.answers:
+                break  # those behind it do not count yet
+            self._bet(chance, total, most, self.moved.get(label))
+            counted, wrong = counted + 1, wrong + (label in self.moved)
+        found = ~np.isin(self.group, self.number[~self.settled])
+        confirmed = np.full(len(found), found.all()) if self.together == "all" else found
+        e = self._of_numbers()[self.group]
+        return AuditResult(e, confirmed, self.together, self.risk, counted, wrong)
+
+    def _draws(self, line: dict[str, Any]) -> None:
+        left, most = _array(line["chances"], np.int64).copy(), _array(line["most"])
+        _need(len(left) == len(self.labels) and (left >= 0).all(), "chances of other labels")
+        _need(len(most) == len(self.margin) and (most >= 0).all(), "bounds of other claims")
+        _need(not any(left[label] for label, *_ in self.drawn), "a label could be drawn twice")
+        seed = np.random.SeedSequence((self.header["seed"], self.batches))
+        source, self.batches = np.random.PCG64(seed), self.batches + 1
+        for label in line["drawn"]:
+            sums = np.cumsum(left)
+            total, number = int(sums[-1]), int(source.random_raw())
+            _need(total > 0, "a draw from nothing")
+            while number >= 2**64 // total * total:
+                number = int(source.random_raw())
+            _need(label == np.searchsorted(sums, number % total, side="right"), "another draw")
+            self.drawn.append((label, int(left[label]), total, most))
+            left[label] = 0
+
+    def _answered(self, line: dict[str, Any]) -> None:
+        classes, known = self.header["classes"], {label for label, *_ in self.drawn}
+        for key, answer in line["answers"].items():
+            label = int(key)
+            _need(label in known, f"an answer for label {label}, which was not drawn")
+            _need(self.answers.get(label, answer) == answer, f"two answers for label {label}")
+            right, given = answer == self.labels[label], self.labels[label]
+            if classes is not None:
+                positive = bool(given == self.header["positive"])
+                right = answer in classes and (answer == classes[1]) == positive
+            _need(right != (key in line["moved"]), f"label {label} is counted as what it is not")
+            self.answers[label] = answer
+            if not right:
+                self.moved[label] = _array(line["moved"][key][1])
+                _need(len(self.moved[label]) == len(self.margin), "effects on other claims")
+
+    def _bet(self, chance: int, total: int, most: Any, moved: Any) -> None:
+        self._settle(most, total)
+        with np.errstate(all="ignore"):
+            largest = most * total * (1 + _LOST)
+            usable = ~self.settled & (self.margin > 0) & (largest > self.margin) & (most < np.inf)
+            rate = self.fractions / ((largest - self.margin) * _MORE)[:, None]
+            estimate = 0.0 if moved is None else moved * (total / chance)
+            gain = self.margin - estimate - _LOST * (self.margin + np.abs(estimate))
+            product = rate * gain[:, None]
+            factor = np.maximum(1 + product - _LOST * (1 + np.abs(product)), 0.0)
+            after = self.capital * factor * (1 - _LOST)
+        self.capital = np.where(usable[:, None], after, self.capital)
+        if moved is not None:
+            self.margin = self.margin - moved - _LOST * (np.abs(self.margin) + np.abs(moved))
+        self._settle(most, total - chance)
+
+    def _of_numbers(self) -> Any:
+        e = np.full(len(self.count), np.inf)
+        np.minimum.at(e, self.number, self.capital.mean(axis=1) / _MORE)
+        return e
+
+    def _settle(self, most: Any = np.inf, total: int = 1) -> None:
+        with np.errstate(invalid="ignore"):
+            sure = np.isfinite(most) & (most * total * (1 + _LOST) <= self.margin)
+        self.capital[sure & ~self.settled] = np.inf  # whatever the labels are that are left
+        rows = len(self.group) if self.together == "discoveries" else 1
+        self.settled |= self.capital.mean(axis=1) / _MORE * self.risk >= _MORE * rows
+        if self.together == "discoveries":
+            e = self._of_numbers()
+            order = np.argsort(-e, kind="stable")
+            enough = e[order] * np.cumsum(self.count[order]) * self.risk >= _MORE * rows
+            last = int(np.flatnonzero(enough).max(initial=-1))
+            self.settled |= np.isin(self.number, order[: last + 1])
