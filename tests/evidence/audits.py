@@ -83,7 +83,7 @@ def e_value(z, margin, lower, upper, batches, added):
 # --- audits whose true labels overturn rows ------------------------------------------------
 
 
-def overturned(seed, *, kind, placed, n=60, rows=1, width=3):
+def overturned(seed, *, kind, placed, n=60, rows=1, width=3, most=20):
     """A model, rows, and true labels that take at least one row just across its margin.
 
     `placed`: which labels are wrong, those with the "most" effect on the first row, the "least",
@@ -105,7 +105,7 @@ def overturned(seed, *, kind, placed, n=60, rows=1, width=3):
     order = {"most": np.argsort(-rise), "least": np.argsort(rise), "any": rng.permutation(n)}[
         placed
     ]
-    wrong = order[: rng.integers(4, 20)]
+    wrong = order[: rng.integers(3, most)]
     added = np.zeros(n)
     added[wrong] = np.where(way * z[0] > 0, upper, lower)[wrong]
     moved = z @ added

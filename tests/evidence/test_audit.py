@@ -1,5 +1,6 @@
 """Label audits: what they confirm, against the definition in rational arithmetic and simulation."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from tests.effort import some
-from tests.evidence.audits import PROBLEMS, e_value, influence, simulated
+from tests.evidence.audits import PROBLEMS, e_value, influence, overturned, simulated
 from unswayed import CertifiedClassifier, CertifiedRegressor, InputError, LabelBias
 from unswayed.margins import Radius, Sign
 
@@ -76,6 +77,50 @@ def exact_margins(model, z, y):
 def test_audits_of_labels_that_overturn_a_row_rarely_confirm_it(kind, rows, together):
     many = some(12, 200)
     assert np.mean(simulated(kind, rows, together, many)) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / many)
+
+
+@pytest.mark.parametrize("kind", ["classes", "regression"])
+@pytest.mark.parametrize("placed", ["most", "least", "any"])
+def test_the_mean_e_value_over_all_draws_is_one_if_labels_overturn_a_row_by_its_margin(
+    kind, placed
+):
+    means = []
+    for seed in range(some(2, 12)):
+        problem = overturned(seed, kind=kind, placed=placed, n=7, rows=2, most=4)
+        model, tests, _, truth, _ = problem
+        means += [means_over_draws(model, tests, truth, 2, aim)[0] for aim in (1.0, None)]
+    assert max(means) <= 1 + 1e-9
+    # It is less where hardly any right label could be wrong: rounding then decides.
+    assert max(means) >= 0.999
+
+
+def means_over_draws(model, tests, truth, draws, aim, before=()):
+    """The mean, over all that can be drawn, of the e-value of every claim that is overturned.
+
+    Probabilities are chosen anew after every draw, given the answers before it.
+    """
+    audit = model.label_audit(tests, risk=1e-12)
+    for batch in before:
+        audit._batches.append(batch)
+        audit.record(batch.labels, truth[batch.labels])
+    if len(before) < draws:
+        batch = audit._next(1, aim)
+        total = batch.chances.sum()
+        if total:
+            return sum(
+                batch.chances[row] / total
+                * means_over_draws(model, tests, truth, draws, aim, (*before, replace(batch, labels=[row])))
+                for row in np.flatnonzero(batch.chances).tolist()
+            )  # fmt: skip
+    # Of two margins a row, one is crossed.
+    moved = sum(
+        (audit._effects.moved(audit.claims, row, *[truth[row] - audit._targets[row]] * 2)[1]
+         for row in np.flatnonzero(truth != audit._targets).tolist()), np.zeros(len(audit.claims))
+    )  # fmt: skip
+    false = moved >= audit.claims.distance * (1 - 1e-9)
+    mine = false & (audit.claims.number == audit._group[0])
+    assert mine.sum() == 1
+    return audit._capital.e_values[mine]
 
 
 def test_right_labels_confirm_every_row_that_can_be_and_few_are_checked():
