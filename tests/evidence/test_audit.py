@@ -106,12 +106,13 @@ def means_over_draws(model, tests, truth, draws, aim, before=()):
     if len(before) < draws:
         batch = audit._next(1, aim)
         total = batch.chances.sum()
+        found = 0.0
+        for row in np.flatnonzero(batch.chances).tolist():
+            then = (*before, replace(batch, labels=[row]))
+            mean = means_over_draws(model, tests, truth, draws, aim, then)
+            found += batch.chances[row] / total * mean
         if total:
-            return sum(
-                batch.chances[row] / total
-                * means_over_draws(model, tests, truth, draws, aim, (*before, replace(batch, labels=[row])))
-                for row in np.flatnonzero(batch.chances).tolist()
-            )  # fmt: skip
+            return found
     # Of two margins a row, one is crossed.
     moved = sum(
         (audit._effects.moved(audit.claims, row, *[truth[row] - audit._targets[row]] * 2)[1]

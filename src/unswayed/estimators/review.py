@@ -15,7 +15,7 @@ from unswayed.estimators.coefficients import as_contrasts, coefficient_question
 from unswayed.estimators.fitted import Fitted
 from unswayed.estimators.question import Question
 from unswayed.estimators.together import CertifiedTogether
-from unswayed.evidence.audit import LabelAudit, Together
+from unswayed.evidence.audit import Audited, LabelAudit, Together
 from unswayed.evidence.effects import Claims, LabelEffects, summed
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
@@ -253,20 +253,17 @@ class Reviewable(CertifiedTogether):
             group, weights = np.arange(len(weights)), merged(weights, group, len(case.rows))
             scores = summed(scores, weights)
         code = question.code
-        return LabelAudit(
+        audited = Audited(
             LabelEffects(case.engine, case.rows, weights),
             Claims.of(question.decision.margins(scores)),
             question.targets,
             group,
-            risk=risk,
-            together=together,
-            seed=seed,
-            classes=None if code.shifted else code.classes,
-            positive=code.positive,
-            names=names,
-            question=str(question.decision),
-            about=about,
+            None if code.shifted else code.classes,
+            code.positive,
+            names,
+            str(question.decision),
         )
+        return LabelAudit(audited, risk=risk, together=together, seed=seed, about=about)
 
     def _audited(
         self, fitted: Fitted, X: Any, decision: Decision | None, coefficients: Any, sums: Any

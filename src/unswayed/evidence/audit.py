@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +76,7 @@ class ExpectedAudit:
     >>> model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=1))
     >>> audit = model.fit([[0], [1]] * 50, ["no", "yes"] * 50).label_audit([[0], [1]])
     >>> audit.expected(checks=[0, 10, 20])
-    <ExpectedAudit: 0.0, 1.0 and 2.0 of 2 rows after 0, 10 and 20 draws, 0.0 % wrong>
+    <ExpectedAudit: 0.0, 0.0 and 2.0 of 2 rows after 0, 10 and 20 draws, 0.0 % wrong>
     """
 
     checks: IntArray
@@ -188,6 +188,19 @@ class Capital:
             self.settled |= found[self.number]
 
 
+class Audited(NamedTuple):
+    """What an audit is about: numbers, the margins that they may not cross, and the labels."""
+
+    effects: LabelEffects
+    claims: Claims
+    targets: FloatArray  # labels as numbers
+    group: IntArray  # the number of each row
+    classes: NDArray[Any] | None  # that answers name; None where these are numbers
+    positive: float  # what the second class is as a number
+    names: tuple[str, ...] | None  # of coefficients and sums
+    question: str  # what stays the same, in words
+
+
 class LabelAudit:
     """Answers that are confirmed by checking labels, without any budget.
 
@@ -195,22 +208,18 @@ class LabelAudit:
     and record that: answers count in the order of the draws, so that one that is missing holds up
     those behind it. A file that was saved once keeps every draw and answer from then on.
 
-    Attributes
+    Parameters
     ----------
-    risk : float
-        How likely something false may be confirmed, in the sense of `together`.
-    together : {"each", "all", "discoveries"}
-        What the risk is about: each row by itself, all rows of the list at once, or the share of
-        false ones among those that are confirmed.
-    drawn : (t,) array of int
-        Training rows whose labels were drawn, in that order.
-    names : tuple of str, optional
-        Of coefficients or sums, where these are audited instead of rows.
+    audited : Audited
+        What it is about; `label_audit` makes it.
+    risk, together, seed, about : float, str, int and dict
+        As for `label_audit`.
 
     Examples
     --------
     A hundred labels; none of those that are drawn turns out to be wrong.
 
+    >>> import numpy as np
     >>> from sklearn.linear_model import LinearRegression
     >>> from unswayed import CertifiedClassifier, LabelBias
     >>> labels = np.array(["no", "yes"] * 50)
@@ -220,31 +229,35 @@ class LabelAudit:
     ...     rows = audit.draw(5)
     ...     audit.record(rows, labels[rows])
     >>> audit
-    <LabelAudit: 2 of 2 rows confirmed after 25 labels, 0 of them wrong>
+    <LabelAudit: 2 of 2 rows confirmed after 15 labels, 0 of them wrong>
     >>> print(audit.claim)
     true labels give the same answer for all 2 rows: the risk that this is false is at most 5.0 %
+
+    Its file only grows. Copies that several people answered are merged.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "audit.json"
+    >>> audit.save(path)
+    >>> again = LabelAudit.load(path, model, [[0], [1]])
+    >>> again.merge(path)
+    >>> again.expected(checks=[10]).counts.tolist()
+    [[2]]
     """
 
     def __init__(
         self,
-        effects: LabelEffects,
-        claims: Claims,
-        targets: FloatArray,
-        group: IntArray,
+        audited: Audited,
         *,
         risk: float,
         together: Together,
         seed: int,
-        classes: NDArray[Any] | None = None,
-        positive: float = 1.0,
-        names: tuple[str, ...] | None = None,
-        question: str = "",
         about: dict[str, Any] | None = None,
     ) -> None:
         self.risk, self.together, self.seed = _risk(risk), _together(together), _seed(seed)
-        self.names, self.question, self.about = names, question, about or {}
-        self._effects, self.claims, self._targets, self._group = effects, claims, targets, group
-        self._classes, self._positive = classes, positive
+        self.about, self._audited = about or {}, audited
+        self._effects, self.claims, self._group = audited.effects, audited.claims, audited.group
+        self._targets, self._classes = audited.targets, audited.classes
+        effects, claims, group = self._effects, self.claims, self._group
         self._batches: list[Batch] = []
         self._answers: dict[int, Any] = {}
         self._moved: dict[int, Moved] = {}
@@ -264,11 +277,11 @@ class LabelAudit:
             "together": self.together,
             "risk": self.risk,
             "seed": self.seed,
-            "question": self.question,
+            "question": self._audited.question,
             "about": self.about,
             "names": self.names,
             "classes": None if self._classes is None else self._classes.tolist(),
-            "positive": self._positive,
+            "positive": self._audited.positive,
             "labels": audit_file.packed(self._targets),
             "lower": audit_file.packed(self._effects.lower),
             "upper": audit_file.packed(self._effects.upper),
@@ -279,6 +292,11 @@ class LabelAudit:
             "certain": audit_file.packed(certain.astype(np.int64)),
             "fractions": FRACTIONS.tolist(),
         }
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of coefficients or sums, where these are audited instead of rows."""
+        return self._audited.names
 
     # --- what was found -------------------------------------------------------------------
 
@@ -496,7 +514,7 @@ them, on average over audits like this one"
         given = float(self._targets[row])
         if self._classes is not None:
             name = class_named(answer, self._classes, row)
-            right = bool(name == self._classes[1]) == (given == self._positive)
+            right = bool(name == self._classes[1]) == (given == self._audited.positive)
             other = lower or upper  # a label has one other class
             return _plain(name), *((0.0, 0.0) if right else (other, other))
         number = as_doubles(answer, f"the answer for row {row}")

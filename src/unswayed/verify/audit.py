@@ -1,9 +1,9 @@
-"""Label audits: e-values computed again from the draws, chances, answers and bounds in a file.
+"""Label audits: e-values computed again from the draws, chances and answers in a file.
 
-Checked: that the labels are those that the seed draws from the chances, none twice; that answers
-count in the order of the draws; that a label whose answer is another one is counted as wrong; and
-every bet, rounded down. Taken as given, because they are the model's: margins, the largest effect
-of a label over its chance (``most``), and how far wrong labels move each number.
+Checked: the seed draws these labels from these chances, none twice; answers count in the order of
+the draws; other labels than the given ones count as wrong; every bet, rounded down. Taken as given,
+because they are the model's: margins, the largest effect of a label over its chance (``most``), and
+how far wrong labels move each number.
 """
 
 import base64
@@ -17,8 +17,9 @@ import numpy as np
 
 from unswayed.verify.limits import CertificateError
 
-_FORMAT = "unswayed label audit"
+FORMAT = "unswayed label audit"
 _MORE = 1.0 + 2.0**-40
+_ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error)
 _LOST = 2.0**-48  # relative: more than a few roundings lose
 
 
@@ -42,12 +43,10 @@ def verify_audit(path: str | Path) -> AuditResult:
     """Compute the e-values of an audit again; a last line that was cut short is left out."""
     try:
         header, *lines = [json.loads(each) for each in Path(path).read_bytes().split(b"\n")[:-1]]
-        _need(header["format"] == _FORMAT and header["version"] == 1, "no file of a label audit")
+        _need(header["format"] == FORMAT and header["version"] == 1, "no file of a label audit")
         return _Replay(header).run(lines)
-    except (KeyError, TypeError, ValueError, AttributeError, zlib.error, IndexError) as problem:
-        raise CertificateError(
-            f"{path}: no label audit, or one that was changed: {problem}"
-        ) from None
+    except _ODD as problem:
+        raise CertificateError(f"{path}: no label audit, or a changed one: {problem}") from None
 
 
 def _need(holds: Any, otherwise: str) -> None:
@@ -60,11 +59,9 @@ class _Replay:
 
     def __init__(self, header: dict[str, Any]) -> None:
         self.header, self.risk, self.together = header, header["risk"], header["together"]
-        _need(self.together in ("each", "all", "discoveries"), "an unknown meaning of together")
-        _need(0 < self.risk < 1, "a risk that is none")
-        self.answers: dict[int, Any] = {}
-        self.moved: dict[int, Any] = {}  # how far labels that are wrong move each number
-        self.batches = 0
+        known = self.together in ("each", "all", "discoveries") and 0 < self.risk < 1
+        _need(known, "no such risk or meaning of together")
+        self.answers, self.moved = dict[int, Any](), dict[int, Any]()  # of wrong labels: effects
         self.labels, self.group = _array(header["labels"]), _array(header["rows"], np.int64)
         self.number, self.margin = _array(header["number"], np.int64), _array(header["margin"])
         self.fractions = np.array(header["fractions"], dtype=float)
@@ -72,7 +69,7 @@ class _Replay:
         certain = _array(header["certain"], np.int64) != 0
         self.capital = np.where(certain[:, None], np.inf, np.ones((1, len(self.fractions))))
         self.settled = np.zeros(len(self.margin), dtype=bool)
-        self.count = np.bincount(self.group)
+        self.count, self.batches = np.bincount(self.group), 0
         self.drawn: list[tuple[int, int, int, Any]] = []  # label, chance, total, most
 
     def run(self, lines: list[dict[str, Any]]) -> AuditResult:
@@ -87,8 +84,9 @@ class _Replay:
             counted, wrong = counted + 1, wrong + (label in self.moved)
         found = ~np.isin(self.group, self.number[~self.settled])
         confirmed = np.full(len(found), found.all()) if self.together == "all" else found
-        e = self._of_numbers()[self.group]
-        return AuditResult(e, confirmed, self.together, self.risk, counted, wrong)
+        return AuditResult(
+            self._of_numbers()[self.group], confirmed, self.together, self.risk, counted, wrong
+        )
 
     def _draws(self, line: dict[str, Any]) -> None:
         left, most = _array(line["chances"], np.int64).copy(), _array(line["most"])
@@ -100,7 +98,6 @@ class _Replay:
         for label in line["drawn"]:
             sums = np.cumsum(left)
             total, number = int(sums[-1]), int(source.random_raw())
-            _need(total > 0, "a draw from nothing")
             while number >= 2**64 // total * total:
                 number = int(source.random_raw())
             _need(label == np.searchsorted(sums, number % total, side="right"), "another draw")
@@ -111,11 +108,11 @@ class _Replay:
         classes, known = self.header["classes"], {label for label, *_ in self.drawn}
         for key, answer in line["answers"].items():
             label = int(key)
-            _need(label in known, f"an answer for label {label}, which was not drawn")
-            _need(self.answers.get(label, answer) == answer, f"two answers for label {label}")
-            right, given = answer == self.labels[label], self.labels[label]
+            once = label in known and self.answers.get(label, answer) == answer
+            _need(once, f"label {label} was not drawn, or has two answers")
+            right = answer == self.labels[label]
             if classes is not None:
-                positive = bool(given == self.header["positive"])
+                positive = bool(self.labels[label] == self.header["positive"])
                 right = answer in classes and (answer == classes[1]) == positive
             _need(right != (key in line["moved"]), f"label {label} is counted as what it is not")
             self.answers[label] = answer
