@@ -371,6 +371,24 @@ def review_command(record):
 
 
 @case
+def audit_command(record):
+    """An audit from its start to a page, with answers that are right, wrong and unknown."""
+    record.data("crowd.csv")
+    options = f"{CLASSES},site,weight,minutes {HELD} --alpha 1"
+    record.command(f"audit start crowd.csv {options} --risk 20%")
+    record.answer("audit draw audit.json --checks 12", to="drawn.json")
+    record.files("to-check.csv")
+    answers = pd.read_csv(record.folder / "to-check.csv")
+    answers["checked_label"] = answers["label"]
+    answers.loc[3, "checked_label"] = "no" if answers.loc[3, "label"] == "yes" else "yes"
+    answers.loc[7, "checked_label"] = "?"
+    answers.to_csv(record.folder / "to-check.csv", index=False)
+    record.command("audit record audit.json to-check.csv")
+    record.answer("audit status audit.json", page="page")
+    record.command("verify audit.json", code=3)
+
+
+@case
 def compare(record):
     """Two settings of one file, and two files."""
     record.data("people.csv", "others.csv")

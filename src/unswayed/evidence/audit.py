@@ -35,7 +35,7 @@ from unswayed.evidence.audit_file import Batch, Findings
 from unswayed.evidence.effects import Claims, LabelEffects
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
-from unswayed.labels.bias import class_named
+from unswayed.labels.samples import class_named
 from unswayed.words import counted, percent
 
 Together: TypeAlias = Literal["each", "all", "discoveries"]
