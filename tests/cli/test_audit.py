@@ -60,7 +60,7 @@ def test_an_audit_goes_from_a_file_to_people_and_back_to_a_page(folder):
 
 
 @pytest.mark.parametrize(
-    ("together", "words"), [("all", "nothing yet"), ("discoveries", "share of at most")]
+    ("together", "words"), [("all", "nothing yet"), ("discoveries", "none of")]
 )
 def test_what_is_proven_is_said_in_the_sense_of_together(folder, together, words):
     assert words in said(folder, *START, "--together", together)

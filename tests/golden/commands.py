@@ -13,6 +13,7 @@ WIDE = f"people.csv {CLASSES} {HELD} --groups gender,city --budget 1% --budget 5
 ENOUGH = "--time-limit 600"  # for searches that end by themselves within a second
 COMMANDS = (
     *("inspect", "certify", "witness", "coefficients", "together", "fairness", "review"),
+    *("audit", "audit start", "audit draw", "audit record", "audit status"),
     *("review plan", "review apply", "verify", "compare", "tradeoff", "reproduce", "tour", "demo"),
 )
 

@@ -348,6 +348,8 @@ class LabelAudit:
     def claim(self) -> str:
         """What is proven by now, in words."""
         what, rows = "true labels give the same answer", counted(len(self._group), "row")
+        if self.together != "all" and not self.confirmed.any():
+            return f"nothing yet: none of {rows} has enough evidence"
         many, risk = counted(int(self.confirmed.sum()), "row"), percent(self.risk)
         if self.together == "all":
             if self.confirmed.all():

@@ -1,9 +1,8 @@
 """Label audits: e-values computed again from the draws, chances and answers in a file.
 
-Checked: the seed draws these labels from these chances, none twice; answers count in the order of
-the draws; other labels than the given ones count as wrong; every bet, rounded down. Taken as given,
-because they are the model's: margins, the largest effect of a label over its chance (``most``), and
-how far wrong labels move each number.
+Checked: the seed draws these labels, none twice; answers count in the order of the draws; labels
+that are not the given ones count as wrong; every bet, rounded down. Taken as given, as they are
+the model's: margins, the largest effect of a label over its chance, and what wrong labels move.
 """
 
 import base64
@@ -18,7 +17,7 @@ import numpy as np
 from unswayed.verify.limits import CertificateError
 
 FORMAT = "unswayed label audit"
-_MORE = 1.0 + 2.0**-40
+_MORE, _WAYS = 1.0 + 2.0**-40, ("each", "all", "discoveries")
 _ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error)
 _LOST = 2.0**-48  # relative: more than a few roundings lose
 
@@ -32,7 +31,7 @@ class AuditResult:
     together: str
     risk: float
     counted: int  # draws
-    wrong: int  # labels among them
+    wrong: int  # among them
 
 
 def _array(text: str, kind: Any = np.float64) -> Any:
@@ -43,7 +42,6 @@ def verify_audit(path: str | Path) -> AuditResult:
     """Compute the e-values of an audit again; a last line that was cut short is left out."""
     try:
         header, *lines = [json.loads(each) for each in Path(path).read_bytes().split(b"\n")[:-1]]
-        _need(header["format"] == FORMAT and header["version"] == 1, "no file of a label audit")
         return _Replay(header).run(lines)
     except _ODD as problem:
         raise CertificateError(f"{path}: no label audit, or a changed one: {problem}") from None
@@ -51,7 +49,7 @@ def verify_audit(path: str | Path) -> AuditResult:
 
 def _need(holds: Any, otherwise: str) -> None:
     if not holds:
-        raise CertificateError(f"the audit's file does not follow from itself: {otherwise}")
+        raise CertificateError(f"what does not follow from the file: {otherwise}")
 
 
 class _Replay:
@@ -59,8 +57,8 @@ class _Replay:
 
     def __init__(self, header: dict[str, Any]) -> None:
         self.header, self.risk, self.together = header, header["risk"], header["together"]
-        known = self.together in ("each", "all", "discoveries") and 0 < self.risk < 1
-        _need(known, "no such risk or meaning of together")
+        _need((header["format"], header["version"]) == (FORMAT, 1), "no file of a label audit")
+        _need(self.together in _WAYS and 0 < self.risk < 1, "no such risk or meaning of together")
         self.answers, self.moved = dict[int, Any](), dict[int, Any]()  # of wrong labels: effects
         self.labels, self.group = _array(header["labels"]), _array(header["rows"], np.int64)
         self.number, self.margin = _array(header["number"], np.int64), _array(header["margin"])
@@ -68,9 +66,8 @@ class _Replay:
         _need(min(self.fractions) > 0 and max(self.fractions) <= 1, "a λ beyond the largest")
         certain = _array(header["certain"], np.int64) != 0
         self.capital = np.where(certain[:, None], np.inf, np.ones((1, len(self.fractions))))
-        self.settled = np.zeros(len(self.margin), dtype=bool)
-        self.count, self.batches = np.bincount(self.group), 0
-        self.drawn: list[tuple[int, int, int, Any]] = []  # label, chance, total, most
+        self.settled, self.count = np.zeros(len(self.margin)) > 0, np.bincount(self.group)
+        self.drawn, self.batches = list[tuple[int, int, int, Any]](), 0
 
     def run(self, lines: list[dict[str, Any]]) -> AuditResult:
         for line in lines:
@@ -108,8 +105,7 @@ class _Replay:
         classes, known = self.header["classes"], {label for label, *_ in self.drawn}
         for key, answer in line["answers"].items():
             label = int(key)
-            once = label in known and self.answers.get(label, answer) == answer
-            _need(once, f"label {label} was not drawn, or has two answers")
+            _need(label in known and self.answers.get(label, answer) == answer, f"answer {label}")
             right = answer == self.labels[label]
             if classes is not None:
                 positive = bool(self.labels[label] == self.header["positive"])
@@ -117,8 +113,7 @@ class _Replay:
             _need(right != (key in line["moved"]), f"label {label} is counted as what it is not")
             self.answers[label] = answer
             if not right:
-                self.moved[label] = _array(line["moved"][key][1])
-                _need(len(self.moved[label]) == len(self.margin), "effects on other claims")
+                self.moved[label] = _array(line["moved"][key][1]) + np.zeros(len(self.margin))
 
     def _bet(self, chance: int, total: int, most: Any, moved: Any) -> None:
         self._settle(most, total)
@@ -129,9 +124,8 @@ class _Replay:
             estimate = 0.0 if moved is None else moved * (total / chance)
             gain = self.margin - estimate - _LOST * (self.margin + np.abs(estimate))
             product = rate * gain[:, None]
-            factor = np.maximum(1 + product - _LOST * (1 + np.abs(product)), 0.0)
-            after = self.capital * factor * (1 - _LOST)
-        self.capital = np.where(usable[:, None], after, self.capital)
+            factor = np.maximum(1 + product - _LOST * (1 + np.abs(product)), 0.0) * (1 - _LOST)
+        self.capital = np.where(usable[:, None], self.capital * factor, self.capital)
         if moved is not None:
             self.margin = self.margin - moved - _LOST * (np.abs(self.margin) + np.abs(moved))
         self._settle(most, total - chance)
@@ -151,5 +145,6 @@ class _Replay:
             e = self._of_numbers()
             order = np.argsort(-e, kind="stable")
             enough = e[order] * np.cumsum(self.count[order]) * self.risk >= _MORE * rows
-            last = int(np.flatnonzero(enough).max(initial=-1))
-            self.settled |= np.isin(self.number, order[: last + 1])
+            self.settled |= np.isin(
+                self.number, order[: np.flatnonzero(enough).max(initial=-1) + 1]
+            )
