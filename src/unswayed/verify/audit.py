@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.verify.limits import CertificateError
+from unswayed.verify.document import CertificateError
 
 FORMAT = "unswayed label audit"
 _MORE, _WAYS = 1.0 + 2.0**-40, ("each", "all", "discoveries")
