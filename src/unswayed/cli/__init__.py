@@ -14,6 +14,7 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 One command each:
 `certify` and `coefficients`  about single rows, their witnesses, and coefficients
 `together`  all test rows at once: fairness and reviews of labels too
+`audit`  predictions that are confirmed by checking labels
 `compare` and `verify`  about models side by side, and certificate files
 """
 
@@ -32,6 +33,7 @@ COMMANDS = {
     "together": "Prove how many predictions one set of wrong labels can overturn.",
     "fairness": "Prove how far wrong labels can move rates and gaps between groups.",
     "review": "Plan which labels to check, and apply what reviewers found.",
+    "audit": "Confirm predictions by checking labels that are drawn, without any budget.",
     "verify": "Check a certificate file without trusting the program that wrote it.",
     "compare": "Compare two files, or two settings of one, on the same test rows.",
     "tradeoff": "Weigh accuracy against robustness over the penalty.",

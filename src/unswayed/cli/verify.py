@@ -16,6 +16,7 @@ from unswayed.verify import (
     schema_text,
 )
 from unswayed.verify import verify as check
+from unswayed.verify.audit import FORMAT, verify_audit
 
 if TYPE_CHECKING:
     from unswayed.study.opening import CertificateSize
@@ -41,6 +42,8 @@ def verify(certificates: Path | None, options: VerifyOptions) -> int:
     if certificates is None:
         raise InputError("name the certificate file, for example unswayed verify c.json")
     terminal = Terminal(options.output)
+    if _is_audit(certificates):
+        return _audit(terminal, certificates)
     try:
         report = check(
             certificates,
@@ -61,6 +64,31 @@ def verify(certificates: Path | None, options: VerifyOptions) -> int:
     if report.collective:  # it is one claim: a part of it that rests on somebody's word is enough
         return _NOTHING if report.undecided else _PROVEN
     return _PROVEN if report.proven else _NOTHING
+
+
+def _is_audit(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return FORMAT.encode() in file.read(len(FORMAT) + 20)
+
+
+def _audit(terminal: Terminal, path: Path) -> int:
+    """Check the file of a label audit: what it confirms is what follows from it."""
+    try:
+        found = verify_audit(path)
+    except CertificateError as error:
+        terminal.say(str(error), style="bold")
+        return _FALSE
+    confirmed = int(found.confirmed.sum())
+    terminal.say(
+        f"{confirmed:,} of {len(found.confirmed):,} rows confirmed after {found.counted:,} labels, "
+        f"{found.wrong:,} of them wrong; together: {found.together}, risk {found.risk:g}",
+        style="bold",
+    )
+    terminal.say("draws and e-values follow from the file; margins and effects are the model's")
+    terminal.answer({"confirmed": confirmed, "counted": found.counted, "wrong": found.wrong})
+    return _PROVEN if confirmed else _NOTHING
 
 
 def checking_time(size: "CertificateSize") -> str | None:

@@ -19,6 +19,7 @@ read Parquet files. docs/checker.md leads through it; read it in this order:
 `gradient`   logistic and Poisson regression
 `collective` a claim about all rows together, with `floating`, `exact`, `influence` and `integers`,
              which still solve and sort for themselves
+`audit`      the e-values of a label audit, from its own file
 """
 
 from unswayed.verify.claims import Report, verify
