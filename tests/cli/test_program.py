@@ -30,7 +30,7 @@ def test_help_and_version_cost_no_parser_and_no_numerics(tmp_path):
     heavy = "('cyclopts', 'rich', 'numpy', 'sklearn', 'pyarrow')"
     for flag, expected in (("--help", overview()), ("--version", f"unswayed {__version__}\n")):
         code = (
-            "import sys; from unswayed.__main__ import main; code = main(sys.argv[1:]); "
+            "import sys; from unswayed.cli import main; code = main(sys.argv[1:]); "
             f"assert not [m for m in {heavy} if m in sys.modules]; sys.exit(code)"
         )
         done = python(code, flag, cwd=tmp_path)
