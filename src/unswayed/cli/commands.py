@@ -31,12 +31,14 @@ from unswayed.cli.options import (
     KindOptions,
     LargeOptions,
     Many,
+    Method,
     ModelOptions,
     Names,
     Out,
     OutputOptions,
     PageOptions,
     Radius,
+    Resolve,
     Source,
     SplitOptions,
     Threshold,
@@ -86,6 +88,8 @@ class SideOptions:
     split: SplitOptions = SplitOptions()
     bias: BiasOptions = BiasOptions()
     kinds: KindOptions = KindOptions()
+    method: Method = "exact"
+    resolve: Resolve = None
     model: ModelOptions = ModelOptions()
     radius: Radius = None
 
@@ -175,6 +179,7 @@ class CoefficientsOptions:
     data: DataOptions = DataOptions()
     bias: BiasOptions = BiasOptions()
     kinds: KindOptions = KindOptions()
+    resolve: Resolve = None
     model: ModelOptions = ModelOptions()
     base: Annotated[Bases, Parameter(group=ASKED)] = ()
     coefficients: Annotated[Names, Parameter(group=ASKED)] = ()
