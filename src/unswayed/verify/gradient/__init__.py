@@ -22,9 +22,20 @@ import numpy as np
 
 from unswayed.verify import facts
 from unswayed.verify.data import Bias, Data, Given
-from unswayed.verify.document import CertificateError, Track
+from unswayed.verify.document import CertificateError
 from unswayed.verify.doubles import TINY, FloatArray, UnprovenError, is_ordinary
-from unswayed.verify.facts import DOWN, UNKNOWN, UP, Ends, Facts, Judge, Judgement, Rule, ends_of
+from unswayed.verify.facts import (
+    DOWN,
+    UNKNOWN,
+    UP,
+    Ends,
+    Facts,
+    Judge,
+    Judgement,
+    Rule,
+    Track,
+    ends_of,
+)
 from unswayed.verify.gradient.equations import Inverse, Problem
 from unswayed.verify.gradient.functions import EXPONENTIAL, LINKS, exponential
 from unswayed.verify.gradient.region import Bound, Region, covered, sized, whole
