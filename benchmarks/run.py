@@ -2,14 +2,14 @@
 
 import sys
 
-from benchmarks import approximation, checker, cli, exact, history, neighbours, rigour
+from benchmarks import approximation, checker, cli, exact, history, neighbours, noise, rigour
 from benchmarks.timing import Line
 
 
 def main() -> int:
     print(f"{history.processor()}, kernel: {history.kernel_name()}")
     found: list[Line] = []
-    for module in (exact, rigour, approximation, neighbours, cli, checker):
+    for module in (exact, rigour, approximation, neighbours, noise, cli, checker):
         for line in module.lines():
             print(line, flush=True)
             found.append(line)

@@ -7,14 +7,17 @@ same code. Each is tested in a copy of the tree; the tree itself is never touche
 
     python tools/mutants.py --seed 24 --json mutants.json
 
-Tests that are near the area and fast run first, until one fails. Each selection of tests and each
-mutant has a limit of processor time, which does not depend on how busy the machine is. A test that
-needs far more time than it does without the mutant hangs: the mutant counts as killed, and its line
-says so. A mutant that changes no result (another size of blocks, say) survives rightly, so the
-share never is 100 %.
+Tests that are near the area and in small files run first, until one fails. It is run again with the
+mutant and without it: only a test that fails with it both times and passes without it kills. Each
+selection of tests and each mutant has a limit of processor time, which does not depend on how busy
+the machine is. A test that works for a minute with the mutant and passes without it hangs: the
+mutant counts as killed, and its line says so. A mutant that changes no result (another size of
+blocks, say) survives rightly, so the share never is 100 %.
 
-The same command continues a run that was interrupted. With ``--tree`` the mutants are those of
-another folder, such as an older commit: areas and tests are listed under their old and new names.
+The same command continues a run that was interrupted, also with a larger ``--number``. Tests run as
+``make test`` runs them, with ``--thorough`` as with ``CI=1``. With ``--tree`` the mutants are those
+of another folder, such as an older commit, and the Python to run this with is that of its own
+environment: areas and tests are listed under their old and new names.
 Linux only, because the times of processes are read from ``/proc``.
 """
 
@@ -30,10 +33,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -331,12 +335,15 @@ def files_of(tree: Path, patterns: list[str]) -> list[str]:
     return [path.relative_to(tree).as_posix() for path in dict.fromkeys(found)]
 
 
-def selections(tree: Path, mutant: Mutant, seconds: Callable[[str], float]) -> list[list[str]]:
+def selections(tree: Path, mutant: Mutant) -> list[list[str]]:
     """Return lists of test files in the order in which they are run, each file once.
 
-    In every list, files that are named like the mutated one come first, then those that take less
-    time without a mutant.
+    In every list, files that are named like the mutated one come first, then the smaller ones.
     """
+
+    def order(file: str) -> tuple[bool, int]:
+        return not named_alike(file, mutant), (tree / file).stat().st_size
+
     words = sorted((word for word in NEARER if word in mutant.file), key=len, reverse=True)
     patterns = [*[NEARER[word] for word in words], *TESTS[mutant.area]]
     seen: set[str] = set()
@@ -345,9 +352,7 @@ def selections(tree: Path, mutant: Mutant, seconds: Callable[[str], float]) -> l
         new = [file for file in files_of(tree, each) if file not in seen]
         seen.update(new)
         if new:
-            chosen.append(
-                sorted(new, key=lambda file: (not named_alike(file, mutant), seconds(file)))
-            )
+            chosen.append(sorted(new, key=order))
     return chosen
 
 
@@ -413,7 +418,6 @@ class Outcome:
     ending: str  # passed, failed, hangs, out of time
     test: str | None  # the one that failed or hangs
     seconds: float
-    times: dict[str, float]  # of all tests that ended
     failed: list[str]
 
 
@@ -438,9 +442,8 @@ def is_stopped(process_id: int) -> bool:
         return False
 
 
-def read_progress(path: Path) -> tuple[dict[str, float], list[str], str | None, float]:
-    """Return times of ended tests, failed tests, and the running one with its start."""
-    times: dict[str, float] = {}
+def read_progress(path: Path) -> tuple[list[str], str | None, float]:
+    """Return failed tests, and the running one with its start."""
     failed: list[str] = []
     running, since = None, 0.0
     for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
@@ -448,19 +451,23 @@ def read_progress(path: Path) -> tuple[dict[str, float], list[str], str | None, 
         if "failed" in told:
             failed.append(told["failed"])
         else:
-            if running is not None:
-                times[running] = told["at"] - since
             running, since = told["test"], told["at"]
-    return times, failed, running, since
+    return failed, running, since
 
 
 WAITS = 900  # seconds without any work after which tests are said to hang
+HANGS = 60  # seconds of processor time after which one test is said to hang
+
+# An editable install finds the package in the tree that it was made from, whatever the path says.
+FORGET_EDITABLE = """import sys
+sys.meta_path[:] = [each for each in sys.meta_path if "editable" not in type(each).__module__]
+"""
 
 
 class Copy:
     """A copy of the tree in which mutants are made and tested."""
 
-    def __init__(self, tree: Path, scratch: Path) -> None:
+    def __init__(self, tree: Path, scratch: Path, *, thorough: bool) -> None:
         self.home = scratch / "tree"
         self.scratch = scratch
         ignored = shutil.ignore_patterns(
@@ -469,46 +476,51 @@ class Copy:
         shutil.copytree(tree, self.home, ignore=ignored)
         (scratch / "plugin").mkdir()
         shutil.copy(__file__, scratch / "plugin" / "mutants.py")
+        (scratch / "plugin" / "sitecustomize.py").write_text(FORGET_EDITABLE)
+        for kernel in Path(sysconfig.get_path("platlib")).glob("unswayed/_core/*.so"):
+            shutil.copy(kernel, self.home / PACKAGE / "_core")
+        self.environment = {name: value for name, value in os.environ.items() if name != "CI"}
+        self.environment |= {
+            **({"CI": "1"} if thorough else {}),
+            "PYTHONPATH": f"{self.home / 'src'}{os.pathsep}{scratch / 'plugin'}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MUTANTS_PROGRESS": str(scratch / "progress"),
+        }
         # Checked by the text and not by its time, so that a mutant is never taken for the original.
         checked = ["-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "src"]
         subprocess.run([sys.executable, *checked], cwd=self.home, check=True)
+        asks = [sys.executable, "-c", "import unswayed; print(unswayed.__file__)"]
+        said = subprocess.run(asks, env=self.environment, cwd=scratch, check=True, stdout=-1)
+        if not Path(said.stdout.decode().strip()).is_relative_to(self.home):
+            sys.exit(f"tests would import {said.stdout.decode().strip()}, which no mutant changes")
 
-    def run(
-        self, files: list[str], baseline: "Baseline", *, limit: float, all_of_them: bool = False
-    ) -> Outcome:
+    def run(self, files: list[str], left_out: list[str], limit: float) -> Outcome:
         """Run files of tests until one fails, hangs or the time is up."""
         progress = self.scratch / "progress"
         progress.write_text("")
-        environment = {name: value for name, value in os.environ.items() if name != "CI"}
-        environment["PYTHONPATH"] = f"{self.home / 'src'}{os.pathsep}{self.scratch / 'plugin'}"
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
-        environment["MUTANTS_PROGRESS"] = str(progress)
         command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider"]
         command += ["-o", "timeout=0"]  # of the clock, which runs on while others work
-        command += ["-p", "mutants", f"--basetemp={self.scratch / 'temporary'}"]
-        command += [] if all_of_them else ["-x"]
-        command += [f"--deselect={test}" for test in baseline.failed]
+        command += ["-x", "-p", "mutants", f"--basetemp={self.scratch / 'temporary'}"]
+        command += [f"--deselect={test}" for test in left_out]
         with (self.scratch / "output").open("w") as output:
             process = subprocess.Popen(
                 [*command, *files],
                 cwd=self.home,
-                env=environment,
+                env=self.environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
             try:
-                ending, seconds = wait(process, progress, baseline, limit)
+                ending, seconds = wait(process, progress, limit)
             finally:
                 kill(process)
-        times, failed, running, _ = read_progress(progress)
+        failed, running, _ = read_progress(progress)
         test = running if ending == "hangs" else failed[0] if failed else running
-        return Outcome(ending, test, seconds, times, failed)
+        return Outcome(ending, test, seconds, failed)
 
 
-def wait(
-    process: subprocess.Popen[bytes], progress: Path, baseline: "Baseline", limit: float
-) -> tuple[str, float]:
+def wait(process: subprocess.Popen[bytes], progress: Path, limit: float) -> tuple[str, float]:
     """Return how tests ended and the processor time that they took."""
     seconds, idle = 0.0, 0.0
     while process.poll() is None:
@@ -520,8 +532,8 @@ def wait(
         seconds = max(seconds, now)
         if idle > WAITS:
             return "hangs", seconds
-        _, failed, running, since = read_progress(progress)
-        if running is not None and not failed and seconds - since > baseline.patience(running):
+        failed, running, since = read_progress(progress)
+        if running is not None and not failed and seconds - since > HANGS:
             return "hangs", seconds
         if seconds > limit:
             return "failed" if failed else "out of time", seconds
@@ -536,71 +548,35 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-@dataclass
-class Baseline:
-    """What tests do without a mutant."""
-
-    times: dict[str, float]
-    failed: list[str]
-    files: list[str]  # that were run
-
-    def patience(self, test: str) -> float:
-        """Return the processor time after which a test is said to hang."""
-        return 30 + 5 * self.times.get(test, 6.0)
-
-    def seconds(self, file: str) -> float:
-        """Return the processor time of the tests of a file."""
-        return sum(time for test, time in self.times.items() if test.startswith(f"{file}::"))
-
-    def run(self, copy: Copy, files: Iterable[str]) -> Iterator[None]:
-        """Run test files that were not run before; yield after every folder."""
-        folders: dict[Path, list[str]] = {}
-        for file in files:
-            if file not in self.files:
-                folders.setdefault(Path(file).parent, []).append(file)
-        for folder, inside in folders.items():
-            self.files += inside
-            done = copy.run(inside, Baseline({}, [], []), limit=3600, all_of_them=True)
-            self.times.update(done.times)
-            new = sorted(set(done.failed) | ({done.test} if done.ending == "hangs" else set()))
-            self.failed += [test for test in new if test]
-            print(f"{folder}: {len(done.times)} tests, {done.seconds:.0f} s, {done.ending}")
-            for test in new:
-                print(f"  fails without a mutant, left out: {test}")
-            yield
-
-
-def run_surely(copy: Copy, files: list[str], baseline: Baseline, limit: float) -> Outcome:
-    """Run tests; what fails is run again, because others may end processes or keep them waiting."""
-    while True:
-        done = copy.run(files, baseline, limit=limit)
-        if done.ending != "failed":
-            return done
-        single = done.failed[:1] if done.failed and "::" in done.failed[0] else []
-        if copy.run(single or files, baseline, limit=limit).ending not in ("passed", "out of time"):
-            return done
-        print(f"failed once and not again: {done.test or files}")
-        baseline.failed += single  # left out from now on
-
-
-def examine(copy: Copy, mutant: Mutant, baseline: Baseline, asked: Any) -> dict[str, Any]:
-    """Return what the tests say of a mutant."""
+def examine(copy: Copy, mutant: Mutant, left_out: list[str], asked: Any) -> dict[str, Any]:
+    """Return what the tests say of a mutant; what fails without it is left out from now on."""
     path = copy.home / mutant.file
     original = path.read_bytes()
-    path.write_bytes(mutant.apply(original))
+    changed = mutant.apply(original)
     seconds, cut = 0.0, []
+    todo = selections(copy.home, mutant)
     try:
-        for files in selections(copy.home, mutant, baseline.seconds):
+        while todo:
             left = asked.total - seconds
             if left < 10:
-                cut.append(files[0])
+                cut.append(todo[0][0])
                 break
-            done = run_surely(copy, files, baseline, min(asked.limit, left))
+            path.write_bytes(changed)
+            done = copy.run(todo[0], left_out, min(asked.limit, left))
             seconds += done.seconds
             if done.ending in ("failed", "hangs"):
-                return {"killed": True, "by": done.test, "how": done.ending, "seconds": seconds}
+                # Others may end processes or keep them waiting, so once is not enough.
+                single = [done.test] if done.test else todo[0][:1]
+                again = copy.run(single, left_out, asked.limit).ending
+                path.write_bytes(original)
+                if again == done.ending and copy.run(single, [], asked.limit).ending == "passed":
+                    return {"killed": True, "by": done.test, "how": again, "seconds": seconds}
+                print(f"left out, because it fails once or without a mutant too: {single}")
+                left_out += single
+                continue
             if done.ending == "out of time":
-                cut.append(files[0])
+                cut.append(todo[0][0])
+            del todo[0]
     finally:
         path.write_bytes(original)
     return {"killed": False, "by": None, "how": "survived", "seconds": seconds, "cut": cut}
@@ -639,20 +615,14 @@ class Record:
 
     def __init__(self, path: Path, digest: str) -> None:
         self.path = path
-        self.content: dict[str, Any] = {
-            "digest": digest,
-            "baseline": asdict(Baseline({}, [], [])),
-            "mutants": {},
-        }
+        self.content: dict[str, Any] = {"digest": digest, "left_out": [], "mutants": {}}
         if path.exists():
             self.content = json.loads(path.read_text(encoding="utf-8"))
             if self.content["digest"] != digest:
                 sys.exit(f"{path} holds results of another tree: name another file with --json")
-        self.baseline = Baseline(**self.content["baseline"])
 
     def save(self) -> None:
         """Write all results."""
-        self.content["baseline"] = asdict(self.baseline)
         new = self.path.with_name(f"{self.path.name}.new")
         new.write_text(json.dumps(self.content, indent=1, ensure_ascii=False), encoding="utf-8")
         new.replace(self.path)
@@ -675,6 +645,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120, help="seconds for a selection of tests")
     parser.add_argument("--total", type=float, default=240, help="seconds for a mutant")
     parser.add_argument("--json", type=Path, default=Path("mutants.json"))
+    parser.add_argument("--thorough", action="store_true", help="run the tests with CI=1")
     parser.add_argument("--draw", action="store_true", help="print the mutants, and test nothing")
     asked = parser.parse_args()
     tree = asked.tree.resolve()
@@ -687,20 +658,12 @@ def main() -> None:
     record = Record(asked.json, digest_of(tree))
     results = record.content["mutants"]
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
-        copy = Copy(tree, Path(scratch))
-        needed = {
-            file: None
-            for mutant in mutants
-            for files in selections(tree, mutant, record.baseline.seconds)
-            for file in sorted(files)
-        }
-        for _ in record.baseline.run(copy, needed):
-            record.save()
+        copy = Copy(tree, Path(scratch), thorough=asked.thorough)
         for number, mutant in enumerate(mutants, 1):
             if mutant.key not in results:
                 results[mutant.key] = {
                     **asdict(mutant),
-                    **examine(copy, mutant, record.baseline, asked),
+                    **examine(copy, mutant, record.content["left_out"], asked),
                 }
                 record.save()
             print(f"{number}/{len(mutants)} {describe(mutant, results[mutant.key])}")

@@ -233,3 +233,31 @@ def test_a_budget_of_another_kind_is_refused_when_asking():
         model.certify(X, budget=Cost(3, np.ones(60)))
     with pytest.raises(BiasError, match="flips"):
         model.certify(X, budget=Total(3))
+
+
+def test_a_page_about_numbers_of_labels_is_not_written_for_other_budgets(tmp_path):
+    X, y = data()
+    bias = LabelBias.flips(budget=1, clusters=np.arange(60) // 10)
+    certs = CertifiedClassifier(Ridge(), bias=bias).fit(X, y).certify(X)
+    assert "summary" not in repr(certs)
+    with pytest.raises(InputError, match="number of wrong labels"):
+        certs.report(tmp_path / "page.html")
+    with pytest.raises(BiasError, match="certificate file"):
+        certs.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_label_set_for_all_rows_keeps_within_clusters_and_costs(seed):
+    X, y = data(24, seed)
+    cluster, costs = np.arange(24) // 4, np.random.default_rng(seed).uniform(0.5, 2, 24)
+    for bias, within in (
+        (LabelBias.flips(budget=2, clusters=cluster), lambda rows: len(set(cluster[rows])) <= 2),
+        (LabelBias.flips(budget=Cost(3, costs)), lambda rows: costs[rows].sum() <= 3 + 1e-9),
+    ):
+        model = CertifiedClassifier(Ridge(), bias=bias).fit(X, y)
+        found = model.certify_together(X, time_limit=5)
+        assert within(found.witness.indices)
+        labels = np.array(y)
+        labels[found.witness.indices] = found.witness.labels
+        before, after = (Ridge().fit(X, each).predict(X) > 0.5 for each in (y, labels))
+        assert found.at_least <= np.sum(before != after) <= found.at_most

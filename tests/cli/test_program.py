@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.commands import CLASSES, seconds_of_work, unswayed, unswayed_here
+from tests.commands import CLASSES, people, seconds_of_work, unswayed, unswayed_here
 from unswayed import __version__
 from unswayed.atomic import atomic_write
 from unswayed.cli import COMMANDS, overview
@@ -30,7 +30,7 @@ def test_help_and_version_cost_no_parser_and_no_numerics(tmp_path):
     heavy = "('cyclopts', 'rich', 'numpy', 'sklearn', 'pyarrow')"
     for flag, expected in (("--help", overview()), ("--version", f"unswayed {__version__}\n")):
         code = (
-            "import sys; from unswayed.__main__ import main; code = main(sys.argv[1:]); "
+            "import sys; from unswayed.cli import main; code = main(sys.argv[1:]); "
             f"assert not [m for m in {heavy} if m in sys.modules]; sys.exit(code)"
         )
         done = python(code, flag, cwd=tmp_path)
@@ -66,6 +66,26 @@ def test_no_help_waits_for_scikit_learn_scipy_pandas_or_pyarrow(help_pages, name
         code, page, heavy = help_pages[f"{name} {flag}"]
         assert (code, heavy) == (0, [])
         assert page.startswith(f"Usage: unswayed {name}")
+
+
+RUN = """
+import json, sys
+from unswayed.cli import main
+code = main(sys.argv[2:])
+print(json.dumps([code, [m for m in sys.argv[1].split(",") if m in sys.modules]]))
+"""
+
+
+def test_a_command_imports_only_the_libraries_that_it_needs(tmp_path):
+    people().to_csv(tmp_path / "people.csv", index=False)
+    asked = ("certify", "people.csv", *CLASSES, "--certificates", "c.json", "--quiet")
+    checked = ("verify", "c.json", "--train", "people.csv", "--quiet")
+    for words, heavy in (
+        (asked, "altair,vl_convert,jinja2,matplotlib,dask,flint"),
+        (checked, "altair,jinja2,matplotlib,pandas,scipy,sklearn"),
+    ):
+        done = python(RUN, heavy, *words, cwd=tmp_path)
+        assert json.loads(done.stdout.splitlines()[-1]) == [0, []], done.stderr
 
 
 def options_on(page):

@@ -47,7 +47,7 @@ void select(const unswayed::Path &path) {
   const std::vector<double> lower = take(d), upper = take(d), n_lower = take(d), n_upper = take(d);
   const std::vector<double> z = take(n * d), up = take(n), down = take(n);
   const Entries entries(lower.data(), upper.data(), n_lower.data(), n_upper.data(), d);
-  const Rows rows{z.data(), n};
+  const Rows rows{z.data(), n, d};
   Scratch scratch(d);
   std::vector<double> reach_up(n), reach_down(n), count(2 * n), before(2 * n), after(2 * n);
   path.reach(rows, entries, sizes[2], {reach_up.data(), reach_down.data()}, scratch);

@@ -13,6 +13,7 @@ WIDE = f"people.csv {CLASSES} {HELD} --groups gender,city --budget 1% --budget 5
 ENOUGH = "--time-limit 600"  # for searches that end by themselves within a second
 COMMANDS = (
     *("inspect", "certify", "witness", "coefficients", "together", "fairness", "review"),
+    *("audit", "audit start", "audit draw", "audit record", "audit status"),
     *("review plan", "review apply", "verify", "compare", "tradeoff", "reproduce", "tour", "demo"),
 )
 
@@ -368,6 +369,24 @@ def review_command(record):
     record.command(f"{asked} --ignore minutes --exclude answers.csv", code=2)
     again = f"review plan corrected.csv {options} --ignore minutes --labels 6"
     record.command(f"{again} --exclude answers.csv")
+
+
+@case
+def audit_command(record):
+    """An audit from its start to a page, with answers that are right, wrong and unknown."""
+    record.data("crowd.csv")
+    options = f"{CLASSES},site,weight,minutes {HELD} --alpha 1"
+    record.command(f"audit start crowd.csv {options} --risk 20%")
+    record.answer("audit draw audit.json --checks 12", to="drawn.json")
+    record.files("to-check.csv")
+    answers = pd.read_csv(record.folder / "to-check.csv")
+    answers["checked_label"] = answers["label"]
+    answers.loc[3, "checked_label"] = "no" if answers.loc[3, "label"] == "yes" else "yes"
+    answers.loc[7, "checked_label"] = "?"
+    answers.to_csv(record.folder / "to-check.csv", index=False)
+    record.command("audit record audit.json to-check.csv")
+    record.answer("audit status audit.json", page="page")
+    record.command("verify audit.json", code=3)
 
 
 @case

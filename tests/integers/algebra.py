@@ -4,18 +4,39 @@ Doubles are integers over powers of two, so that nothing is rounded. Such intege
 their memory is charged to a `Room` before they are made.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from math import gcd
 from operator import mul
 from typing import Any
 
-from unswayed.verify.limits import CertificateError
+from unswayed.verify.document import CertificateError
+from unswayed.verify.doubles import FloatArray
 
 MOST_EXACT_BYTES = 300 * 2**20  # of exact numbers at any one time
-
 Integers = list[list[int]]
 Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
+
+
+class Matrix:
+    """Rows of Python's floats."""
+
+    def __init__(self, rows: FloatArray) -> None:
+        self.width, self._rows = rows.shape[1], rows
+
+    @property
+    def numbers(self) -> list[float]:
+        """All of them, row by row."""
+        return list(self._rows.ravel().tolist())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: int) -> list[float]:
+        return list(self._rows[row].tolist())
+
+    def __iter__(self) -> Iterator[list[float]]:
+        return map(self.__getitem__, range(len(self)))
 
 
 class Room:

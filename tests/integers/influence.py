@@ -12,8 +12,9 @@ from itertools import chain
 from operator import mul
 from typing import Any
 
-from tests.integers.algebra import (
+from unswayed.verify.integers import (
     Integers,
+    Matrix,
     Room,
     SingularError,
     Track,
@@ -25,7 +26,6 @@ from tests.integers.algebra import (
     inverse,
     whole,
 )
-from unswayed.verify.matrix import Matrix
 
 Influence = tuple[list[int], int]  # one numerator per place, and the positive denominator
 

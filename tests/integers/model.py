@@ -10,11 +10,19 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from tests.integers.algebra import Room, Track, bits, bits_of_doubles, common_power, dot, whole
-from tests.integers.influence import MODELS, Influence
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data
 from unswayed.verify.facts import Moves
-from unswayed.verify.question import Bias
+from unswayed.verify.influence import MODELS, Influence
+from unswayed.verify.integers import (
+    Matrix,
+    Room,
+    Track,
+    bits,
+    bits_of_doubles,
+    common_power,
+    dot,
+    whole,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +185,13 @@ class ExactModel:
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         rule, model = document["question"], document["model"]
-        self._task, self._budget, self._tests = rule["task"], bias.budget, data.tests
+        self._task, self._budget = rule["task"], bias.budget
+        self._tests = None if data.tests is None else Matrix(data.tests)
+        train = None if data.train is None else Matrix(data.train)
         self._contrasts = rule.get("contrasts", ())
         self._room = Room()
         self._model = MODELS[model["kind"]](
-            data.train, model, bias.weights, data.tests, self._room, track
+            train, model, bias.weights, self._tests, self._room, track
         )
         self._balanced = rule.get("threshold") == "balanced"
         mark = 0.0 if self._balanced else rule.get("threshold", rule.get("radius", 0))

@@ -53,7 +53,7 @@ def test_a_split_budget_reaches_as_far_as_attacks_and_less_far_than_the_whole():
             continue
         directions = Directions.of(engine.problem.directions(tests))
         whole, _ = region.reach(directions.rows, 4)
-        split = Splitting(region, 4, engine._at_centre)
+        split = Splitting(region, 4, engine.at_centre)
         found = split.reach(directions.rows, whole)
         many = np.full(len(tests), 4)
         attack = engine.attacker.strongest(directions.rows, np.ones(len(tests)), many, 3, whole)

@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.class_weight import compute_sample_weight
 
 from tests.loop.command import HAIR, Tally
-from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, LabelPeekError
+from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, NotLinearError
 
 CLASSES = [(0, 1), ("a", "b"), (-1, 1), (False, True)]
 STEPS = [
@@ -169,7 +169,7 @@ def _attack(fitting: Fitting) -> Tally:
     tally = Tally(questions=1)
     try:
         model = fitting.fit(fitting.y)
-    except LabelPeekError:
+    except NotLinearError:
         tally.refused = 1
         return tally
     certs = model.certify(fitting.T)
@@ -182,7 +182,7 @@ def _attack(fitting: Fitting) -> Tally:
             continue
         try:
             again = fitting.fit(labels)
-        except LabelPeekError:
+        except NotLinearError:
             tally.runs_refused += 1
             continue
         kept = (certs.minimum_budget > len(moves)) | (certs.robust & (len(moves) <= certs.budget))

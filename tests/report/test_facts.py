@@ -21,6 +21,9 @@ ANSWERS = {
     "fairness": [FILES / "fairness" / "answer.json"],
     "review plan": [FILES / "review_command" / "plan.json"],
     "review apply": [FILES / "review_command" / "applied.json"],
+    "audit": [FILES / "audit_command" / "answer.json"],
+    "audit draw": [FILES / "audit_command" / "drawn.json"],
+    "audit, asked, rows, sources": [FILES / "audit_command" / "page-facts.json"],
     "compare": [FILES / "compare" / "answer.json"],
     "tradeoff": [FILES / "tradeoff" / "answer.json"],
     "page": [*FILES.glob("certify_*/*-facts.json"), *FILES.glob("library_pages/*-facts.json")],
@@ -123,6 +126,7 @@ def test_every_key_of_an_answer_is_documented(page, kind):
 
 # Answers that golden files do not have: the options of small commands.
 OTHERS = {
+    "certify": ["certify --noise 5% --holdout 12 --alpha 1"],
     "review plan": ["review plan --labels 2 --holdout 12 --error-rate 5% --alpha 1"],
     "witness": [
         "witness --in-pieces --alpha 1 --row 43",

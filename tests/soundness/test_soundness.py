@@ -2,8 +2,9 @@
 
 A case is one test row, or one coefficient, of one problem. A failure prints the problem;
 ``python -m pytest tests/soundness -k "near-ties"`` runs one family, other problems are drawn with
-the environment variable SEEDS_FROM=20000, and with CI=1 all of them, not one in eighty. In
-pieces a share of these is asked about, or with IN_PIECES_EVERY=1 all.
+the environment variable SEEDS_FROM=20000, and with CI=1 all of them, not one in eighty (of few
+others, too few may be possible). In pieces a share of these is asked about, or with
+IN_PIECES_EVERY=1 all.
 """
 
 import os

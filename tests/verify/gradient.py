@@ -1,6 +1,8 @@
 """Certificate files of models whose labels are in the gradient, and the truth by refitting."""
 
+import hashlib
 import json
+import shutil
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from tests.verify.files import Case, doubles, pack
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias
 from unswayed.margins.decisions import Radius
+from unswayed.verify import verify
 
 
 def packed(values):
@@ -19,6 +22,52 @@ def saved(certs, folder, name):
     path, data = folder / f"{name}.json", folder / f"{name}.npz"
     certs.save(path, data=data)
     return Case(json.loads(path.read_text()), data)
+
+
+def proof_of(case):
+    """The arrays that prove a file."""
+    return dict(np.load(case.data.with_name(case.document["proof"]["file"])))
+
+
+def with_proof(document, arrays, folder, name="altered.proof.npz"):
+    """The document with another proof, its hash put right."""
+    path = folder / name
+    np.savez(path, **arrays)
+    about = {
+        "file": name,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "arrays": [{"name": each, "shape": list(values.shape)} for each, values in arrays.items()],
+    }
+    return document | {"proof": about}
+
+
+def checked(document, data, folder):
+    """What the checker says of a document, its proof beside it."""
+    path = folder / "altered.json"
+    path.write_text(json.dumps(document))
+    if "proof" in document and not (beside := folder / document["proof"]["file"]).exists():
+        shutil.copy(data.with_name(document["proof"]["file"]), beside)
+    return verify(path, data=data)
+
+
+def witnessed(document, data):
+    """The subjects with a witness, in the order of the proof."""
+    tests, number, found = np.load(data).get("test"), {}, {}
+    for claim in document["claims"]:
+        key = claim["row"] if tests is None else (tests[claim["row"]] + 0.0).tobytes()
+        at = number.setdefault(key, len(number))
+        if "witness" in claim:
+            found[at] = None
+    return list(found)
+
+
+def fitted(case, document, proof=None):
+    """The proof with a line for each witness of an altered document."""
+    proof = proof_of(case) if proof is None else proof
+    before = dict(zip(witnessed(case.document, case.data), proof.get("witnesses", ()), strict=True))
+    made = [before.get(at, proof["parameters"]) for at in witnessed(document, case.data)]
+    proof.pop("witnesses", None)
+    return proof | ({"witnesses": np.array(made)} if made else {})
 
 
 def logistic(X, y, T, budget, *, C=0.1, weight=None, effort=1, **settings):

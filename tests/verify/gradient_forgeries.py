@@ -13,13 +13,23 @@ import tempfile
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from tests.verify.files import Case, doubles
-from tests.verify.gradient import logistic, packed, poisson, saved
-from tests.verify.test_gradient import checked
+from tests.verify.gradient import (
+    checked,
+    fitted,
+    logistic,
+    packed,
+    poisson,
+    proof_of,
+    saved,
+    with_proof,
+)
 from tests.verify.test_mathematics import sha256
+from unswayed.engines.region import proof
 from unswayed.verify import CertificateError
 
 N = 8
@@ -39,39 +49,115 @@ def drawn(seed, folder):
     extra = {"class_weight": {0: 0.6, 1: 1.5}} if seed % 3 == 2 else {}
     extra |= {"fit_intercept": False} if seed % 7 == 3 else {}
     strength = float(rng.choice([0.003, 0.01, 0.03]))
+    if seed % 4 == 2:
+        return _split(seed, folder)
     certs = logistic(X, y, T, 1 + seed % 2, C=strength, weight=weight, **extra)
     return saved(certs, folder, "drawn")
+
+
+class Splitting(proof._Proof):
+    """A proof that goes by the number of labels inside some rows, whether it has to or not."""
+
+    def add(self, asked):
+        super().add(asked)
+        splitting = self.engine.splitting(self.labels)
+        if self._main is None or splitting is None:
+            return
+        splitting.wide[:] = np.arange(self._size) < self._size // 2
+        splitting._inside = splitting.wide[self.engine.moves.sides.rows]
+        kept = [
+            each[(each[:, 1] < self._size) | (each[:, 3] < self.labels)] for each in self._table
+        ]
+        self._table = kept
+        rows = asked.case.rows.take(asked.rows)
+        every = np.ones(len(rows), dtype=bool)
+        for inside in range(self.labels + 1):
+            region = splitting._smaller(splitting.region, inside, inside)
+            number, marks = self._closed(region, inside, inside), np.empty((len(rows), 2, 2))
+            self._boxes[number].reach(rows.rows, self.labels, marks)
+            for way in (proof.UP, proof.DOWN):
+                hints = proof._plain(marks[:, way])
+                numbers = self._size + asked.numbers
+                self._put_rows(number, numbers, way, 0, hints, rows, every)
+
+
+def _split(seed, folder):
+    """A file that proves rows case by case."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(N, 2)).round(1), 4 * rng.normal(size=(8, 2)).round(1)
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    with mock.patch.object(proof, "_Proof", Splitting):
+        return saved(
+            logistic(X, y, T, 1 + seed % 8 // 4, C=0.1, effort=2, fit_intercept=False),
+            folder,
+            "drawn",
+        )
 
 
 # --- alterations ----------------------------------------------------------------------------
 
 
-def _scaled(document, end, rng):
-    found = np.array(doubles(document["region"][end], N))
-    factor = rng.choice([0.0, 0.3, 0.9, 0.999, 1.1, 3.0, 30.0], N if rng.random() < 0.5 else 1)
-    document["region"][end] = packed(found * factor)
-
-
 def _ends(document, arrays, rng):
-    if "down" in document["region"]:
-        _scaled(document, rng.choice(["down", "up"]), rng)
+    if "boxes" in arrays["proof"]:
+        boxes = arrays["proof"]["boxes"]
+        row = rng.integers(len(boxes))
+        size = boxes.shape[1] if rng.random() < 0.5 else 1
+        boxes[row] *= rng.choice([0.0, 0.3, 0.9, 0.999, 1 - 1e-9, 1 + 1e-9, 1.1, 3.0, 30.0], size)
 
 
 def _no_region(document, arrays, rng):
-    for end in ("down", "up"):
-        document["region"].pop(end, None)
+    for name in ("boxes", "inverses", "cases", "inside", "bounds", "own"):
+        arrays["proof"].pop(name, None)
 
 
 def _any_region(document, arrays, rng):
-    for end in ("down", "up"):
-        document["region"][end] = packed(rng.choice([1e-3, 0.1, 1.0, 10.0]) * rng.random(N))
+    if "boxes" in arrays["proof"]:
+        boxes = arrays["proof"]["boxes"]
+        boxes[:] = rng.choice([1e-3, 0.1, 1.0, 10.0]) * rng.random(boxes.shape)
 
 
 def _parameters(document, arrays, rng):
-    size = arrays["train"].shape[1] + document["model"]["intercept"]
-    found = np.array(doubles(document["region"]["parameters"], size))
-    found[rng.integers(size)] += rng.choice([1e-9, 1e-4, 0.1, -2.0, 50.0])
-    document["region"]["parameters"] = packed(found)
+    found = arrays["proof"]["parameters"]
+    found[rng.integers(len(found))] += rng.choice([1e-9, 1e-4, 0.1, -2.0, 50.0])
+
+
+def _hint(document, arrays, rng):
+    """Any number of the proof, by a unit in its last place, a little, much, or another one."""
+    proof = arrays["proof"]
+    name = str(rng.choice(sorted(proof)))
+    found = proof[name].reshape(-1)
+    at = rng.integers(len(found), size=1 if rng.random() < 0.7 else len(found))
+    kind = rng.integers(5)
+    if kind == 0:
+        found[at] = np.nextafter(found[at], rng.choice([-1e9, 1e9]))
+    elif kind == 1:
+        found[at] *= 1.0 + rng.choice([-1e-9, 1e-9])
+    elif kind == 2:
+        found[at] *= rng.choice([0.0, 0.5, 2.0, -1.0, 1e3])
+    elif kind == 3:
+        found[at] += rng.choice([1.0, -1.0])
+    else:
+        found[at] = found[rng.integers(len(found), size=len(at))]
+
+
+def _lines(document, arrays, rng):
+    """Bounds that are left out, or said to be about others, more labels or other boxes."""
+    if "bounds" in arrays["proof"]:
+        table = arrays["proof"]["bounds"]
+        arrays["proof"]["bounds"] = table = table[rng.random(len(table)) < rng.choice([0.9, 1.0])]
+        column = rng.integers(5)
+        if len(table):
+            some = rng.random(len(table)) < rng.choice([0.05, 1.0])
+            table[some, column] = rng.permutation(table[some, column])
+
+
+def _cases(document, arrays, rng):
+    if "cases" in arrays["proof"]:
+        cases = arrays["proof"]["cases"]
+        cases[rng.integers(len(cases)), rng.integers(2)] += rng.choice([-1.0, 1.0])
+        if "inside" in arrays["proof"]:
+            inside = arrays["proof"]["inside"]
+            inside[rng.integers(len(inside))] = rng.integers(2)
 
 
 def _any_claim(document, rng):
@@ -103,7 +189,9 @@ def _range(document, arrays, rng):
     claim = _any_claim(document, rng)
     end = str(rng.choice(["low", "high"]))
     if end in claim:
-        claim[end] += float(rng.choice([1e-9, 1e-3, 0.05, 0.5]) * (1 if end == "low" else -1))
+        sign = 1 if end == "low" else -1
+        claim[end] += float(rng.choice([0.0, 1e-9, 1e-3, 0.05, 0.5]) * sign)
+        claim[end] = math.nextafter(claim[end], sign * math.inf)
 
 
 def _least(document, arrays, rng):
@@ -169,7 +257,8 @@ def _tests(document, arrays, rng):
 
 
 ALTERATIONS = (
-    _ends, _no_region, _any_region, _parameters, _robust, _robust, _not_robust, _range, _least,
+    _ends, _no_region, _any_region, _parameters, _hint, _hint, _hint, _lines, _cases, _robust,
+    _robust, _not_robust, _range, _least,
     _decision, _budget, _bias, _weights, _class_weights, _penalty, _threshold, _labels, _train,
     _tests,
 )  # fmt: skip
@@ -179,11 +268,13 @@ def altered(case, folder, rng):
     """The file with one to three alterations, and what they are."""
     document = copy.deepcopy(case.document)
     arrays = {name: array.copy() for name, array in np.load(case.data).items()}
+    arrays["proof"] = proof_of(case)
     chosen = [ALTERATIONS[at] for at in rng.integers(len(ALTERATIONS), size=rng.integers(1, 4))]
     for alteration in chosen:
         alteration(document, arrays, rng)
     parts = {"train": arrays["train"], "labels": arrays["labels"][:, None], "test": arrays["test"]}
     document["data"]["sha256"] = {name: sha256(part) for name, part in parts.items()}
+    document = with_proof(document, fitted(case, document, arrays.pop("proof")), folder)
     path = folder / "altered.npz"
     np.savez(path, **arrays)
     return Case(document, path), [each.__name__ for each in chosen]

@@ -13,19 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.integers.model import ExactModel
 from tests.verify.proving import specification, subjects
 from unswayed.estimators import linear_proof as producer
-from unswayed.verify.data import Data
+from unswayed.verify.data import Bias, Data, Given
+from unswayed.verify.document import CertificateError, solution_of
 from unswayed.verify.doubles import UnprovenError
-from unswayed.verify.facts import UP, Moves
-from unswayed.verify.given import Given
-from unswayed.verify.limits import CertificateError
-from unswayed.verify.linear import blocks, linear_model
-from unswayed.verify.matrix import Matrix
-from unswayed.verify.question import Bias
-from unswayed.verify.rational import RationalRows, solution_of
-from unswayed.verify.selection import COLUMNS, Asked, Labels
+from unswayed.verify.exact import ExactModel
+from unswayed.verify.facts import UP, Asked, Moves
+from unswayed.verify.linear import facts as facts_of
+from unswayed.verify.linear import linear_model
+from unswayed.verify.rational import RationalRows
 
 CELLS = ("whole", "gaussian", "categories", "duplicates", "dependent", "nearly dependent", "means",
          "scales", "far apart", "subnormal", "zeros", "Hilbert")  # fmt: skip
@@ -114,16 +111,12 @@ def problem(seed):
     vectors = (array("d", each.tolist()) for each in (lower, upper, weights))
     bias = Bias(*vectors, budget=int(rng.integers(0, n_rows + 2)))
     data = Data(
-        None if kind == "smoother" else matrix(train),
+        None if kind == "smoother" else train,
         array("d", labels.tolist()),
-        None if question["task"] == "coefficients" else matrix(tests),
+        None if question["task"] == "coefficients" else tests,
     )
     n_asked = width if task == "coefficients" else n_tests
     return document, data, bias, n_asked
-
-
-def matrix(rows):
-    return Matrix(rows.shape[1], array("d", rows.ravel().tolist()))
 
 
 def silent(steps, what, total):
@@ -133,10 +126,10 @@ def silent(steps, what, total):
 def proof_of(document, data, bias, n_asked):
     """Arrays as a certificate file would carry them, for claims about every number of labels."""
     arrays = {"labels": np.array(data.labels)}
-    for name, rows in (("train", data.train), ("test", data.tests)):
-        if rows is not None:
-            arrays[name] = np.array(rows.numbers).reshape(len(rows), rows.width)
-    about = {"train_rows": len(data.labels), "features": (data.train or data.tests).width}
+    parts = (("train", data.train), ("test", data.tests))
+    arrays |= {name: rows for name, rows in parts if rows is not None}
+    width = (data.tests if data.train is None else data.train).shape[1]
+    about = {"train_rows": len(data.labels), "features": width}
     whole = {**document, "data": about}
     whole["model"] = {**document["model"], "weights": 1.0}
     spec = specification(whole, arrays)
@@ -197,8 +190,9 @@ def compare_proof(rng, given, arrays, exact, n_asked, where):
         try:
             model = linear_model(given, arrays)
             assert model.n_unknowns == hints.shape[1]
-            (found,) = [each for _, each in blocks(model, given, np.arange(n_asked), hints)]
-            known = Labels(given).facts(found, asked)
+            found = model.influence(given.subjects(np.arange(n_asked)), hints)
+            found = found.centred(given) if given.balanced else found
+            known = facts_of(given, found, asked)
             inverse, counts["models"] = getattr(model, "inverse", np.inf), 1
         except UnprovenError:
             known = []
@@ -212,10 +206,7 @@ def compare_proof(rng, given, arrays, exact, n_asked, where):
         except UnprovenError:
             counts["not exactly"] += 1
             continue
-        wanted = {
-            each: (labels[row, each[1]], thresholds[row, at]) for at, each in enumerate(COLUMNS)
-        }
-        facts = exactly.facts(found, wanted, moves[row])
+        facts = exactly.facts(found, labels[row].tolist(), moves[row])
         compare_row(counts, facts, exact, row, labels[row], moves[row], given, f"{where} exactly")
     return counts
 

@@ -1,8 +1,8 @@
 """The checker of models whose labels are in the gradient: functions, agreement, soundness."""
 
 import copy
-import json
 from decimal import Context, Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 
 from tests.effort import some
 from tests.logistic.test_splitting import rare_category
-from tests.verify.files import doubles
-from tests.verify.gradient import logistic, make_cases, packed, poisson, problem, reached, saved
+from tests.verify.gradient import (
+    checked,
+    logistic,
+    make_cases,
+    poisson,
+    problem,
+    proof_of,
+    reached,
+    saved,
+    with_proof,
+)
 from unswayed.verify import verify
 from unswayed.verify.gradient.functions import EXPONENTIAL, LINKS, MEAN, SECANT, exponential
-from unswayed.verify.gradient.selection import largest
+from unswayed.verify.gradient.region import Bound, Box, Limits, covered
 
 SOME = some(4, 40)
 EXACT = Context(prec=600, Emax=10**6, Emin=-(10**6))
@@ -28,12 +37,6 @@ KINDS = [
 @pytest.fixture(scope="module")
 def gradient_cases(tmp_path_factory):
     return make_cases(tmp_path_factory.mktemp("gradient"))
-
-
-def checked(document, data, folder):
-    path = folder / "altered.json"
-    path.write_text(json.dumps(document))
-    return verify(path, data=data)
 
 
 # --- functions ------------------------------------------------------------------------------
@@ -114,16 +117,43 @@ def test_margins_far_out_are_not_known_or_safe():
     assert np.isnan(exponential(np.array([701.0, np.nan]))).all()
 
 
-@given(
-    st.lists(st.tuples(st.floats(-5, 5), st.integers(1, 4)), min_size=1, max_size=12),
-    st.integers(0, 30),
+ENTRIES = st.lists(
+    st.tuples(st.floats(-5, 5), st.integers(1, 3), st.booleans()), min_size=1, max_size=7
 )
-def test_the_largest_effects_are_never_underestimated_and_hardly_overestimated(pairs, labels):
-    values, counts = (np.array(each, dtype=float) for each in zip(*pairs, strict=True))
-    every = sorted((max(v, 0.0) for v, c in pairs for _ in range(c)), reverse=True)
-    truth = sum(map(Decimal, every[:labels]))
-    found = Decimal(float(largest(values[None], counts, labels)[0]))
-    assert truth <= found <= truth * (1 + Decimal("1e-12")) + Decimal("1e-250")
+
+
+@given(
+    ENTRIES, st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
+    st.tuples(st.floats(0, 5), st.floats(0, 5)),
+)  # fmt: skip
+def test_no_thresholds_underestimate_the_largest_effects_within_limits(entries, rooms, marks):
+    values, counts, inside = (np.array(each) for each in zip(*entries, strict=True))
+    labels, most_inside, most_outside = rooms
+    box = SimpleNamespace(
+        limits=Limits(labels, np.flatnonzero(inside), most_inside, most_outside),
+        problem=SimpleNamespace(pushes=SimpleNamespace(counts=counts.astype(float))),
+    )
+    best = Decimal(0)
+    for m in range(min(labels, most_inside) + 1):
+        parts = [(inside, m), (~inside, min(most_outside, labels - m))]
+        total = Decimal(0)
+        for part, room in parts:
+            every = sorted(np.repeat(np.maximum(values[part], 0), counts[part]), reverse=True)
+            total += sum(map(Decimal, every[:room]))
+        best = max(best, total)
+    found = Box.largest(box, values[None].astype(float), labels, np.array([marks]))
+    assert best <= Decimal(float(found[0]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.floats(-3, 3)), max_size=6),
+       st.integers(0, 6), st.sampled_from([1, -1]))  # fmt: skip
+def test_cases_hold_together_only_if_they_leave_out_no_number(cases, last, sign):
+    bounds = [Bound(1, least, most, far, False) for least, most, far in cases]
+    every = [
+        min((sign * b.far for b in bounds if b.least <= c <= b.most), default=np.inf)
+        for c in range(last + 1)
+    ]
+    assert covered(bounds, sign, last) == sign * max(every)
 
 
 # --- files ----------------------------------------------------------------------------------
@@ -144,7 +174,7 @@ def test_what_the_engine_writes_is_proven_in_every_part(gradient_cases, kind, tm
 def test_the_cases_have_verdicts_of_all_kinds(gradient_cases):
     found = {c["verdict"] for case in gradient_cases.values() for c in case.document["claims"]}
     assert found == {"robust", "not-robust", "undecided"}
-    assert "down" not in gradient_cases["open"].document["region"]
+    assert "boxes" not in proof_of(gradient_cases["open"])
 
 
 @pytest.mark.parametrize("seed", range(SOME))
@@ -169,19 +199,18 @@ def rng_size(seed):
 # --- soundness ------------------------------------------------------------------------------
 
 
-def forged(case, low, high, factor, rng):
-    """The file with a region of another size, rows called robust, and ranges of any width."""
-    document = copy.deepcopy(case.document)
-    region, size = document["region"], document["data"]["train_rows"]
-    for end in ("down", "up"):
-        region[end] = packed(factor * np.array(doubles(region[end], size)))
+def forged(case, low, high, factor, rng, folder):
+    """The file with boxes of another size, rows called robust, and ranges of any width."""
+    document, proof = copy.deepcopy(case.document), proof_of(case)
+    proof["boxes"][:2] *= factor
     for at, claim in enumerate(document["claims"]):
         middle, half = (low[at] + high[at]) / 2, (high[at] - low[at]) / 2
         share = rng.choice([0.9, 0.999, 1.1, 1.3, 2.0])
         ends = {"low": float(middle - share * half), "high": float(middle + share * half)}
         verdict = {"verdict": "undecided"} if at % 2 else {"verdict": "robust", "decision": 1}
         document["claims"][at] = {"row": claim["row"], **verdict, **ends}
-    return document
+    proof.pop("witnesses", None)
+    return with_proof(document, proof, folder)
 
 
 @pytest.mark.parametrize("seed", range(some(3, 40)))
@@ -196,7 +225,7 @@ def test_whatever_is_accepted_is_true_of_all_label_sets(seed, tmp_path):
     low, high = reached(case.document, case.data, budget)
     accepted = 0
     for factor in (0.5, 0.95, 1.0, 1.5):
-        document = forged(case, low, high, factor, rng)
+        document = forged(case, low, high, factor, rng, tmp_path)
         report = checked(document, case.data, tmp_path)
         for claim in document["claims"]:
             at = claim["row"]
@@ -215,10 +244,21 @@ def test_nothing_is_accepted_if_labels_can_become_one_class(seed, tmp_path):
     y[:] = seed % 2
     y[seed % 9] = 1 - seed % 2
     case = saved(logistic(X, y, T[:6], 1, C=0.01), tmp_path, "small")
-    assert "down" not in case.document["region"]
-    wide = packed(np.full(9, 10.0 ** (seed % 3)))
-    document = copy.deepcopy(case.document)
-    document["region"] |= {"down": wide, "up": wide}
+    proof = proof_of(case)
+    assert "boxes" not in proof
+    size, width, far = len(np.unique(X, axis=0)), len(proof["parameters"]), 10.0 ** (seed % 3)
+    rows, signs = np.tile(np.arange(size + 6), 2), np.repeat([1.0, -1.0], size + 6)
+    lines = np.zeros((len(rows), 8))
+    lines[:, 1], lines[:, 2], lines[:, 3], lines[:, 6:] = rows, signs, 1.0, far
+    proof |= {
+        "boxes": np.vstack((np.full((2, size), far), np.zeros((1, size)), np.ones((1, size)))),
+        "inverses": np.vstack((proof["inverse"], proof["inverse"])),
+        "cases": np.array([[0.0, 1.0]]),
+        "bounds": lines,
+    }
+    proof.pop("witnesses", None)
+    assert width == len(proof["inverse"])
+    document = with_proof(copy.deepcopy(case.document), proof, tmp_path)
     for at, claim in enumerate(document["claims"]):
         ends = {"low": -50.0, "high": 50.0} if at % 2 else {}
         verdict = (
@@ -229,12 +269,26 @@ def test_nothing_is_accepted_if_labels_can_become_one_class(seed, tmp_path):
     assert len(report.rejected) + len(report.not_reproven) == len(document["claims"])
 
 
-def test_rows_that_need_a_split_budget_are_left_open_but_not_rejected(tmp_path):
+def test_rows_that_need_a_split_budget_are_proven_case_by_case(tmp_path):
     model, tests = rare_category(2, C=20.0)
     robust = [model.certify(tests, effort=effort).robust for effort in (1, 2)]
-    only = tests[robust[1] & ~robust[0]][:3]
+    only = tests[robust[1] & ~robust[0]]
     case = saved(model.certify(only, effort=2), tmp_path, "split")
     assert {claim["verdict"] for claim in case.document["claims"]} == {"robust"}
     report = checked(case.document, case.data, tmp_path)
-    assert not report.rejected
-    assert report.robust + len(report.not_reproven) == len(only) > 0
+    assert report.robust == len(only) > 0
+    assert report.stages["split"] > 0
+    proof = proof_of(case)
+    assert len(proof["cases"]) > 1
+
+
+def test_a_case_that_is_left_out_leaves_rows_unproven(tmp_path):
+    model, tests = rare_category(2, C=20.0)
+    case = saved(model.certify(tests, effort=2), tmp_path, "split")
+    whole = checked(case.document, case.data, tmp_path)
+    for number in range(1, len(proof_of(case)["cases"])):
+        proof = proof_of(case)
+        proof["bounds"] = proof["bounds"][proof["bounds"][:, 0] != number]
+        report = checked(with_proof(case.document, proof, tmp_path), case.data, tmp_path)
+        assert not report.rejected
+        assert report.stages.get("split", 0) < whole.stages["split"]

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unswayed.tables.columns import are_numbers, surely_numbers, texts_as_numbers
-from unswayed.verify.cells import value_of
-from unswayed.verify.limits import CertificateError
-from unswayed.verify.writing import Writing
+from unswayed.verify.document import CertificateError
+from unswayed.verify.tables import Writing, value_of
 
 DECIMALS = st.sampled_from([".", ","])
 

@@ -10,9 +10,9 @@ from tests.commands import CLASSES, people
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed.cli import main
 from unswayed.cli.terminal import ProgressLines
-from unswayed.cli.verify import checking_time
+from unswayed.cli.verify import checking_time, seconds_to_check
 from unswayed.study.opening import CertificateSize
-from unswayed.verify import seconds_to_check, verify
+from unswayed.verify import verify
 
 
 class Clock:

@@ -17,6 +17,8 @@ namespace nb = nanobind;
 namespace {
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// Columns of a larger matrix: the numbers of a row stand side by side, rows may be further apart.
+using Columns = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutputMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IndexMatrix = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -45,17 +47,20 @@ void use(const std::string &name) {
 }
 
 template <class Work>
-void select(const Matrix &z, const Vector &lower, const Vector &upper, const Vector &n_lower,
+void select(const Columns &z, const Vector &lower, const Vector &upper, const Vector &n_lower,
             const Vector &n_upper, Work work) {
+  if (z.shape(1) > 1 && z.stride(1) != 1)
+    throw nb::value_error("the numbers of a row must stand side by side");
   const nb::gil_scoped_release release;
   const unswayed::Entries entries(lower.data(), upper.data(), n_lower.data(), n_upper.data(),
                                   lower.shape(0));
   std::unique_ptr<unswayed::Scratch> scratch = pool.take(entries.size);
-  work(*chosen, unswayed::Rows{z.data(), z.shape(0)}, entries, *scratch);
+  const unswayed::Rows rows{z.data(), z.shape(0), static_cast<std::size_t>(z.stride(0))};
+  work(*chosen, rows, entries, *scratch);
   pool.give(std::move(scratch));
 }
 
-void reach(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
+void reach(Columns z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
            Output up, Output down) {
   select(z, lower, upper, n_lower, n_upper,
          [&](const auto &path, const auto &rows, const auto &entries, auto &scratch) {
@@ -64,7 +69,7 @@ void reach(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
 }
 
 // Reach in one direction, and the labels that attain it: `length` entries of `index`, `amount`.
-void extremes(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
+void extremes(Columns z, Vector lower, Vector upper, Vector n_lower, Vector n_upper, double budget,
               double sign, Output reached, IndexMatrix index, OutputMatrix amount,
               IndexVector length) {
   select(z, lower, upper, n_lower, n_upper,
@@ -76,7 +81,7 @@ void extremes(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upp
          });
 }
 
-void minimum_budget(Matrix z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
+void minimum_budget(Columns z, Vector lower, Vector upper, Vector n_lower, Vector n_upper,
                     Vector margin_up, Vector margin_down, OutputMatrix count,
                     OutputMatrix before, OutputMatrix after) {
   select(z, lower, upper, n_lower, n_upper,

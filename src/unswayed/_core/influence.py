@@ -389,6 +389,9 @@ class InfluenceMap:
         first, group = distinct_rows(design)
         if apart is not None:
             first, group = distinct_rows(np.column_stack((group.astype(np.float64), apart)))
+            # Those of one part side by side: a part's influence is then a slice.
+            order = np.lexsort((first, apart[first]))
+            first, group = first[order], np.argsort(order)[group]
         self.entries = merge_rows(lower, upper, group, first, count)
         # Nothing merged: no copy, for features may be gigabytes.
         unmerged = np.array_equal(self.entries.rows, np.arange(design.shape[0]))

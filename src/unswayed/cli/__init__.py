@@ -14,9 +14,11 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 One command each:
 `certify` and `coefficients`  about single rows, their witnesses, and coefficients
 `together`  all test rows at once: fairness and reviews of labels too
+`audit`  predictions that are confirmed by checking labels
 `compare` and `verify`  about models side by side, and certificate files
 """
 
+import ctypes
 import sys
 from collections.abc import Sequence
 
@@ -32,6 +34,7 @@ COMMANDS = {
     "together": "Prove how many predictions one set of wrong labels can overturn.",
     "fairness": "Prove how far wrong labels can move rates and gaps between groups.",
     "review": "Plan which labels to check, and apply what reviewers found.",
+    "audit": "Confirm predictions by checking labels that are drawn, without any budget.",
     "verify": "Check a certificate file without trusting the program that wrote it.",
     "compare": "Compare two files, or two settings of one, on the same test rows.",
     "tradeoff": "Weigh accuracy against robustness over the penalty.",
@@ -117,3 +120,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         return complain(error)
     return run(given)
+
+
+def program() -> None:
+    """Run the command line in a process of its own, and end it with the result's exit code."""
+    _at_exit(GAVE_UP)
+    code = main()
+    _at_exit(code)
+    sys.exit(code)
+
+
+# ----------------------------------------------------------------------------------------
+# The exit code: 1 is said by this program or not at all.
+#
+# OpenBLAS, when it finds no memory, ends the process itself with C's ``exit(1)``, and so do other
+# libraries; to whoever reads the exit code that would be a rate below ``--fail-under``. No Python
+# code runs after ``exit``, but C's own exit handlers do, the latest first. So one is left there
+# that ends the process at once with a code of its own, and a result, once there is one, is put on
+# top.
+
+
+def _at_exit(code: int) -> None:
+    """Have C call ``_exit(code)`` before any other exit handler there is now.
+
+    `__cxa_atexit` belongs to the C++ ABI of Linux and macOS. Elsewhere nothing is done: results
+    are right, but a library that calls ``exit(1)`` is not told from them.
+    """
+    try:
+        library = ctypes.CDLL(None)
+        end, register = library._exit, library.__cxa_atexit
+    except (TypeError, OSError, AttributeError):
+        return
+    register(ctypes.cast(end, ctypes.c_void_p), ctypes.c_void_p(code), None)

@@ -29,6 +29,7 @@ from unswayed.cli.show import (
     show_confidence,
     show_groups,
     show_movement,
+    show_noise,
     show_predicted,
     show_quality,
     show_three,
@@ -47,7 +48,14 @@ from unswayed.report.page import without_rows
 from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
-from unswayed.study.facts import beside, need_radius, report_facts, row_facts, witness_facts
+from unswayed.study.facts import (
+    beside,
+    need_radius,
+    noise_facts,
+    report_facts,
+    row_facts,
+    witness_facts,
+)
 from unswayed.study.opening import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
 from unswayed.study.study import Study
@@ -64,6 +72,7 @@ def certify(train: str, options: CertifyOptions) -> int:
     request = make_request(train, options, pieces)
     needing_memory = {
         "--certificates": certificates,
+        "--noise": options.noise,
         "--with-tradeoff": with_tradeoff,
         "--base": base,
         "--row": row,
@@ -82,6 +91,7 @@ def certify(train: str, options: CertifyOptions) -> int:
     _check_report(report, row, base, with_tradeoff, no_rows=no_rows)
     proofs = _certificate_files(certificates, request.folds)
     least = None if fail_under is None else parse_share(fail_under, "--fail-under")
+    noise = None if options.noise is None else parse_share(options.noise, "--noise")
     check_outputs(request, out, report)
     for path in proofs:
         check_output(path, "--certificates", (".json",), *request.files, out)
@@ -99,6 +109,8 @@ def certify(train: str, options: CertifyOptions) -> int:
         points = tradeoff(request, terminal)[1] if with_tradeoff else None
         chosen = _chosen(study, row)
         facts = row_facts(study, slider=report is not None, folds=True)
+        if noise is not None:
+            facts["noise"] = noise_facts(study, noise)
         page = None
         if report is not None:
             # The charts' libraries take a second: only those who want a page pay for them.
@@ -145,6 +157,7 @@ def _refuse_in_pieces(given: dict[str, Any]) -> None:
     whole = "leave it out, or pass one file that fits into memory"
     reasons = {
         "--certificates": ("a certificate file is checked with all training rows", whole),
+        "--noise": ("it looks at every single label", whole),
         "--with-tradeoff": ("it fits a model for every alpha", whole),
         "--base": ("the page has no coefficients then", "leave it out"),
         "--row": (
@@ -252,6 +265,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         return
     show_budgets(terminal, facts)
     show_three(terminal, facts)
+    show_noise(terminal, facts)
     if facts["undecided"]:
         hint = "" if study.request.resolve else "; --resolve exact settles them"
         if facts["kind"] != "ridge":

@@ -31,12 +31,14 @@ from unswayed.cli.options import (
     KindOptions,
     LargeOptions,
     Many,
+    Method,
     ModelOptions,
     Names,
     Out,
     OutputOptions,
     PageOptions,
     Radius,
+    Resolve,
     Source,
     SplitOptions,
     Threshold,
@@ -51,7 +53,7 @@ JOINT = (
 )
 REASONS = {
     command: dict.fromkeys(("--model", "--C", "--effort", "--method", "--resolve"), JOINT)
-    for command in ("together", "fairness", "review plan", "review apply")
+    for command in ("together", "fairness", "review plan", "review apply", "audit start")
 }
 """Why a command has no option that others have."""
 
@@ -86,6 +88,8 @@ class SideOptions:
     split: SplitOptions = SplitOptions()
     bias: BiasOptions = BiasOptions()
     kinds: KindOptions = KindOptions()
+    method: Method = "exact"
+    resolve: Resolve = None
     model: ModelOptions = ModelOptions()
     radius: Radius = None
 
@@ -117,6 +121,9 @@ class CertifyOptions(SideOptions):
     certificates: Certificates = None
     """Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
     so on, one per fold."""
+    noise: Annotated[str | None, Parameter(group=ASKED)] = None
+    """Say too how likely predictions change if this share of the labels is wrong at random, such
+    as 5%."""
     fail_under: Annotated[str | None, Parameter(group=OUTPUT)] = None
     """Exit with 1 if the rate at the main budget is below this share, such as 80%."""
     escape_formulas: Escape = True
@@ -172,6 +179,7 @@ class CoefficientsOptions:
     data: DataOptions = DataOptions()
     bias: BiasOptions = BiasOptions()
     kinds: KindOptions = KindOptions()
+    resolve: Resolve = None
     model: ModelOptions = ModelOptions()
     base: Annotated[Bases, Parameter(group=ASKED)] = ()
     coefficients: Annotated[Names, Parameter(group=ASKED)] = ()
@@ -336,6 +344,114 @@ def apply(
     from unswayed.cli.together import apply
 
     return apply(train, answers, asked)
+
+
+audit = App(
+    name="audit",
+    help_flags=HELP_FLAGS,
+    help="Confirm predictions by checking labels that are drawn, without any budget.\n\n"
+    "Example: unswayed audit start people.csv --label hired --risk 5% --out audit.json",
+)
+AuditFile = Annotated[Path, Parameter(help="The file that audit start wrote.")]
+
+
+@options(ASKED)
+class AuditStartOptions(FitOptions):
+    """Options of ``audit start``."""
+
+    risk: str = "5%"
+    """How likely something false may be confirmed."""
+    together: Literal["each", "all", "discoveries"] = "each"
+    """What the risk is about: each row by itself, all test rows at once, or the share of false ones
+    among those that are confirmed."""
+    draw_seed: int = 0
+    """Seed of the draws. If labels may be wrong on purpose, choose one after they are fixed."""
+    radius: Radius = None
+    out: Annotated[Path, Parameter(name=("--out", "--output"), group=COMMON)] = Path("audit.json")
+    """The file of the audit, which draws and answers are added to: FILE.json."""
+    output: OutputOptions = OutputOptions()
+
+
+@audit.command
+def start(train: Train, /, *, asked: AuditStartOptions = AuditStartOptions()) -> int:
+    """Start an audit of the predictions for the test rows.
+
+    The budget of the bias plays no role: any number of labels may be wrong.
+
+    Example: unswayed audit start people.csv --label hired --risk 5% --out audit.json
+    """
+    from unswayed.cli.audit import start
+
+    return start(train, asked)
+
+
+@options(ASKED)
+class AuditDrawOptions:
+    """Options of ``audit draw``."""
+
+    checks: int = 50
+    """How many labels to draw; 0 lists again what has no answer yet."""
+    aim: str | None = None
+    """Share of the test rows to confirm soonest, such as 75%; by default what brings most."""
+    out: Annotated[Path, Parameter(name=("--out", "--output"), group=COMMON)] = Path("to-check.csv")
+    """Table for the people who check, with an empty column checked_label: FILE.csv."""
+    escape_formulas: Escape = True
+    output: OutputOptions = OutputOptions()
+
+
+@audit.command
+def draw(audit: AuditFile, /, *, asked: AuditDrawOptions = AuditDrawOptions()) -> int:
+    """Draw labels to check.
+
+    Example: unswayed audit draw audit.json --checks 50 --out to-check.csv
+    """
+    from unswayed.cli.audit import draw
+
+    return draw(audit, asked)
+
+
+@options(COMMON)
+class AuditRecordOptions:
+    """Options of ``audit record``."""
+
+    output: OutputOptions = OutputOptions()
+
+
+@audit.command
+def record(
+    audit: AuditFile,
+    /,
+    *answers: Annotated[
+        Path, Parameter(help="Files of audit draw, with checked_label filled in, one or more.")
+    ],
+    asked: AuditRecordOptions = AuditRecordOptions(),
+) -> int:
+    """Record what is true of the labels that were drawn.
+
+    Example: unswayed audit record audit.json to-check.csv
+    """
+    from unswayed.cli.audit import record
+
+    return record(audit, answers, asked)
+
+
+@options(COMMON)
+class AuditStatusOptions:
+    """Options of ``audit status``."""
+
+    page: PageOptions = PageOptions()
+    output: OutputOptions = OutputOptions()
+
+
+@audit.command
+def status(audit: AuditFile, /, *, asked: AuditStatusOptions = AuditStatusOptions()) -> int:
+    """Show how far an audit is, and what further checks would bring.
+
+    Example: unswayed audit status audit.json --report audit.html
+    """
+    from unswayed.cli.audit import status
+
+    return status(audit, asked)
 
 
 @options(COMMON)

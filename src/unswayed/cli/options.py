@@ -76,6 +76,22 @@ Effort = Annotated[
         "or 2.",
     ),
 ]
+Method = Annotated[
+    str,
+    Parameter(
+        group=MODEL,
+        help="How to prove it: exact; auto for the same verdicts with wider ranges, faster on very "
+        "many training rows; sandwich or box for bounds that leave rows undecided.",
+    ),
+]
+Resolve = Annotated[
+    Literal["exact"] | None,
+    Parameter(
+        group=MODEL,
+        help="Settle what rounding leaves undecided in rational arithmetic: slow, and never in "
+        "doubt.",
+    ),
+]
 Threshold = Annotated[
     str | None,
     Parameter(
@@ -238,18 +254,13 @@ class ModelOptions:
 
 @options(MODEL)
 class KindOptions:
-    """Options about another model and other proofs, for questions about single rows."""
+    """Options about another model, for questions about single rows and coefficients."""
 
     model: KindName = "ridge"
     C: Annotated[str | None, Parameter(name="--C")] = None
     """Of --model logistic instead of alpha: a number above 0 (by default 0.01), the smaller the
     stronger the penalty; or auto, as for alpha."""
     effort: Effort = None
-    method: str = "exact"
-    """How to prove it: exact; auto for the same verdicts with wider ranges, faster on very many
-    training rows; sandwich or box for bounds that leave rows undecided."""
-    resolve: Literal["exact"] | None = None
-    """Settle what rounding leaves undecided in rational arithmetic: slow, and never in doubt."""
 
 
 @options(LARGE)

@@ -60,6 +60,8 @@ _AS_GIVEN = (
 _ABSENT = {
     "split": SplitOptions(),
     "kinds": KindOptions(),
+    "method": "exact",
+    "resolve": None,
     "radius": None,
     "groups": (),
     "folds": None,
@@ -75,6 +77,8 @@ def make_request(train: Path | str, options: Any, pieces: InPieces | None = None
     if pieces is None:
         refuse_many(train)
     fitted = _model_fields(asked["model"], asked["kinds"], train)
+    proof = {"method": asked["method"], "resolve": asked["resolve"]}
+    _check_proof(fitted["kind"], **proof)
     if split.seed < 0:
         raise InputError(f"--seed {split.seed} is negative; pass 0 or more")
     if folds is not None:
@@ -96,7 +100,7 @@ def make_request(train: Path | str, options: Any, pieces: InPieces | None = None
         clip=_read(parse_clip, bias.clip),
         radius=_read(partial(parse_radius, log=data.log), asked["radius"]),
         groups=split_names(asked["groups"]),
-        **{name: given[name] for name in _AS_GIVEN} | named | fitted,
+        **{name: given[name] for name in _AS_GIVEN} | named | fitted | proof,
     )
 
 
@@ -208,7 +212,7 @@ def _no_label(source: str, data: DataOptions) -> InputError:
 
 
 def _model_fields(model: ModelOptions, kinds: KindOptions, train: Path) -> dict[str, Any]:
-    """Return the fields of a request that are about the model and its proof."""
+    """Return the fields of a request that are about the model."""
     kind = KINDS[kinds.model]
     alpha = _penalty(model, kinds, kind)
     if model.give_up is not None and not model.give_up >= 0:
@@ -230,8 +234,6 @@ def _model_fields(model: ModelOptions, kinds: KindOptions, train: Path) -> dict[
         "threshold": threshold,
         "give_up": model.give_up or 0.0,
         "validation": model.validation,
-        "method": kinds.method,
-        "resolve": kinds.resolve,
     }
 
 
@@ -261,8 +263,14 @@ def _check_kind(kinds: KindOptions, kind: Kind) -> None:
         return
     if kinds.effort not in (None, 0, 1, 2):
         raise InputError(f"--effort {kinds.effort} is none of 0, 1 and 2; pass one of them")
-    method = None if kinds.method in ("exact", "auto") else kinds.method
-    for option, value in (("--method", method), ("--resolve", kinds.resolve)):
+
+
+def _check_proof(kind: Kind, method: str, resolve: str | None) -> None:
+    """Raise for a proof that a kind of model does not have."""
+    if kind is RIDGE:
+        return
+    bounds = None if method in ("exact", "auto") else method
+    for option, value in (("--method", bounds), ("--resolve", resolve)):
         if value is not None:
             raise InputError(
                 f"{option} {value} is for models that are linear in their labels, and {kind.words} "

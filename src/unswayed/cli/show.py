@@ -192,10 +192,22 @@ def show_three(terminal: Terminal, facts: dict[str, Any], of: str = "") -> None:
         if of or len(facts["budgets"]) > 1:
             terminal.say(f"{of}{', ' if of else ''}at {each['budget']}:")
         for name, sentence in each["three"]["sentences"].items():
-            first, *more = textwrap.wrap(sentence, max(40, terminal.width - _NAME))
-            terminal.say(f"{name:<{_NAME}}{first}")
-            for line in more:
-                terminal.say(" " * _NAME + line)
+            _say_named(terminal, name, sentence)
+
+
+def show_noise(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print how likely labels that are wrong at random change predictions, if that was asked."""
+    if facts.get("noise"):
+        terminal.say()
+        _say_named(terminal, "random rate", facts["noise"]["sentence"])
+        _say_named(terminal, "", facts["noise"]["explained"])
+
+
+def _say_named(terminal: Terminal, name: str, sentence: str) -> None:
+    """Print a sentence behind its name, lines below each other."""
+    for line in textwrap.wrap(sentence, max(40, terminal.width - _NAME)):
+        terminal.say(f"{name:<{_NAME}}{line}")
+        name = ""
 
 
 def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ open is settled in rational arithmetic where the engine can.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
@@ -20,6 +20,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.protocol import (
     PIECES,
     Certifier,
+    Claimed,
     CoefficientRows,
     FeatureRows,
     LabelChanges,
@@ -88,7 +89,7 @@ class LinearEngine(ABC):
         """Put rows to the engine."""
         return LinearCase(self, rows, rows.scores(terms.solution), terms)
 
-    def proof(self, budget: Budget) -> dict[str, Any]:
+    def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
         """Return nothing: the weights of a row follow from the question."""
         return {}
 

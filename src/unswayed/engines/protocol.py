@@ -7,7 +7,7 @@ missing from its `can`: the front turns that into a refusal, in one place.
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -432,6 +432,15 @@ class Stated(NamedTuple):
     least: MinimumBudgets  # NaN where nothing is said
 
 
+class Claimed(NamedTuple):
+    """Some rows of a case, and what a certificate file claims of them."""
+
+    case: Any
+    rows: IntArray
+    numbers: IntArray  # of the rows, among those of the file
+    claims: list[dict[str, Any]]
+
+
 class Terms(NamedTuple):
     """How rows are asked about."""
 
@@ -532,8 +541,8 @@ class Engine(Protocol):
     def case(self, rows: Any, terms: Terms) -> Case:
         """Put rows to the engine."""
 
-    def proof(self, budget: Budget) -> dict[str, Any]:
-        """Return what a certificate file needs beside the question to prove its claims."""
+    def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
+        """Return what proves claims to a checker, beside what all engines have in common."""
 
 
 class Certifier(Protocol):

@@ -1,7 +1,7 @@
 """What the certified meta-estimators share: fitting, checking and questions."""
 
 import operator
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ from unswayed.estimators.question import (
     parameter_box,
     sandwich,
 )
+from unswayed.evidence.noise import LabelNoise, OverturnProbability, overturn_probability
 from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.inputs import is_lazy, rows_of_kind
 from unswayed.labels.bias import LabelBias, ResolvedBias
@@ -434,6 +435,46 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             With `low`, `high` and `proven`, one entry per row.
         """
         return self._question(self._current(), X, resolve, decision).minimum_budgets()
+
+    @ordinary_arithmetic()
+    def overturn_probability(
+        self,
+        X: Any,
+        noise: LabelNoise,
+        *,
+        method: Literal["chernoff", "convolution"] = "chernoff",
+        decision: Decision | None = None,
+    ) -> OverturnProbability:
+        """Bound how likely labels that are wrong at random overturn each prediction.
+
+        The bias plays no part: which labels are wrong, and how, is what `noise` says.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows.
+        noise : LabelNoise
+            How likely labels are wrong, and what they are then.
+        method : {"chernoff", "convolution"}
+            "chernoff" bounds all rows at once. "convolution" looks at the whole distribution of
+            each score: bounds from both sides, a few milliseconds a row.
+        decision : Decision, optional
+            As for `certify`.
+
+        Returns
+        -------
+        OverturnProbability
+            With `low`, `high` and `estimate`, one entry per row.
+
+        Raises
+        ------
+        InputError
+            If the model is not linear in its labels, or the noise does not fit them.
+        """
+        fitted = self._current()
+        fitted.need("joint", "overturn_probability")
+        question = self._question(fitted, X, None, decision)
+        return overturn_probability(question, noise, method)
 
     @ordinary_arithmetic()
     def certify_coefficients(

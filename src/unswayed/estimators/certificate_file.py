@@ -19,6 +19,7 @@ from scipy import sparse
 from unswayed import __version__
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.atomic import atomic_write
+from unswayed.engines.protocol import Claimed
 from unswayed.estimators.cases_proof import CasesProof, Proof
 from unswayed.estimators.linear_proof import Asked, linear_proof
 from unswayed.estimators.question import Question, first_rows
@@ -53,16 +54,11 @@ def write_certificates(
     """Write a certificate file and its proof beside it, each whole or not at all."""
     questions = [_question(each) for each in certificates]
     budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
-    proof = {
-        name: {of: pack_doubles(values) for of, values in part.items()}
-        for name, part in questions[0].engine.proof(budget).items()
-    }
-    head = _head(questions, budget, recipe, classes) | proof
+    head = _head(questions, budget, recipe, classes)
     sizes = [len(each) for each in certificates]
     claims = list(chain.from_iterable(map(_claims, certificates, accumulate(sizes, initial=0))))
-    if "exact" in questions[0].engine.can:
-        settled = np.concatenate([each.method == RATIONAL for each in certificates])
-        head |= _write_proof(questions, claims, settled, head, path)
+    settled = np.concatenate([each.method == RATIONAL for each in certificates])
+    head |= _write_proof(questions, claims, settled, head, path)
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
         for at, claim in enumerate(track(claims, "writing certificates", sum(sizes))):
@@ -89,13 +85,17 @@ def _write_proof(
     number: dict[bytes, int] = {}
     subject = [number.setdefault(row.tobytes(), len(number)) for row in rows]
     distinct = first_rows(np.array(subject))
-    asked = Asked(
-        specification, None if matrix is None else _dense(matrix), first.targets, bias.lower,
-        bias.upper, head["bias"]["budget"], head["question"], rows[distinct],
-        [claims[at] for at in distinct.tolist()], settled[distinct],
-    )  # fmt: skip
-    arrays, solutions = linear_proof(asked)
-    arrays |= more or {}
+    if "exact" in first.engine.can:
+        asked = Asked(
+            specification, None if matrix is None else _dense(matrix), first.targets, bias.lower,
+            bias.upper, head["bias"]["budget"], head["question"], rows[distinct],
+            [claims[at] for at in distinct.tolist()], settled[distinct],
+        )  # fmt: skip
+        arrays, solutions = linear_proof(asked)
+        arrays |= more or {}
+    else:
+        budget = bias.budget.sized(head["bias"]["budget"])
+        arrays, solutions = first.engine.proof(budget, _claimed(questions, distinct, claims)), {}
     for at, claim in zip(subject, claims, strict=True):
         if at in solutions:
             claim["solution"] = solutions[at]
@@ -114,6 +114,21 @@ def _write_proof(
             ],
         }
     }
+
+
+def _claimed(
+    questions: Sequence[Question], distinct: IntArray, claims: list[dict[str, Any]]
+) -> list[Claimed]:
+    """Return the distinct rows of a file with their claims, question by question."""
+    made, start = [], 0
+    for question in questions:
+        stop = start + len(question.group)
+        numbers = np.flatnonzero((distinct >= start) & (distinct < stop))
+        places = distinct[numbers]
+        rows, said = question.group[places - start], [claims[at] for at in places.tolist()]
+        made.append(Claimed(question.case, rows, numbers, said))
+        start = stop
+    return made
 
 
 def _subjects(

@@ -13,7 +13,7 @@ from unswayed.estimators.question import Question
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense, refuse_masked
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Sign
+from unswayed.margins.decisions import Decision, Sign
 from unswayed.models.learner import Parametric
 from unswayed.results.certificates import CertificateSet
 from unswayed.words import shorten, suggest
@@ -38,10 +38,23 @@ def coefficients_of(
         return None
     if effort is not None:
         fitted.need("effort", f"effort={effort!r}")
-    sums, names = contrasts or (None, fitted.names)
-    rows = fitted.engine.coefficients(sums)
+    names = fitted.names if contrasts is None else contrasts[1]
+    question = coefficient_question(fitted, contrasts, resolve=resolve, effort=effort)
+    return question.certificates(question.case.answer(budget), budget, names), names
+
+
+def coefficient_question(
+    fitted: Fitted,
+    contrasts: tuple[Matrix, tuple[str, ...]] | None,
+    *,
+    decision: Decision | None = None,
+    resolve: bool = False,
+    effort: int | None = None,
+) -> Question:
+    """Put the coefficients, or contrasts of them, to a fitted model: by default, their signs."""
+    rows = fitted.engine.coefficients(None if contrasts is None else contrasts[0])
     terms = Terms(
-        Sign(),
+        decision or Sign(),
         fitted.targets,
         fitted.model.solution,
         alone=contrasts is not None,  # all coefficients are one batch, always the same
@@ -49,8 +62,7 @@ def coefficients_of(
         effort=effort,
     )
     every = np.arange(len(rows))
-    question = Question.of(fitted, fitted.model, rows, terms, group=every, origin=fitted.like)
-    return question.certificates(question.case.answer(budget), budget, names), names
+    return Question.of(fitted, fitted.model, rows, terms, group=every, origin=fitted.like)
 
 
 def as_contrasts(

@@ -174,6 +174,11 @@ class Source(ABC):
         """Return the rows put to each model."""
 
     @property
+    def counted(self) -> bool:
+        """Whether the budget is a number of labels, which a summary is about."""
+        return all(each.question.engine.bias.budget.countable for each in self.asked())
+
+    @property
     def quick(self) -> bool:
         """Whether a summary takes no time worth mentioning."""
         return all(each.question.is_small for each in self.asked())
@@ -186,6 +191,11 @@ class Source(ABC):
 
     def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
         """Write a page about certificates."""
+        if not self.counted:
+            raise InputError(
+                f"a report is about a number of wrong labels, and here {certificates.question}; "
+                "print the certificates, or write to_frame() to a file"
+            )
         # The charts' libraries take a second: only those who want a page pay for them.
         try:
             from unswayed.estimators.report import write_report  # noqa: PLC0415

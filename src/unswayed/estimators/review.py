@@ -1,6 +1,7 @@
 """Reviews: which labels to check, what that proves, and what to expect of it."""
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +11,12 @@ from sklearn.base import clone
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import FloatArray, IntArray
+from unswayed.estimators.coefficients import as_contrasts, coefficient_question
+from unswayed.estimators.fitted import Fitted
 from unswayed.estimators.question import Question
 from unswayed.estimators.together import CertifiedTogether
+from unswayed.evidence.audit import Audited, LabelAudit, Together
+from unswayed.evidence.effects import Claims, LabelEffects, summed
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked
 from unswayed.joint.review import Review
@@ -177,6 +182,123 @@ class Reviewable(CertifiedTogether):
             source=Simulation(question, within),
         )
 
+    @ordinary_arithmetic()
+    def label_audit(
+        self,
+        X: Any = None,
+        *,
+        risk: float = 0.05,
+        together: Together = "each",
+        seed: int = 0,
+        decision: Decision | None = None,
+        coefficients: Any = None,
+        sums: Any = None,
+        about: dict[str, Any] | None = None,
+    ) -> LabelAudit:
+        """Start an audit that confirms predictions by checking labels, without any budget.
+
+        The budget of the bias plays no role; its intervals do: true labels are taken to lie in
+        them, and labels that it does not let be wrong (see `where`) are taken to be right.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            Rows, of the same columns as the training rows; None to audit coefficients.
+        risk : float
+            How likely something false may be confirmed.
+        together : {"each", "all", "discoveries"}
+            What the risk is about: every row by itself; all rows of this list at once, which is
+            confirmed as a whole or not at all; or the share of false ones among those that are
+            confirmed, on average.
+        seed : int
+            Of the draws. If somebody may have placed wrong labels on purpose, draw it yourself,
+            after labels and rows are fixed.
+        decision : Decision, optional
+            What must stay the same, instead of the class or of being within `radius`.
+        coefficients : True or contrasts, optional
+            Instead of rows, the signs of all coefficients, or of contrasts as for
+            `certify_coefficients`.
+        sums : mapping of names to weights, or (q, n) array, optional
+            Instead of the rows of X, weighted sums of their scores, such as means of groups and
+            gaps between them; one weight per row and sum.
+        about : dict, optional
+            Kept in the audit's file: anything that JSON can write.
+
+        Returns
+        -------
+        LabelAudit
+            With nothing drawn yet.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from unswayed import CertifiedRegressor, LabelBias
+        >>> model = CertifiedRegressor(
+        ...     LinearRegression(), bias=LabelBias.shifts(1, budget=1), radius=0.5
+        ... ).fit([[0], [1]] * 50, [3.0, 5.0] * 50)
+        >>> audit = model.label_audit([[0], [1]])
+        >>> rows = audit.draw(40)
+        >>> audit.record(rows, np.where(rows % 2, 5.0, 3.0))
+        >>> audit.confirmed.tolist()
+        [True, True]
+        >>> model.label_audit(coefficients=True).names
+        ('x0',)
+        """
+        fitted = self._current()
+        fitted.need("joint", "label_audit")
+        question, weights, names = self._audited(fitted, X, decision, coefficients, sums)
+        case, group = question.selection, question.group
+        scores = question.scores
+        if weights is not None:
+            group, weights = np.arange(len(weights)), merged(weights, group, len(case.rows))
+            scores = summed(scores, weights)
+        code = question.code
+        audited = Audited(
+            LabelEffects(case.engine, case.rows, weights),
+            Claims.of(question.decision.margins(scores)),
+            question.targets,
+            group,
+            None if code.shifted else code.classes,
+            code.positive,
+            names,
+            str(question.decision),
+        )
+        return LabelAudit(audited, risk=risk, together=together, seed=seed, about=about)
+
+    def _audited(
+        self, fitted: Fitted, X: Any, decision: Decision | None, coefficients: Any, sums: Any
+    ) -> tuple[Question, FloatArray | None, tuple[str, ...] | None]:
+        """Return what an audit is about: rows or coefficients, weights of sums, and names."""
+        if (X is None) == (coefficients is None) or (sums is not None and X is None):
+            raise InputError(
+                "label_audit takes rows X, with or without sums of them, or coefficients=True; "
+                "pass one of the two"
+            )
+        if coefficients is not None:
+            learner = fitted.parametric  # raises where there are no coefficients
+            every = coefficients is True
+            asked = None if every else as_contrasts(coefficients, learner, fitted.names)
+            question = coefficient_question(fitted, asked, decision=decision)
+            return question, None, fitted.names if asked is None else asked[1]
+        question = self._question(fitted, X, None, decision)
+        if sums is None:
+            return question, None, None
+        if decision is None and question.decision.radius is None:
+            raise InputError(
+                "sums of scores have no threshold of their own: say what must stay the same, for "
+                "example decision=unswayed.margins.Sign() for a gap, or Radius(0.1) for a mean"
+            )
+        named = isinstance(sums, Mapping)
+        weights = as_doubles(list(sums.values()) if named else sums, "sums")
+        if weights.ndim != 2 or weights.shape[1] != len(question.group):
+            raise InputError(
+                f"sums must have one weight per row of X in each of its rows, "
+                f"{len(question.group)} of them; got an array of shape {weights.shape}"
+            )
+        if not np.isfinite(weights).all():
+            raise InputError("sums must be finite weights; one of them is NaN or infinite")
+        return question, weights, tuple(map(str, sums)) if named else None
+
     def reviewed(
         self, X: Any, y: Any, answers: Any, sample_weight: ArrayLike | None = None
     ) -> Reviewed:
@@ -233,6 +355,14 @@ def _as_given(question: Question, rows: IntArray) -> NDArray[Any]:
     if classes is None:
         return targets
     return np.asarray(classes[(targets == question.code.positive).astype(np.intp)])
+
+
+def merged(weights: FloatArray, group: IntArray, n_distinct: int) -> FloatArray:
+    """Return weights of distinct rows, given those of all rows."""
+    found = np.zeros((len(weights), n_distinct))
+    for each, into in zip(weights, found, strict=True):
+        np.add.at(into, group, each)
+    return found
 
 
 # --- what users pass ----------------------------------------------------------------------

@@ -180,8 +180,8 @@ class Budget:
             found = [self._strongest(z, entries, sign).reach(self.cap) for sign in (1.0, -1.0)]
             return found[0], found[1]
         for part, columns in self._split(entries):
-            own = z if len(columns) == len(entries) else np.ascontiguousarray(z[:, columns])
-            rise, fall = selection.reach(own, entries.only(columns), part.labels)
+            own = entries.only(columns)
+            rise, fall = selection.reach(_columns(z, columns), own, part.labels)
             up, down = up + rise, down + fall
         return up, down
 
@@ -189,8 +189,7 @@ class Budget:
         """Return the entries that each part by itself would change, strongest first."""
         found = []
         for part, columns in self._split(entries):
-            own = entries.only(columns)
-            rows = np.ascontiguousarray(z[:, columns])
+            own, rows = entries.only(columns), _columns(z, columns)
             found.append(_taken(selection.extremes(rows, own, part.labels, sign), columns))
         none = np.zeros((len(z), 1), dtype=np.intp)  # what stands behind the last: no label
         if not len(entries):
@@ -312,6 +311,14 @@ def least_size(holds: Callable[[int], bool], most: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def _columns(z: FloatArray, columns: IntArray) -> FloatArray:
+    """Return some columns, without a copy where they stand side by side."""
+    first, last = (int(columns[0]), int(columns[-1])) if len(columns) else (0, -1)
+    if last - first + 1 == len(columns):
+        return z[:, first : last + 1]
+    return np.ascontiguousarray(z[:, columns])
 
 
 def _first(rows: IntArray, strength: FloatArray, most: float) -> IntArray:

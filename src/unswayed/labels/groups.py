@@ -64,12 +64,16 @@ class Parts(Budget):
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
     ) -> selection.Crossings:
         """Return the fewest labels, each part within its limit, that exceed a row's margins."""
-        found = selection.Crossings.blank(len(z))
-        for side, (sign, margin) in enumerate(((1.0, up), (-1.0, down))):
-            strongest = self._strongest(z, entries, sign)
-            found.count[:, side], found.before[:, side], found.after[:, side] = strongest.crossing(
-                margin
-            )
+        found, uncapped = selection.Crossings.blank(len(z)), self.sized(2**53)
+        ends = uncapped.reach(z, entries)
+        for side, (sign, margin, reach) in enumerate(((1.0, up, ends[0]), (-1.0, down, ends[1]))):
+            found.count[:, side], found.before[:, side] = np.inf, reach
+            # All that the parts allow does not reach the other margins.
+            near = np.flatnonzero((reach * (1.0 + 2.0**-40) >= margin) & np.isfinite(margin))
+            if len(near):
+                crossed = self._strongest(z[near], entries, sign).crossing(margin[near])
+                for name, values in zip(("count", "before", "after"), crossed, strict=True):
+                    getattr(found, name)[near, side] = values
         return found
 
     def least_exactly(self, moves: Sequence[Move], goal: Any) -> float:
@@ -84,15 +88,6 @@ class Parts(Budget):
             used += taken
         return math.inf
 
-    def document(self, n_rows: int) -> dict[str, Any]:
-        """Return the sets of labels, their limits, and the limit in all."""
-        parts = [
-            {"rows": list(range(n_rows)) if part.rows is None else np.sort(part.rows).tolist(),
-             "labels": min(part.labels, n_rows)}
-            for part in self.limits
-        ]  # fmt: skip
-        return {"parts": parts, "labels": min(self.labels, n_rows)}
-
     def __str__(self) -> str:
         limits = [
             f"up to {part.labels:,}" + ("" if part.rows is None else f" of {len(part.rows):,}")
@@ -101,12 +96,16 @@ class Parts(Budget):
         text = " labels, and ".join(limits) + " labels are wrong"
         if self.labels < sum(part.labels for part in self.limits):
             text += f", at most {self.labels:,} in all"
-        return text if self.confidence is None else f"{text} ({confident(self.confidence)})"
+        return (
+            text
+            if self.confidence is None
+            else f"{text} ({confident(self.confidence)}, from samples)"
+        )
 
 
 def confident(confidence: Fraction) -> str:
-    """Say how sure a budget is that a checked sample gave."""
-    return f"so with {float(100 * confidence):.4g} % confidence, from a checked sample"
+    """Say how sure a budget is that checked samples gave."""
+    return f"{float(100 * confidence):.4g} % confidence that no more are"
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ class Sampled(Statement):
 
     def _budget(self, labels: Movable) -> "SampledCount":
         found = self.most_wrong(labels.population) - (0 if self.rows is None else self.wrong)
-        return SampledCount(found, Fraction(str(self.confidence)))
+        return SampledCount(found, Fraction(str(self.confidence)), self.checked, self.wrong)
 
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Sampled":
         # What is wrong among some of the rows is wrong among all: the bound is the same.
@@ -166,13 +166,17 @@ class SampledCount(Count):
     countable: ClassVar[bool] = True
     labels: int
     level: Fraction  # the confidence
+    checked: int
+    wrong: int
 
     def sized(self, amount: float) -> Count:
         """Return a number of labels; another one than the sample gave is no finding of its."""
         return self if amount == self.labels else Count(int(min(amount, 2**53)))
 
     def __str__(self) -> str:
-        return f"{Count.__str__(self)} ({confident(self.level)})"
+        found = f"{self.wrong:,} of {self.checked:,} labels checked at random"
+        found += " was wrong" if self.wrong == 1 else " were wrong"
+        return f"{Count.__str__(self)} ({confident(self.level)}: {found})"
 
 
 def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts:

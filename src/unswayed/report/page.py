@@ -559,6 +559,7 @@ def _counts(facts: dict[str, Any]) -> tuple[int, int]:
         test.update(each["overturned"])
         train |= {change["row"] for change in each["changes"]}
     train |= {each["row"] for each in facts.get("review", {}).get("labels", ())}
+    test |= {each["row"] for each in facts.get("audit", {}).get("listed", ())}
     # The script of a report has a number for every test row.
     return len(train), max(len(test), len(facts.get("minimum_budget") or ()))
 

@@ -70,6 +70,7 @@ class Opening:
         else:
             stay, out = self._split(train)
             train, test = take(train, stay), take(train, out)
+        pa.default_memory_pool().release_unused()  # what reading took, before features take as much
         aside = self.load_validation(train[0].schema)
         return self.fitted(self.loader.names, train, test, aside)
 

@@ -88,21 +88,28 @@ def plan_review(study: Study, effort: Effort, checked: IntArray, say: Say) -> Re
 
 def plan_columns(study: Study, plan: ReviewPlan, *, costs: bool) -> dict[str, Any]:
     """Return a plan as a table for reviewers, with all that the file says of its rows."""
-    rows = study.train
-    some = rows.table.take(pa.array(plan.order))
+    cost = {"cost": plan.cost.tolist()} if costs else {}
+    return list_columns(study, plan.order, cost, batch=plan.batch)
+
+
+def list_columns(
+    study: Study, rows: IntArray, beside_label: dict[str, Any], *, batch: IntArray | None = None
+) -> dict[str, Any]:
+    """Return labels to check as a table for people, with all that the file says of their rows."""
+    some = study.train.table.take(pa.array(rows))
     cells = {
         beside(name, _OWN): column
         for name, column in zip(some.column_names, some.columns, strict=True)
         if name != study.target.label
     }
     return {
-        "order": np.arange(1, len(plan) + 1).tolist(),
-        "batch": plan.batch.tolist(),
-        "row": rows.numbers[plan.order].tolist(),
-        "label": [study.train_label(at) for at in plan.order.tolist()],
-        **({"cost": plan.cost.tolist()} if costs else {}),
+        "order": np.arange(1, len(rows) + 1).tolist(),
+        **({} if batch is None else {"batch": batch.tolist()}),
+        "row": study.train.numbers[rows].tolist(),
+        "label": [study.train_label(at) for at in rows.tolist()],
+        **beside_label,
         **cells,
-        ANSWER: pa.nulls(len(plan), pa.string()),
+        ANSWER: pa.nulls(len(rows), pa.string()),
     }
 
 
@@ -154,8 +161,10 @@ def _expected(plan: ReviewPlan, effort: Effort, points: list[int]) -> dict[str, 
 # --- what reviewers answer ------------------------------------------------------------------
 
 
-def read_review(study: Study, paths: Sequence[Path], *, applied: bool) -> dict[int, Answer]:
-    """Read what reviewers found."""
+def read_review(
+    study: Study, paths: Sequence[Path], *, applied: bool, unknown: str | None = None
+) -> dict[int, Answer]:
+    """Read what reviewers found; the label of an answer that is `unknown` is NaN."""
     found: dict[int, Answer] = {}
     for path in paths:
         if not path.is_file():
@@ -169,8 +178,10 @@ def read_review(study: Study, paths: Sequence[Path], *, applied: bool) -> dict[i
             at = _position(study, row, path, needed=not applied)
             if at is None:
                 continue
-            answer = Answer(row, text.strip(), _label(study, row, text.strip(), path))
-            if at in found and found[at].label != answer.label:
+            bare = text.strip()
+            label = math.nan if bare == unknown else _label(study, row, bare, path)
+            answer = Answer(row, bare, label)
+            if at in found and found[at].label != label and found[at].text != bare:
                 raise InputError(
                     f"{path}: row {row:,} is {text!r} here and {found[at].text!r} in another of "
                     "these files; settle which is right"

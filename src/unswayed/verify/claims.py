@@ -3,35 +3,35 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unswayed.verify import linear
 from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
-from unswayed.verify.data import Data, load
-from unswayed.verify.document import read, vector
+from unswayed.verify.data import Bias, Data, Given, load
+from unswayed.verify.document import CertificateError, read, read_proof, sized, solution_of
 from unswayed.verify.doubles import FloatArray, UnprovenError
 from unswayed.verify.facts import (
+    COLUMNS,
     UNKNOWN,
+    Asked,
     Facts,
     Judge,
-    Judgement,
     Rule,
     Track,
     claimed_budgets,
     read_witness,
 )
-from unswayed.verify.given import Given
 from unswayed.verify.gradient import KINDS, Settled, check_document, settle
-from unswayed.verify.limits import CertificateError
-from unswayed.verify.linear import Model, blocks, fitting_model
-from unswayed.verify.proof import read_proof, sized
-from unswayed.verify.question import Bias, in_words
-from unswayed.verify.rational import RationalRows, solution_of
-from unswayed.verify.selection import COLUMNS, Asked, Labels
+from unswayed.verify.linear import Model, fitting_model
+from unswayed.verify.question import in_words
+from unswayed.verify.rational import RationalRows
+
+_BLOCK = 2**19  # influences at a time
 
 File = str | Path | None
 Claim = dict[str, Any]
@@ -46,24 +46,18 @@ class Report:
 
     question: str  # What was asked, in full: several lines
     proven: int  # Claims with a verdict that hold, `robust` and `not_robust` together
-    robust: int  # Claims with that verdict that hold
-    not_robust: int  # Claims with that verdict that hold
     undecided: int  # Claims without a verdict that hold
-    # Claims that hold, `proven` and `undecided` together, by how that was proven: in floating point
-    # with error bounds, or in exact arithmetic
-    by_bounds: int
-    # Claims that hold, `proven` and `undecided` together, by how that was proven: in floating point
-    # with error bounds, or in exact arithmetic
-    by_exact_arithmetic: int
-    # Rows whose claims, rejected ones included, were settled in exact arithmetic; all others were
-    # by bounds
-    exact_rows: tuple[int, ...]
+    by_bounds: int  # Claims that hold, of either kind, proven in floating point with error bounds
+    by_exact_arithmetic: int  # The others that hold, proven in exact arithmetic
+    exact_rows: tuple[int, ...]  # Rows whose claims, rejected or not, took exact arithmetic
     rejected: dict[int, str]  # For each claim that is false or not proven, by its row, the reason
+    robust: int = 0  # Claims with that verdict that hold
+    not_robust: int = 0  # Claims with that verdict that hold
     collective: tuple[Finding, ...] = ()
     # Of a model that is not linear in its labels, claims that are neither proven nor found to be
     # false, by their row, with the reason; they are in none of the numbers above
     not_reproven: dict[int, str] = field(default_factory=dict)
-    # Of such a model, by what verdicts were proven: "region", "remainder" or "witness"
+    # Of such a model, by what verdicts were proven: "region", "remainder", "split" or "witness"
     stages: dict[str, int] = field(default_factory=dict)
 
 
@@ -80,20 +74,20 @@ def verify(
     document = read(Path(certificate))
     check_document(document)
     found = load(document, label, *paths)
-    bias = _read_bias(document, len(found.labels))
+    bias = Bias.of(document, len(found.labels))
     asked = AskedTogether.read(document)
     question = in_words(document, found, bias, asked)
+    proof = read_proof(document, Path(certificate))
     if asked is not None:
-        proof = read_proof(document, Path(certificate))
         parts, exact = findings(
             document, found, bias, asked, proof, track, floating_point=floating_point
         )
         return _collective_report(question, parts, exact)
     if document["model"]["kind"] in KINDS:
-        return _report(question, document, settle(document, found, bias, track), [])
-    linear = _Linear(document, found, bias, read_proof(document, Path(certificate)))
-    linear.settle(track, floating_point=floating_point)
-    return _report(question, document, Settled(linear.rejected, linear.unproven), linear.exact)
+        return _report(question, document, settle(document, found, bias, proof, track), [])
+    claims = _Linear(document, found, bias, proof)
+    claims.settle(track, floating_point=floating_point)
+    return _report(question, document, claims.settled, claims.exact)
 
 
 def _report(
@@ -123,39 +117,17 @@ def _report(
 def _collective_report(question: str, parts: list[Finding], exact: set[int]) -> Report:
     """Return what came of a claim about all rows together."""
     status = Counter(part.status for part in parts)
-    proven = status["proven"]
+    rejected = {at: part for at, part in enumerate(parts) if part.status == "rejected"}
     return Report(
         question,
-        proven=proven,
-        robust=0,
-        not_robust=0,
+        proven=status["proven"],
         undecided=status["not re-proven"],
-        by_bounds=0 if exact else proven,
-        by_exact_arithmetic=proven if exact else 0,
+        by_bounds=0 if exact else status["proven"],
+        by_exact_arithmetic=status["proven"] if exact else 0,
         exact_rows=tuple(sorted(exact)),
-        rejected={
-            at: f"{part.heading}: {part.text}"
-            for at, part in enumerate(parts)
-            if part.status == "rejected"
-        },
+        rejected={at: f"{part.heading}: {part.text}" for at, part in rejected.items()},
         collective=tuple(parts),
     )
-
-
-def _read_bias(document: dict[str, Any], n_rows: int) -> Bias:
-    """Return the bias and the weights of a certificate, unpacked; raise unless they make sense."""
-    given, model = document["bias"], document["model"]
-    bias = Bias(
-        lower=vector(given["lower"], n_rows, "bias.lower"),
-        upper=vector(given["upper"], n_rows, "bias.upper"),
-        weights=vector(model.get("weights", 1), n_rows, "model.weights"),
-        budget=given["budget"],
-    )
-    if max(bias.lower) > 0 or min(bias.upper) < 0:
-        raise CertificateError("lower <= 0 <= upper must hold for every label")
-    if min(bias.weights) < 0 or not any(bias.weights):
-        raise CertificateError("weights >= 0, not all of them 0, must hold")
-    return bias
 
 
 # --- claims about models that are linear in their labels ------------------------------------
@@ -174,28 +146,20 @@ class _Linear:
         n_subjects = 1 + max(self._subject, default=-1)
         self._hints = sized(proof, ("weights", "dual"), (n_subjects, None))
         self._thresholds = sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
-        self._shift = proof.get("shift")
-        self.rejected: dict[int, str] = {}
-        self.unproven: dict[int, str] = {}
-        self.exact: list[int] = []  # rows that doubles did not settle
+        self.settled, self.exact = Settled({}, {}), list[int]()  # rows that doubles left open
 
     def settle(self, track: Track, *, floating_point: bool) -> None:
         """Prove or reject every claim: in doubles, and what these leave open in fractions."""
+        nothing, inverse = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN)), math.inf
+        first = [claims[0] for claims in self._groups]
+        left = [at for at, claim in enumerate(first) if not self._judge.judge(claim, nothing).holds]
         model = fitting_model(self._given, self._proof, self._hints) if floating_point else None
-        inverse = math.inf
-        nothing = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN))
-        left = [at for at in range(len(self._groups)) if not self._judged(at, nothing).holds]
         if model is not None:
             steps = track(self._bounded(model, left), "proving", len(left))
-            left = [at for at, facts in steps if not self._judged(at, facts).holds]
-            # Once more: bounds from below take time, and show what is false.
-            steps = self._bounded(model, left, closely=True)
             left = [at for at, facts in steps if self._missing(at, facts)]
             inverse = getattr(model, "inverse", math.inf)
-        if not left:
-            return
         exactly: RationalRows | None = None
-        for at in track(left, "proving in exact arithmetic", len(left)):
+        for at in track(left, "proving in exact arithmetic", len(left)) if left else ():
             self.exact += [claim["row"] for claim in self._groups[at]]
             try:
                 exactly = exactly or RationalRows(self._given, inverse)
@@ -204,16 +168,13 @@ class _Linear:
             except UnprovenError as error:
                 missing, reason = self._missing(at, nothing), f"not proven: {error}"
             if missing:
-                self._note(at, self.unproven, reason)
-
-    def _judged(self, at: int, facts: Facts) -> Judgement:
-        return self._judge.judge(self._groups[at][0], facts)
+                self._note(at, self.settled.unproven, reason)
 
     def _missing(self, at: int, facts: Facts) -> tuple[str, ...]:
         """Return what facts leave open of the claims of a group; note what they object to."""
-        found = self._judged(at, facts)
+        found = self._judge.judge(self._groups[at][0], facts)
         if found.objections:
-            self._note(at, self.rejected, "; ".join(found.objections))
+            self._note(at, self.settled.rejected, "; ".join(found.objections))
             return ()
         return found.missing
 
@@ -223,40 +184,37 @@ class _Linear:
     def _asked(self, groups: list[int]) -> Asked:
         """Return what the claims of some groups are about."""
         claims = [self._groups[at][0] for at in groups]
-        n_rows = len(self._bias.lower)
-        labels = np.empty((len(groups), 3))
+        n_rows, labels = len(self._bias.lower), np.empty((len(groups), 3))
         for row, claim in zip(labels, claims, strict=True):
             least, most = claimed_budgets(claim)
             row[:] = [self._bias.budget, least - 1, most]
-        np.clip(labels, 0, n_rows, out=labels)
         return Asked(
-            labels,
+            np.clip(labels, 0, n_rows),
             self._thresholds[[self._subject[at] for at in groups]],
             [read_witness(claim, n_rows) if "witness" in claim else None for claim in claims],
         )
 
-    def _bounded(
-        self, model: Model, groups: list[int], *, closely: bool = False
-    ) -> Iterator[tuple[int, Facts]]:
-        """Yield groups of claims with what doubles say of them."""
-        numbers = np.array([self._groups[at][0]["row"] for at in groups], dtype=np.int64)
-        labels = Labels(self._given)
-        hints = self._hints[[self._subject[at] for at in groups]]
-        with np.errstate(all="ignore"):
-            for part, found in blocks(model, self._given, numbers, hints):
-                asked = replace(self._asked(groups[part]), closely=closely)
-                yield from zip(groups[part], labels.facts(found, asked), strict=True)
+    def _subjects(self, groups: list[int]) -> tuple[FloatArray, FloatArray]:
+        """Return what the claims of some groups are about, and the solutions of the file."""
+        rows = np.array([self._groups[at][0]["row"] for at in groups], dtype=np.int64)
+        return self._given.subjects(rows), self._hints[[self._subject[at] for at in groups]]
+
+    def _bounded(self, model: Model, groups: list[int]) -> Iterator[tuple[int, Facts]]:
+        """Yield groups of claims with what doubles say of them, some at a time."""
+        step = max(1, _BLOCK // len(self._bias.lower))
+        for start in range(0, len(groups), step):
+            here = groups[start : start + step]
+            with np.errstate(all="ignore"):
+                found = model.influence(*self._subjects(here))
+                found = found.centred(self._given) if self._given.balanced else found
+                known = linear.facts(self._given, found, self._asked(here))
+            yield from zip(here, known, strict=True)
 
     def _exactly(self, exactly: RationalRows, at: int) -> Facts:
-        claim, asked = self._groups[at][0], self._asked([at])
-        subject = self._given.subjects(np.array([claim["row"]]))[0]
-        hint = self._hints[self._subject[at]]
-        found = exactly.influence(subject, solution_of(hint, claim.get("solution"), self._shift))
-        wanted = {
-            (way, which): (float(asked.labels[0, which]), float(asked.thresholds[0, place]))
-            for place, (way, which) in enumerate(COLUMNS)
-        }
-        return exactly.facts(found, wanted, asked.moves[0])
+        (subject,), (hint,) = self._subjects([at])
+        asked, solution = self._asked([at]), self._groups[at][0].get("solution")
+        found = exactly.influence(subject, solution_of(hint, solution, self._proof.get("shift")))
+        return exactly.facts(found, asked.labels[0].tolist(), asked.moves[0])
 
 
 def _alike(claims: list[Claim], given: Given) -> tuple[list[list[Claim]], list[int]]:

@@ -7,19 +7,23 @@ import unicodedata
 from array import array
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Context, Decimal
+from itertools import chain
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
 import numpy as np
 
-from unswayed.verify.arrays import read_arrays
-from unswayed.verify.cells import Features, Rows, label_reader, value_of
-from unswayed.verify.document import vector
-from unswayed.verify.limits import MOST_COLUMNS, MOST_NUMBERS, CertificateError
-from unswayed.verify.matrix import Matrix
-from unswayed.verify.tables import Row, Table
-from unswayed.verify.writing import Writing
+from unswayed.verify.document import (
+    MOST_COLUMNS,
+    MOST_NUMBERS,
+    CertificateError,
+    read_arrays,
+    row_numbers,
+    vector,
+)
+from unswayed.verify.doubles import SAFETY, TINY, UNIT, FloatArray, IntArray, UnprovenError
+from unswayed.verify.tables import Features, Writing, column_names, label_reader, read_table
 
 _BLOCK = 2**16  # numbers hashed at a time
 
@@ -28,9 +32,9 @@ _BLOCK = 2**16  # numbers hashed at a time
 class Data:
     """Training rows, labels and test rows of a certificate, and where they come from."""
 
-    train: Matrix | None  # features; a smoother has none
+    train: FloatArray | None  # features; a smoother has none
     labels: "array[float]"
-    tests: Matrix | None  # None for coefficients
+    tests: FloatArray | None  # None for coefficients
     _: KW_ONLY
     label: str | None = None  # the column of labels; None for arrays, which have no names
     log: bool = False  # labels are logarithms of that column
@@ -62,30 +66,31 @@ def load(
         raise CertificateError("the sizes or hashes of the data do not fit the question")
     if data is not None and train is None and test is None:
         arrays = read_arrays(data, shapes)
-        found = Data(arrays.get("train"), arrays["labels"].numbers, arrays.get("test"))
+        labels = array("d", arrays["labels"].tobytes())
+        found = Data(arrays.get("train"), labels, arrays.get("test"))
     elif train is not None and data is None:
-        found = _from_files(document, label, train, test)
+        found = _from_tables(document, label, train, test)
     else:
         raise CertificateError("name the data: the training file, or else the .npz file of save()")
-    parts = {"labels": Matrix(1, found.labels), "train": found.train, "test": found.tests}
+    parts = {"labels": np.frombuffer(found.labels), "train": found.train, "test": found.tests}
     for name, shape in shapes.items():
-        matrix = parts[name]
-        if matrix is None or _sha256(matrix, (*shape, 1)[:2], name) != about["sha256"][name]:
+        rows = parts[name]
+        if rows is None or _sha256(rows, shape, name) != about["sha256"][name]:
             raise CertificateError(f"it belongs to other data: the hash of {name!r} differs")
     return found
 
 
-def _sha256(matrix: Matrix, shape: tuple[int, ...], what: str) -> str:
-    """Return the hash of a matrix; raise unless it has this shape and only finite numbers.
+def _sha256(rows: FloatArray, shape: tuple[int, ...], what: str) -> str:
+    """Return the hash of numbers; raise unless they have this shape and are finite.
 
     Hashed are the shape, as two 64-bit integers, then the doubles row by row, all little-endian and
     with -0 as 0.
     """
-    if (found := (len(matrix), matrix.width)) != shape:
-        raise CertificateError(f"it belongs to other data: {what!r} is {found}, not {shape}")
-    digest = hashlib.sha256(struct.pack("<QQ", *shape))
-    for start in range(0, len(matrix.numbers), _BLOCK):
-        block = np.array(matrix.numbers[start : start + _BLOCK]) + 0.0
+    if rows.shape != shape:
+        raise CertificateError(f"it belongs to other data: {what!r} is {rows.shape}, not {shape}")
+    digest, numbers = hashlib.sha256(struct.pack("<QQ", *(*shape, 1)[:2])), rows.reshape(-1)
+    for start in range(0, len(numbers), _BLOCK):
+        block = numbers[start : start + _BLOCK] + 0.0
         if not np.isfinite(block).all():
             raise CertificateError(f"{what!r} holds NaN or infinity")
         digest.update(block.astype("<f8").tobytes())
@@ -95,67 +100,118 @@ def _sha256(matrix: Matrix, shape: tuple[int, ...], what: str) -> str:
 # --- tables ---------------------------------------------------------------------------------
 
 
-def _from_files(document: Any, label: str | None, train: Path, test: Path | None) -> Data:
-    if "recipe" in document:
-        return _by_recipe(document, train, test)
-    return _as_they_are(document, label, train, test)
+class _Rows:
+    """Numbers of the rows that are used, compared with a file row by row; None stands for all."""
+
+    def __init__(self, value: Any, n_rows: int, where: str) -> None:
+        self._numbers = None if value is None else row_numbers(value, n_rows, 2**32, where)
+        self._n_rows, self._where, self.used = n_rows, where, 0
+
+    def wants(self, row: int) -> bool:
+        """Return whether a row is used; raise if there are more than the certificate is about."""
+        numbers = self._numbers
+        if numbers is None and row >= self._n_rows:
+            text = f"{self._where} has more than {self._n_rows:,} rows"
+            raise CertificateError(f"it belongs to other data: {text}")
+        wanted = numbers is None or (self.used < len(numbers) and numbers[self.used] == row)
+        self.used += wanted
+        return wanted
+
+    def check_all_found(self, n_rows: int) -> None:
+        """Raise if some of the rows are not in the file; to be called after its last row."""
+        if self._numbers is not None and self.used < len(self._numbers):
+            raise CertificateError(
+                f"it belongs to other data: {self._where} names row {self._numbers[-1]:,}, but the "
+                f"file has {n_rows:,} rows"
+            )
 
 
-def _by_recipe(document: Any, train: Path, test: Path | None) -> Data:
+def _from_tables(document: Any, label: str | None, train: Path, test: Path | None) -> Data:
     """Return data whose features are made from the columns and rows that the recipe names."""
-    recipe, about = document["recipe"], document["data"]
-    if (recipe["test_file"] == "test") != (test is not None):
-        raise CertificateError("name the test file if it was not the training file, only then")
-    label = recipe["label"]
-    _check_label_is_no_feature(recipe)
+    about, with_recipe = document["data"], "recipe" in document
+    if with_recipe:
+        recipe, where = document["recipe"], ("recipe.train", "recipe.test")
+        _check_recipe(recipe, test)
+    else:
+        recipe, where = _plain_recipe(document, label, train, test), (str(train), str(test))
+    label = str(recipe["label"])
     names = list(dict.fromkeys(each["column"] for each in recipe["features"]))
-    if len(names) > MOST_COLUMNS:
-        raise CertificateError(f"its recipe reads {len(names):,} columns, over {MOST_COLUMNS:,}")
     writing = Writing.of(recipe)
     maker = Features(recipe["features"], names, writing)
     read_label = label_reader(about.get("classes"), writing)
-    n_tests = 0 if document["question"]["task"] == "coefficients" else about["test_rows"]
-    used = {
-        "train": Rows(recipe["train"], about["train_rows"], "recipe.train"),
-        "test": Rows(recipe["test"], n_tests, "recipe.test"),
+    no_tests = document["question"]["task"] == "coefficients"
+    learned_from = _Rows(recipe["train"], about["train_rows"], where[0])
+    tested = _Rows(recipe["test"], 0 if no_tests and with_recipe else about["test_rows"], where[1])
+    rows, labels, tests = array("d"), array("d"), array("d")
+    copies = {
+        at for at, name in enumerate(names) if with_recipe and _spelling(name) == _spelling(label)
     }
-    rows, labels, tests = Matrix(maker.width), array("d"), Matrix(maker.width)
-    copies = {at: name for at, name in enumerate(names) if _spelling(name) == _spelling(label)}
     n_rows, both = {"train": 0}, 0
-    for row in Table(train, [*names, label], writing).rows():
-        number = n_rows["train"]
+    for number, row in enumerate(read_table(train, [*names, label], writing)):
         n_rows["train"] += 1
-        if learned := used["train"].wants(number):
-            rows.append(maker.row(row, count=True))
+        if learned := learned_from.wants(number):
+            rows.extend(maker.row(row, count=True))
             labels.append(read_label(row[-1]))
-            copies = {at: name for at, name in copies.items() if row[at] == row[-1]}
-        if test is None and used["test"].wants(number):
-            tests.append(maker.row(row))
+            copies = {at for at in copies if row[at] == row[-1]}
+        if test is None and tested.wants(number):
+            tests.extend(maker.row(row))
             both += learned
-    used["train"].check_all_found(n_rows["train"])
+    learned_from.check_all_found(n_rows["train"])
+    if copies:
+        name = shown(min(names[at] for at in copies))
+        raise CertificateError(f"column {name} of its recipe is the label itself, cell by cell")
     if "logarithms" in recipe:
         labels = _logarithms(recipe["logarithms"], labels)
-    if copies:
-        name = shown(min(copies.values()))
-        raise CertificateError(f"column {name} of its recipe is the label itself, cell by cell")
     if test is not None:
         n_rows["test"] = 0
-        for row in Table(test, names, writing).rows():
-            if used["test"].wants(n_rows["test"]):
-                tests.append(maker.row(row))
+        for number, row in enumerate(read_table(test, names, writing)):
             n_rows["test"] += 1
-    used["test"].check_all_found(n_rows["train" if test is None else "test"])
-    no_tests = document["question"]["task"] == "coefficients"
+            if tested.wants(number):
+                tests.extend(maker.row(row))
+    tested.check_all_found(n_rows["train" if test is None else "test"])
     return Data(
-        rows,
+        np.asarray(rows).reshape(len(labels), maker.width),
         labels,
-        None if no_tests else tests,
+        None if no_tests else np.asarray(tests).reshape(tested.used, maker.width),
         label=label,
         log="logarithms" in recipe,
+        columns=[] if with_recipe else names,
         n_rows=n_rows,
         filled=maker.filled,
         both=both,
     )
+
+
+def _check_recipe(recipe: Any, test: Path | None) -> None:
+    """Raise unless a recipe can be followed, and wrong labels leave its features as they are."""
+    if (recipe["test_file"] == "test") != (test is not None):
+        raise CertificateError("name the test file if it was not the training file, only then")
+    columns = {each["column"] for each in recipe["features"]}
+    if recipe["label"] in columns:
+        raise CertificateError(
+            f"its recipe reads the label column {shown(recipe['label'])} as a feature, so that "
+            "wrong labels would be wrong features too, and no claim says anything"
+        )
+    if len(columns) > MOST_COLUMNS:
+        raise CertificateError(f"its recipe reads {len(columns):,} columns, over {MOST_COLUMNS:,}")
+
+
+def _plain_recipe(document: Any, label: str | None, train: Path, test: Path | None) -> Any:
+    """Return a recipe of all rows, with every column but the label as a feature, in order."""
+    width = document["data"]["features"]
+    columns = column_names(train)
+    if label not in columns:
+        raise CertificateError(f"{train} has no label column {shown(label)}; name it with --label")
+    names = [name for name in columns if name != label]
+    if len(names) != width:
+        raise CertificateError(
+            f"it belongs to other data: {train} has {len(names):,} columns beside the label, "
+            f"not {width:,}"
+        )
+    features = [{"column": name, "mean": 0.0, "scale": 1.0} for name in names]
+    return {
+        "label": label, "features": features, "train": None, "test": [] if test is None else None,
+    }  # fmt: skip
 
 
 def _logarithms(packed: Any, numbers: "array[float]") -> "array[float]":
@@ -176,59 +232,117 @@ def _logarithms(packed: Any, numbers: "array[float]") -> "array[float]":
     return found
 
 
-def _check_label_is_no_feature(recipe: Any) -> None:
-    if any(each["column"] == recipe["label"] for each in recipe["features"]):
-        raise CertificateError(
-            f"its recipe reads the label column {shown(recipe['label'])} as a feature, so that "
-            "wrong labels would be wrong features too, and no claim says anything"
-        )
-
-
 def _spelling(name: str) -> str:
     """Return a name without differences that people overlook: case, width, composition, spaces."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _as_they_are(document: Any, label: str | None, train: Path, test: Path | None) -> Data:
-    """Return data of all rows, with every column but the label as a feature, in order."""
-    width = document["data"]["features"]
-    table = Table(train, None)
-    if label not in table.names:
-        raise CertificateError(f"{train} has no label column {shown(label)}; name it with --label")
-    names = [name for name in table.names if name != label]
-    if len(names) != width:
-        raise CertificateError(
-            f"it belongs to other data: {train} has {len(names):,} columns beside the label, "
-            f"not {width:,}"
+# --- what the mathematics is given ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """Which labels may be wrong, by how much, and what each row weighs."""
+
+    lower: "array[float]"
+    upper: "array[float]"
+    weights: "array[float]"
+    budget: int
+
+    @classmethod
+    def of(cls, document: dict[str, Any], n_rows: int) -> "Bias":
+        """Return the bias and the weights of a certificate; raise unless they make sense."""
+        given = document["bias"]
+        lower, upper = (vector(given[end], n_rows, f"bias.{end}") for end in ("lower", "upper"))
+        weights = vector(document["model"].get("weights", 1), n_rows, "model.weights")
+        if max(lower) > 0 or min(upper) < 0:
+            raise CertificateError("lower <= 0 <= upper must hold for every label")
+        if min(weights) < 0 or not any(weights):
+            raise CertificateError("weights >= 0, not all of them 0, must hold")
+        return cls(lower, upper, weights, given["budget"])
+
+    @property
+    def movable(self) -> list[bool]:
+        """Which labels can be wrong."""
+        return [low < high for low, high in zip(self.lower, self.upper, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Training rows, their labels and which of these may be wrong, and what is asked."""
+
+    kind: str  # of the model
+    train: FloatArray  # Features; the numbers of a kernel; no columns for a smoother
+    labels: FloatArray
+    weights: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    alpha: float
+    intercept: bool
+    tests: FloatArray | None  # None where claims are about coefficients
+    # Sums of coefficients that claims are about; empty if they are about coefficients
+    contrasts: list[dict[str, Any]]
+    balanced: bool  # Whether scores are measured from the weighted mean of the labels
+
+    @classmethod
+    def of(cls, document: dict[str, Any], data: Data, bias: Bias) -> "Given":
+        """Return the data of a certificate as arrays, without copying them."""
+        model = document["model"]
+        contrasts = document["question"].get("contrasts", [])
+        for weight in chain.from_iterable(each["weights"] for each in contrasts):
+            as_double(weight)
+        return cls(
+            kind=model["kind"],
+            train=np.zeros((len(data.labels), 0)) if data.train is None else data.train,
+            labels=np.frombuffer(data.labels),
+            weights=np.frombuffer(bias.weights),
+            lower=np.frombuffer(bias.lower),
+            upper=np.frombuffer(bias.upper),
+            alpha=as_double(model.get("alpha", model.get("penalty", 0))),
+            intercept=model.get("intercept", False),
+            tests=data.tests,
+            contrasts=contrasts,
+            balanced=document["question"].get("threshold") == "balanced",
         )
-    place, read_label = table.names.index(label), label_reader(document["data"].get("classes"))
-    rows, labels, tests = Matrix(width), array("d"), Matrix(width)
-    for row in table.rows():
-        _check_length(labels, document["data"]["train_rows"], train)
-        labels.append(read_label(row[place]))
-        rows.append(_numbers(row[:place] + row[place + 1 :]))
-    n_rows = {"train": len(labels)}
-    if test is not None:
-        for row in Table(test, names).rows():
-            _check_length(tests, document["data"]["test_rows"], test)
-            tests.append(_numbers(row))
-        n_rows["test"] = len(tests)
-    no_tests = document["question"]["task"] == "coefficients"
-    return Data(
-        rows, labels, None if no_tests else tests, label=label, columns=names, n_rows=n_rows
+
+    def subjects(self, numbers: IntArray) -> FloatArray:
+        """Return rows φ, such that claims are about φ·(coefficients, intercept)."""
+        if self.tests is not None:
+            rows, ends = self.tests[numbers], np.ones(len(numbers))
+        else:
+            rows, ends = np.zeros((len(numbers), self.train.shape[1])), np.zeros(len(numbers))
+            for place, at in enumerate(numbers):
+                contrast = self.contrasts[at] if self.contrasts else {"features": at, "weights": 1}
+                rows[place, contrast["features"]] = contrast["weights"]
+                ends[place] = float(contrast.get("intercept", False))
+        return np.column_stack((rows, ends)) if self.intercept else rows
+
+    def mean_label(self) -> tuple[float, float, float]:
+        """Return the weighted mean of the labels, its error, and the share of a unit of weight."""
+        try:
+            total = math.fsum(self.weights)
+            shares = self.weights / total * self.labels
+            mean, size = math.fsum(shares), math.fsum(np.abs(shares))
+        except (OverflowError, ValueError):
+            raise UnprovenError("the mean of the labels overflows") from None
+        if not math.isfinite(total * size):
+            raise UnprovenError("the mean of the labels overflows")
+        return mean, 6 * UNIT * size * SAFETY + len(shares) * TINY, 1.0 / total
+
+
+def as_double(number: float) -> float:
+    """Return a number of the file as a double; raise if it is an integer that is none."""
+    if float(number) != number:
+        raise CertificateError(f"{number} is not a double")
+    return float(number)
+
+
+def distinct(*columns: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return which rows of a table differ, bit by bit."""
+    table = np.ascontiguousarray(np.column_stack(columns))
+    table += 0.0  # -0 is 0
+    keys = table.view(np.dtype((np.void, table.shape[1] * table.itemsize)))[:, 0]
+    _, first, kind, count = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
     )
-
-
-def _check_length(rows: Any, most: int, path: Path) -> None:
-    if len(rows) >= most:
-        raise CertificateError(f"it belongs to other data: {path} has more than {most:,} rows")
-
-
-def _numbers(cells: Row) -> "array[float]":
-    numbers: array[float] = array("d")
-    for cell in cells:
-        number = value_of(cell, float)
-        if number is None:
-            raise CertificateError("a number is missing")
-        numbers.append(number)
-    return numbers
+    return first, kind, count

@@ -10,19 +10,21 @@ nothing: every comparison is written so that NaN fails it.
 import math
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Integers = Any  # an array of integers of any size
+
+MOST_EXACT_BITS = 2**31  # of such integers at any one time
 
 UNIT = 2.0**-52
-"""Relative error of one operation, whichever way it is rounded.
+"""Relative error of one operation, whichever way it is rounded; to nearest it is half of that.
 
-To nearest it is half of that. The threads of a BLAS library may round as they please: nobody can
-look into them.
-"""
+The threads of a BLAS library may round as they please: nobody can look into them."""
 
 SAFETY = 1.0 + 1e-6
 """Factor on a finished bound, for the roundings in the bound itself."""
@@ -115,3 +117,24 @@ def scaled(numbers: FloatArray, power: IntArray | int) -> FloatArray:
     if not np.array_equal(np.ldexp(found, -np.asarray(power)), numbers):
         raise UnprovenError("sizes differ by more than doubles can hold beside each other")
     return np.asarray(found)
+
+
+# --- doubles as integers ----------------------------------------------------------------------
+
+
+def lowest(numbers: FloatArray) -> int:
+    """Return the exponent of a power of two, 1 at most, that doubles are multiples of."""
+    fractions, powers = np.frexp(numbers)
+    digits = np.ldexp(fractions, 53).astype(np.int64)
+    zeros = np.frexp((digits & -digits).astype(np.float64))[1] - 1
+    low = int(np.where(digits == 0, 0, powers - 53 + zeros).min(initial=0))
+    if (int(powers.max(initial=0)) - low) * numbers.size > MOST_EXACT_BITS:
+        raise UnprovenError("sizes differ by too much for exact arithmetic")
+    return low
+
+
+def whole(numbers: FloatArray, low: int) -> Integers:
+    """Return doubles as integers: times 2 to the power of -`low`."""
+    fractions, powers = np.frexp(numbers)
+    digits = np.ldexp(fractions, 53).astype(np.int64).astype(object)
+    return digits << (powers - low).astype(object) >> 53

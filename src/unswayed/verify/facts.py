@@ -12,17 +12,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from unswayed.verify.data import Bias
 from unswayed.verify.document import row_numbers
-from unswayed.verify.question import Bias
+from unswayed.verify.doubles import FloatArray
 
 Number = Fraction | float  # floats are infinite: whatever is finite is a fraction
 Ends = tuple[Number, Number]
 Answer = bool | None  # None: not known
+Parts = Iterator[tuple[Answer, str, str]]  # of a claim: what to say if it is false, or not known
 
 UP, DOWN = 1, -1
 BUDGET, FEWER, ENOUGH = range(3)  # numbers of labels that a claim says something of
 UNKNOWN: Ends = (-math.inf, math.inf)
 Track = Callable[[Iterable[Any], str, int], Iterable[Any]]  # steps, what they do, how many
+COLUMNS = [(way, which) for which in range(ENOUGH + 1) for way in (UP, DOWN)]
+"""What the thresholds of a row are about, in their order in the file."""
 
 
 def ends_of(low: Number, high: Number) -> Ends:
@@ -44,6 +48,17 @@ class Moves:
     down: "array[int]"
     shares: "array[float] | None" = None
 
+    @property
+    def count(self) -> int:
+        """How many labels move."""
+        return len(self.up) + len(self.down)
+
+    def steps(self, lower: Any, upper: Any) -> Iterator[tuple[int, Any, float]]:
+        """Yield rows, the ends that their labels move to, and which share of the way they go."""
+        for rows, end, shares in self.parts():
+            for place, at in enumerate(rows):
+                yield at, (upper if end else lower)[at], 1.0 if shares is None else shares[place]
+
     def parts(self) -> Iterator[tuple["array[int]", int, "array[float] | None"]]:
         """Yield the rows that move up, then those that move down."""
         first = len(self.up)
@@ -52,14 +67,18 @@ class Moves:
 
     def allowed(self, bias: Bias) -> bool:
         """Return whether no label moves twice, nor one that cannot move so."""
-        moved = bytearray(len(bias.lower))
-        for rows, end, _ in self.parts():
-            ends = bias.upper if end else bias.lower
-            for at in rows:
-                if moved[at] or not ends[at]:
-                    return False
-                moved[at] = 1
-        return self.shares is None or all(0 < share <= 1 for share in self.shares)
+        rows = [*self.up, *self.down]
+        can = all(end and 0 < share <= 1 for _, end, share in self.steps(bias.lower, bias.upper))
+        return can and len(set(rows)) == len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the claims about some scores say something of, one row for each."""
+
+    labels: FloatArray  # how many labels: within the budget, fewer than overturn it, enough
+    thresholds: FloatArray  # as `COLUMNS`
+    moves: list[Moves | None]  # of witnesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,10 @@ class Facts:
     # the answer, and enough to overturn it
     reach: dict[tuple[int, int], Ends]
     shift: Ends = UNKNOWN  # how far the labels of the witness move it
+
+    def within(self, which: int) -> dict[int, Ends]:
+        """Return how far so many labels move the score, by way."""
+        return {way: self.reach[way, which] for way in (UP, DOWN)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +178,7 @@ class Judge:
             tuple(name for holds, _, name in parts if holds is None),
         )
 
-    def _about_scores(
-        self, claim: dict[str, Any], facts: Facts
-    ) -> Iterator[tuple[Answer, str, str]]:
+    def _about_scores(self, claim: dict[str, Any], facts: Facts) -> Parts:
         if "decision" in claim:
             found = self._rule.decision(facts.score)
             holds = None if found is None else claim["decision"] == found
@@ -171,12 +192,10 @@ class Judge:
                 holds = False if score[0] + low > said else holds
                 yield holds, f"scores beyond {end} {claim[end]!r} are reached", f"its {end} end"
 
-    def _about_budgets(
-        self, claim: dict[str, Any], facts: Facts
-    ) -> Iterator[tuple[Answer, str, str]]:
+    def _about_budgets(self, claim: dict[str, Any], facts: Facts) -> Parts:
         least, most = claimed_budgets(claim)
         if claim["verdict"] == "robust" and least <= self._bias.budget:
-            found = self._overturned(facts, BUDGET)
+            found = self._overturned(facts, facts.within(BUDGET))
             yield _not(found), "labels within the budget overturn it", "that it is robust"
         if claim["verdict"] == "robust" and most <= self._bias.budget:
             yield False, "its minimum budget is within the budget", ""
@@ -185,46 +204,35 @@ class Judge:
         if least > most:
             yield False, "its minimum budget is no number", ""
         if least > 0:
-            found = self._overturned(facts, FEWER)
+            found = self._overturned(facts, facts.within(FEWER))
             text = f"fewer than {least:.0f} labels overturn it"
             yield _not(found), text, "that fewer labels do not overturn it"
         if most < math.inf:
-            found = self._overturned(facts, ENOUGH)
-            if found is None and "witness" in claim and self._count(claim) <= most:
+            found = self._overturned(facts, facts.within(ENOUGH))
+            moves = read_witness(claim, len(self._bias.lower)) if "witness" in claim else None
+            if found is None and moves is not None and moves.count <= most:
                 return  # the witness shows it, or is objected to
             yield found, f"{most:.0f} labels do not overturn it", "that as many labels overturn it"
 
-    def _overturned(self, facts: Facts, which: int) -> Answer:
+    def _overturned(self, facts: Facts, moved: dict[int, Ends]) -> Answer:
+        """Return whether moves between two numbers, one pair for each way, overturn the answer."""
         margins = self._rule.margins(facts.score)
         if margins is None:
             return None
-        found = {self._rule.crossed(m, facts.reach[way, which]) for way, m in margins.items()}
+        found = {self._rule.crossed(margin, moved[way]) for way, margin in margins.items()}
         return True if True in found else (None if None in found else False)
 
-    def _count(self, claim: dict[str, Any]) -> int:
-        moves = read_witness(claim, len(self._bias.lower))
-        return len(moves.up) + len(moves.down)
-
-    def _about_witness(
-        self, claim: dict[str, Any], facts: Facts
-    ) -> Iterator[tuple[Answer, str, str]]:
+    def _about_witness(self, claim: dict[str, Any], facts: Facts) -> Parts:
         """Yield whether a witness is as small as it must be, allowed, and overturns the answer."""
         moves, said = read_witness(claim, len(self._bias.lower)), claim.get("minimum_budget")
-        count = len(moves.up) + len(moves.down)
+        count = moves.count
         small = count <= self._bias.budget and (type(said) is not int or count == said)
         yield small, f"its witness has {count} labels", ""
         text = "its witness moves a label twice, or one that the bias does not let move so"
         yield moves.allowed(self._bias), text, ""
-        holds = self._overturned_by(facts)
+        low, high = facts.shift
+        holds = self._overturned(facts, {UP: (low, high), DOWN: (-high, -low)})
         yield holds, "its witness does not overturn it", "that its witness overturns it"
-
-    def _overturned_by(self, facts: Facts) -> Answer:
-        margins, (low, high) = self._rule.margins(facts.score), facts.shift
-        if margins is None:
-            return None
-        shifts = {UP: (low, high), DOWN: (-high, -low)}
-        found = {self._rule.crossed(m, shifts[way]) for way, m in margins.items()}
-        return True if True in found else (None if None in found else False)
 
 
 def read_witness(claim: dict[str, Any], n_rows: int) -> Moves:

@@ -1,8 +1,9 @@
-"""Models that are linear in their labels: what each label does to a score, in doubles.
+"""Models that are linear in their labels: what labels do to a score, in doubles.
 
 A score is s = Σ z_i y_i with an influence z that depends on features alone. Nothing is solved for
-here: the file carries an approximate solution, and a residual proves how good it is, however it
-was found. A bad one leaves claims unproven; it never proves a false one.
+here, and nothing is sorted: the file carries an approximate solution, and a residual proves how
+good it is, however it was found; and it carries thresholds, each of which proves a selection. Bad
+ones leave claims unproven; they never prove a false one.
 
 **Ridge.** Let φ be a row of features, with a 1 for the intercept, s_i the weight of training row i,
 and K = Σ s_i φ_i φ_iᵀ + Λ + Σ ν νᵀ. Λ is the penalty; ν are the directions that no training row
@@ -26,15 +27,24 @@ the largest sums of a row: the eigenvalues of K P are those of K^½ P K^½, real
 ρ = k - M z̃, |z_i - z̃_i| <= ‖P‖ max|ρ| / (1 - d) if ‖I - P M‖ <= d < 1. Ridge with alpha 0 and more
 features than rows is the same for M = ΦΦᵀ, with one more unknown if there is an intercept, for
 then the influence sums up to 1. Of a **smoother**, z itself is given.
+
+**Selections.** For every t >= 0 the k largest of some numbers v sum up to
+
+    k·t + Σ max(v - t, 0)   at most,
+
+whatever t is; with t the k-th largest of them, to exactly that. `proofs/Selection.v` has this,
+checked by a machine. From below, let a of the numbers be above (1 + ε)t and b of them (1 - ε)t at
+least. If a <= k, they sum up to min(k, b)·t + Σ max(v - t, 0) - 2(b - a)εt at least: take those
+above, which sum up to a·t + Σ max(v - t, 0) - (b - a)εt at least, and others that are (1 - ε)t at
+least. If not, to k·t at least.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from unswayed.verify.data import Given, distinct
 from unswayed.verify.doubles import (
     ROOT_OF_TINY,
     SAFETY,
@@ -48,19 +58,30 @@ from unswayed.verify.doubles import (
     gamma_of_parts,
     groups_of_parts,
     is_ordinary,
+    lowest,
     norm,
     parts,
     scaled,
     sum_of_parts,
+    whole,
 )
-from unswayed.verify.given import Given, distinct
-from unswayed.verify.rational import exact_products
+from unswayed.verify.facts import (
+    COLUMNS,
+    DOWN,
+    UNKNOWN,
+    UP,
+    Asked,
+    Ends,
+    Facts,
+    Moves,
+    Number,
+    ends_of,
+)
+from unswayed.verify.rational import is_unseen
 
-_BLOCK = 2**19  # influences at a time
 _LITTLE = 2.0**-300
-MOST_UNKNOWNS = (
-    2**11
-)  # of an inverse: a dozen matrices of that size are what memory is promised for
+_NEAR = 2.0**-40  # ε of selections: what rounding moves past a threshold is on neither side
+_MOST_UNKNOWNS = 2**11  # of an inverse: memory is promised for a dozen matrices of that size
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +104,12 @@ class Influence:
         """Return the same for scores that are measured from the weighted mean of the labels."""
         mean, off, per_weight = given.mean_label()
         share = given.weights * per_weight  # off by less than 4 units, and so is what is left of z
-        sizes = self.sizes + share
         most = np.abs(self.z / np.where(self.sizes > 0, self.sizes, 1)).max(axis=1, initial=0.0)
+        drift = (self.drift + 8 * UNIT * (1 + most)) * SAFETY + TINY
         doubt = self.doubt + off + 2 * UNIT * (np.abs(self.score) + abs(mean))
-        return Influence(
-            self.z - share,
-            (self.drift + 8 * UNIT * (1 + most)) * SAFETY + TINY,
-            self.spread,
-            sizes,
-            self.weights,
-            self.score - mean,
-            doubt * SAFETY + TINY,
-        )
-
-
-class Model(Protocol):
-    """Influence of one kind of model."""
-
-    n_unknowns: int  # numbers that a hint has for each row
-
-    def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
-        """Return the influence on scores, given what the file says of each."""
-        ...
+        z, sizes, score = self.z - share, self.sizes + share, self.score - mean
+        doubt = doubt * SAFETY + TINY
+        return Influence(z, drift, self.spread, sizes, self.weights, score, doubt)
 
 
 class Ridge:
@@ -114,9 +119,11 @@ class Ridge:
     """
 
     def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
+        self._intercept = given.intercept
         self.n_unknowns = given.train.shape[1] + int(given.intercept)
         self._power = int(exponents(given.weights.max())) // 2 * 2  # its root is a power of two
         self._weights = scaled(given.weights, -self._power)
+        self._total = float(self._weights.sum())
         self._shift = proof.get("shift", np.zeros(given.train.shape[1]))
         train = self._shifted(given)
         self._units = self._column_units(train[given.weights > 0], given)
@@ -124,23 +131,19 @@ class Ridge:
         for part in groups_of_parts(len(train)):
             ones = np.ones((len(train[part]), int(given.intercept)))
             self._rows[part] = scaled(np.column_stack((train[part], ones)), -self._units)
-        root = np.sqrt(self._weights)
         self._columns = np.sqrt(self._weights @ self._rows**2) * SAFETY + ROOT_OF_TINY  # norms
         self._size = float(norm(self._columns))
         self._sizes = self._weights * norm(self._rows, axis=1) + _LITTLE  # for what underflows
-        self._lost, self._lost_rows = gamma(self.n_unknowns + 4), gamma_of_parts(len(root))
+        self._lost, self._lost_rows = gamma(self.n_unknowns + 4), gamma_of_parts(len(train))
         # With an intercept influence sums up to 1, or to 0: labels may be measured from anywhere.
         self._middle = float(given.labels.mean()) if given.intercept else 0.0
         labels = given.labels - self._middle
-        self._label_size = float(norm(root * labels)) * SAFETY
+        self._label_size = float(norm(np.sqrt(self._weights) * labels)) * SAFETY
         self._moment = self._sums(self._weights * labels)
         self._unseen = self._check_unseen(given, proof.get("unseen"))
-        self._penalty = scaled(
-            np.full(self.n_unknowns, given.alpha), -2 * self._units - self._power
-        )
-        if given.intercept:
-            self._penalty[-1] = 0.0
-        self._total = float(self._weights.sum()) if given.intercept else None
+        penalty = np.full(self.n_unknowns, given.alpha)
+        penalty[given.train.shape[1] :] = 0.0
+        self._penalty = scaled(penalty, -2 * self._units - self._power)
         self._inverse = self._inverse_size(proof["inverse"]) if "inverse" in proof else math.inf
 
     def _shifted(self, given: Given) -> FloatArray:
@@ -160,7 +163,7 @@ class Ridge:
         """Return exponents that columns are divided by, so that their entries are about 1."""
         largest = exponents(np.abs(rows).max(axis=0, initial=0.0))
         squares = self._weights[given.weights > 0] @ np.ldexp(rows, -largest) ** 2
-        found = largest + exponents(np.sqrt(squares / self._weights.sum()))
+        found = largest + exponents(np.sqrt(squares / self._total))
         return np.append(found, 0) if given.intercept else found
 
     def _sums(self, factors: FloatArray) -> FloatArray:
@@ -179,12 +182,8 @@ class Ridge:
         none = np.zeros((0, self.n_unknowns))
         if directions is None or given.alpha or directions.shape[1:] != given.train.shape[1:]:
             return none
-        rows = given.train[given.weights > 0]
-        for direction in directions:
-            used = np.flatnonzero(direction)
-            values = exact_products(rows[:, used], direction[used])
-            if set(values) != {values[0] if given.intercept else 0}:
-                return none
+        if not all(is_unseen(given, whole(each, lowest(each))) for each in directions):
+            return none
         zeros = np.zeros((len(directions), int(given.intercept)))
         return scaled(np.column_stack((directions, zeros)), -self._units - self._power // 2)
 
@@ -202,8 +201,8 @@ class Ridge:
         return _inverse_size(matrix, inverse, doubt, inverse) if symmetric else math.inf
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
-        """Return the influence on scores; see `Model`."""
-        ends = subjects[:, -1].copy() if self._total is not None else np.zeros(len(subjects))
+        """Return the influence on scores, given w̃ for each."""
+        ends = subjects[:, -1] if self._intercept else np.zeros(len(subjects))
         if self._shift.any():
             subjects = subjects - np.append(self._shift, 0.0) * subjects[:, -1:]
         subjects = np.ldexp(subjects, -self._units)
@@ -220,35 +219,23 @@ class Ridge:
         residual += 8 * UNIT * sum(map(np.abs, terms)) + self._lost * unseen
         by_products = self._lost * self._size * size
         spread = (self._spread(residual * SAFETY + TINY) + by_products) * SAFETY + TINY
-        score, middle = hints @ self._moment, np.zeros(len(hints))
-        doubt = size * (
-            self._lost * float(norm(self._moment)) + self._lost_rows * self._size * self._label_size
-        )
-        doubt += (spread + UNIT * energy) * self._label_size
-        if self._total is not None:
-            middle = self._middle * ends
-            doubt += 2 * UNIT * (np.abs(score) + np.abs(middle))
-        return Influence(
-            z,
-            self._lost * size * SAFETY + _LITTLE**2,
-            spread,
-            self._sizes,
-            self._weights,
-            score + middle,
-            doubt * SAFETY + TINY,
-        )
+        score, middle = hints @ self._moment, self._middle * ends
+        moment = self._lost * norm(self._moment) + self._lost_rows * self._size * self._label_size
+        doubt = size * moment + (spread + UNIT * energy) * self._label_size
+        doubt += 2 * UNIT * (np.abs(score) + np.abs(middle))
+        drift = self._lost * size * SAFETY + _LITTLE**2
+        doubt = doubt * SAFETY + TINY
+        return Influence(z, drift, spread, self._sizes, self._weights, score + middle, doubt)
 
     def _spread(self, residual: FloatArray) -> FloatArray:
         """Return bounds on √(ρᵀK⁻¹ρ), given bounds on the entries of ρ."""
         by_inverse = norm(residual, axis=1) * np.sqrt(self._inverse)
-        if self._total is None:
-            by_penalty = norm(residual / np.sqrt(self._penalty), axis=1)
-            return np.asarray(np.fmin(by_inverse, by_penalty))
-        rest, last = residual[:, :-1], residual[:, -1:]
+        width = self.n_unknowns - int(self._intercept)
+        rest, last = residual[:, :width], residual[:, width:].sum(axis=1)
         # A mean is at most the norm of its column over the root of the total weight.
-        means = self._columns[:-1] / np.sqrt(self._total)
-        moved = norm((rest + means * last) / np.sqrt(self._penalty[:-1]), axis=1)
-        by_penalty = np.hypot(moved, last[:, 0] / np.sqrt(self._total))
+        rest = rest + self._columns[:width] * (last / np.sqrt(self._total))[:, None]
+        moved = norm(rest / np.sqrt(self._penalty[:width]), axis=1)
+        by_penalty = np.hypot(moved, last / np.sqrt(self._total))
         return np.asarray(np.fmin(by_inverse, by_penalty))
 
 
@@ -260,57 +247,53 @@ class Dual:
 
     def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
         self._given, self._used = given, np.flatnonzero(given.weights)
-        weights = given.weights[self._used]
+        weights, rows = given.weights[self._used], given.train[self._used]
+        self._lost = gamma(max(given.train.shape[1], len(weights)) + 8)
         self._is_kernel = given.kind == "kernel-ridge"
         if self._is_kernel:
-            size, self._kind, self._share = len(weights), np.arange(len(weights)), np.array(1.0)
-            matrix = given.train[np.ix_(self._used, self._used)].T
-            sizes = 2 * UNIT * np.diag(given.alpha / weights)
-            matrix = matrix + np.diag(given.alpha / weights)
+            self._kind, self._share = np.arange(len(weights)), np.array(1.0)
+            penalty = np.diag(given.alpha / weights)
+            matrix, doubt = rows[:, self._used].T + penalty, 2 * UNIT * penalty
         else:
             if given.alpha:
                 raise UnprovenError("only without a penalty the dual of ridge is that of a kernel")
-            rows = given.train[self._used]
             first, kind, _ = distinct(rows)
             order = np.argsort(first)  # kinds in the order in which they appear
-            first, self._kind, size = first[order], np.argsort(order)[kind], len(first)
-            self._power = int(exponents(np.abs(rows).max(initial=0.0)))
-            self._rows = scaled(rows[first], -self._power)
+            self._kind = np.argsort(order)[kind]
             self._share = weights / np.bincount(self._kind, weights)[self._kind]
+            self._power = int(exponents(np.abs(rows).max(initial=0.0)))
+            self._rows = scaled(rows[first[order]], -self._power)
+            self._norms = norm(self._rows, axis=1)
             matrix = self._rows @ self._rows.T
-            sizes = norm(self._rows, axis=1)
-            sizes = sizes[:, None] * sizes
-        self._lost = gamma(max(given.train.shape[1], len(weights)) + 8)
+            doubt = self._lost * self._norms[:, None] * self._norms
+        self._size = len(matrix)
+        if not 0 < self._size <= _MOST_UNKNOWNS:
+            raise UnprovenError("there are too many training rows")
         if given.intercept:
-            matrix, sizes = np.pad(matrix, (0, 1), constant_values=1.0), np.pad(sizes, (0, 1))
+            matrix, doubt = np.pad(matrix, (0, 1), constant_values=1.0), np.pad(doubt, (0, 1))
             matrix[-1, -1] = 0.0
         self.n_unknowns, self._matrix = len(matrix), matrix
-        if not 0 < size <= MOST_UNKNOWNS:
-            raise UnprovenError("there are too many training rows")
-        doubt = sizes if self._is_kernel else self._lost * sizes
         self._doubt = doubt + UNIT * np.abs(np.diag(np.diag(matrix)))
-        inverse = proof.get("inverse", matrix[:0])
-        self.inverse = math.inf
+        self.inverse, inverse = math.inf, proof.get("inverse", matrix[:0])
         if inverse.shape == matrix.shape:
             doubt = np.abs(inverse) @ self._doubt.sum(axis=1)
             self.inverse = _inverse_size(inverse, matrix, doubt, inverse)
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
-        """Return the influence on scores; see `Model`."""
-        given, size = self._given, len(self._matrix) - int(self._given.intercept)
+        """Return the influence on scores, given z̃ for each."""
+        given, size = self._given, self._size
         if self._is_kernel:
             right, lost = subjects[:, self._used], np.array(0.0)
         else:
             rows = scaled(subjects[:, : given.train.shape[1]], -self._power)
             right = rows @ self._rows.T
-            lost = self._lost * norm(rows, axis=1)[:, None] * norm(self._rows, axis=1)
+            lost = self._lost * norm(rows, axis=1)[:, None] * self._norms
         residual = np.abs(right - hints @ self._matrix[:size].T) + lost
         sizes = np.abs(hints) @ (self._doubt + self._lost * np.abs(self._matrix))[:size].T
         residual = (residual + sizes + UNIT * np.abs(right)).max(axis=1) + TINY
         if given.intercept:
-            total = hints[:, :size].sum(axis=1)
-            lost = self._lost * np.abs(hints).sum(axis=1)
-            residual = np.maximum(residual, np.abs(subjects[:, -1] - total) + lost)
+            missed = np.abs(subjects[:, -1] - hints[:, :size].sum(axis=1))
+            residual = np.maximum(residual, missed + self._lost * np.abs(hints).sum(axis=1))
         z = np.zeros((len(hints), len(given.labels)))
         z[:, self._used] = hints[:, self._kind] * self._share
         error = self.inverse * residual + self._lost * np.abs(hints).max(axis=1)
@@ -321,11 +304,13 @@ class Dual:
 class Smoother:
     """Scores that are sums of labels, each times a number that is given."""
 
-    def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
-        self._given, self.n_unknowns = given, 0
+    n_unknowns = 0
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
-        """Return the influence on scores; see `Model`."""
+        """Return the influence on scores, which needs no hints."""
         none = np.zeros(len(subjects))
         return _given_influence(subjects, none, np.ones(subjects.shape[1]), self._given)
 
@@ -334,10 +319,9 @@ def _given_influence(
     z: FloatArray, drift: FloatArray, sizes: FloatArray, given: Given
 ) -> Influence:
     """Return influence of which each entry has a bound of its own."""
-    terms = z * given.labels
+    terms, none = z * given.labels, np.zeros_like(drift)
     doubt = gamma_of_parts(len(given.labels)) * np.abs(terms).sum(axis=1)
     doubt = (doubt + drift * float(sizes @ np.abs(given.labels))) * SAFETY + TINY
-    none = np.zeros_like(drift)
     return Influence(z, drift, none, sizes, given.weights, sum_of_parts(terms), doubt)
 
 
@@ -357,10 +341,13 @@ def _inverse_size(
     return float(np.abs(inverse).sum(axis=1).max()) / (1 - most) * SAFETY
 
 
+Model = Ridge | Dual | Smoother
+
+
 def linear_model(given: Given, proof: dict[str, FloatArray]) -> Model:
     """Return the model of a certificate; raise if what the file says of it proves nothing."""
     if given.kind == "smoother":
-        return Smoother(given, proof)
+        return Smoother(given)
     return Dual(given, proof) if "dual" in proof else Ridge(given, proof)
 
 
@@ -374,12 +361,96 @@ def fitting_model(given: Given, proof: dict[str, FloatArray], hints: FloatArray)
     return model if model is not None and hints.shape[1] == model.n_unknowns else None
 
 
-def blocks(
-    model: Model, given: Given, numbers: IntArray, hints: FloatArray
-) -> Iterator[tuple[slice, Influence]]:
-    """Yield the influence of labels on test rows, coefficients or contrasts, some at a time."""
-    step = max(1, _BLOCK // len(given.labels))
-    for start in range(0, len(numbers), step):
-        part = slice(start, start + step)
-        found = model.influence(given.subjects(numbers[part]), hints[part])
-        yield part, found.centred(given) if given.balanced else found
+# --- selections -----------------------------------------------------------------------------
+
+
+def facts(given: Given, found: Influence, asked: Asked) -> list[Facts]:
+    """Return what is known of each score."""
+    shifts = [_shift(given, found, at, moves) for at, moves in enumerate(asked.moves)]
+    reaches = _reaches(given, found, asked).tolist()
+    low = np.nextafter(found.score - found.doubt, -np.inf).tolist()
+    high = np.nextafter(found.score + found.doubt, np.inf).tolist()
+    if not is_ordinary():
+        return [Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN))] * len(low)
+    made = []
+    for *score, reach, shift in zip(low, high, reaches, shifts, strict=True):
+        known = {of: ends_of(*ends) for of, ends in zip(COLUMNS, reach, strict=True)}
+        made.append(Facts(ends_of(*score), known, shift))
+    return made
+
+
+def _reaches(given: Given, found: Influence, asked: Asked) -> FloatArray:
+    """Return bounds on how far labels move each score, as `COLUMNS`."""
+    movable = (given.lower < 0) | (given.upper > 0)
+    here = slice(None) if movable.all() else np.flatnonzero(movable)
+    z = found.z[:, here]
+    rises, falls = z * given.upper[here], z * given.lower[here]
+    effects = {UP: np.maximum(rises, falls), DOWN: np.maximum(-rises, -falls)}
+    made = np.empty((len(z), len(COLUMNS), 2))
+    for at, (way, which) in enumerate(COLUMNS):
+        count = np.minimum(asked.labels[:, which], z.shape[1])
+        doubt = _doubt(given, found, count)
+        at_least, at_most = _largest(effects[way], count, asked.thresholds[:, at])
+        made[:, at, 0] = np.fmax(at_least - doubt, 0.0)  # no label need move
+        made[:, at, 1] = np.nextafter(at_most + doubt, np.inf)
+    return made
+
+
+def _doubt(given: Given, found: Influence, count: FloatArray) -> FloatArray:
+    """Return how far so many labels move each score otherwise than by their effects, at most."""
+    far = np.maximum(-given.lower, given.upper)
+    moved, squares = found.sizes * far, found.weights * far * far
+    drift = np.minimum(count * moved.max(initial=0.0), moved.sum()) + TINY
+    spread = np.sqrt(np.minimum(count * squares.max(initial=0.0), squares.sum()))
+    doubt = found.drift * drift + found.spread * (spread + ROOT_OF_TINY)
+    return np.asarray(doubt * SAFETY + TINY)
+
+
+def furthest(
+    given: Given, found: Influence, count: int, threshold: float, added: dict[int, float]
+) -> Number:
+    """Return how far so many labels move one score up at most; some labels move it by more."""
+    effects, extra = np.maximum(found.z * given.upper, found.z * given.lower), 0.0
+    if added:
+        effects[:, list(added)] += list(added.values())
+        extra = count * max(map(abs, added.values()))  # rounded together with effects
+    most = np.array([float(min(count, effects.shape[1]))])
+    _, at_most = _largest(effects, most, np.array([threshold]))
+    doubt = _doubt(given, found, most) + 8 * UNIT * (extra + np.abs(at_most))
+    total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
+    return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
+
+
+def _largest(
+    effects: FloatArray, count: FloatArray, t: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the sums of the largest effects of each row, given thresholds."""
+    size = effects.shape[1]
+    lost, least = gamma_of_parts(size) + 12 * UNIT, size * TINY
+    excess = sum_of_parts(np.maximum(effects - t[:, None], 0.0))
+    n_above = np.count_nonzero(effects > (t * (1 + _NEAR))[:, None], axis=1)
+    n_most = np.count_nonzero(effects >= (t * (1 - _NEAR))[:, None], axis=1)
+    total = (np.minimum(count, n_most) * t + excess) * (1 - lost)
+    total -= 3 * (n_most - n_above) * (_NEAR * t)  # 3 instead of 2, for what rounds here
+    total = np.where(n_above <= count, total, count * t * (1 - lost))
+    at_most = np.where(count > 0, (count * t + excess) * (1 + lost) + least, 0.0)
+    return np.where(t >= 0, total - least, 0.0), np.where(t >= 0, at_most, np.inf)
+
+
+def _shift(given: Given, found: Influence, at: int, moves: Moves | None) -> Ends:
+    """Return bounds on how far labels that are named move a score."""
+    if moves is None:
+        return UNKNOWN
+    steps = np.zeros(len(given.labels))
+    for row, end, share in moves.steps(given.lower, given.upper):
+        steps[row] = end * share
+    places = np.flatnonzero(steps)
+    moved, terms = steps[places], found.z[at, places] * steps[places]
+    far = math.sqrt(float(found.weights[places] @ moved**2)) + ROOT_OF_TINY
+    doubt = found.drift[at] * (float(found.sizes[places] @ np.abs(moved)) + TINY)
+    doubt += found.spread[at] * far + 4 * UNIT * float(np.abs(terms).sum())
+    doubt = float(doubt) * SAFETY + (len(terms) + 1) * TINY
+    if not np.isfinite(terms).all() or not math.isfinite(doubt):
+        return UNKNOWN
+    low, high = (math.fsum(terms) + sign * doubt for sign in (-1, 1))
+    return ends_of(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))

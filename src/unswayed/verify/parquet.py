@@ -12,16 +12,13 @@ from pathlib import Path
 from reprlib import repr as shown
 from typing import Any, BinaryIO
 
-from unswayed.verify.limits import (
-    MOST_BATCH,
-    MOST_FOOTER,
-    MOST_PAGE,
-    MOST_PAGES,
-    MOST_TEXT,
-    MOST_UNPACKED,
-)
+from unswayed.verify.document import MOST_TEXT, MOST_UNPACKED
 
 _MAGIC = b"PAR1"
+_MOST_FOOTER = 2**20  # bytes of the file's description of itself
+_MOST_PAGE = 2**25  # bytes, after decompression
+_MOST_PAGES = 2**17  # in the columns that are read
+_MOST_BATCH = 2**25  # bytes of texts that are unpacked at a time
 _MOST_ROWS = 1000  # at a time
 _MOST_LIST = 20_000  # items of a list in the footer
 _MOST_HEADER = 2**16  # bytes of a page's header
@@ -55,7 +52,7 @@ def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...
         buffer_size=2**16,  # else whole columns are read at a time
         pre_buffer=False,
         thrift_container_size_limit=_MOST_LIST,
-        thrift_string_size_limit=MOST_FOOTER,
+        thrift_string_size_limit=_MOST_FOOTER,
     )
     known = Counter(file.schema_arrow.names)
     names = list(known) if names is None else names
@@ -65,8 +62,8 @@ def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...
         if pa.types.is_nested(kind := file.schema_arrow.field(name).type):
             raise ValueError(f"column {shown(name)} holds {kind} values")
     yield tuple(names)
-    batches = file.iter_batches(_batch_size(path, file, names), columns=names, use_threads=False)
-    for batch in batches:
+    size = _batch_size(path, file, names)
+    for batch in file.iter_batches(size, columns=names, use_threads=False):
         columns = []
         for name in names:
             column = batch.column(name)
@@ -77,8 +74,7 @@ def parquet_rows(path: Path, names: list[str] | None) -> Iterator[tuple[Any, ...
             if pa.types.is_string_view(column.type):
                 column = column.cast(pa.large_string())
             if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-                longest = pc.max(pc.binary_length(column)).as_py() or 0
-                if longest > MOST_TEXT:
+                if (longest := pc.max(pc.binary_length(column)).as_py() or 0) > MOST_TEXT:
                     raise ValueError(f"a text of column {shown(name)} has {longest:,} bytes")
             elif not (pa.types.is_primitive(column.type) or pa.types.is_null(column.type)):
                 raise ValueError(f"column {shown(name)} holds {column.type} values")
@@ -94,8 +90,10 @@ def _check_footer(path: Path) -> None:
         end = file.read(8)
     if size < 12 or end[4:] != _MAGIC:
         raise ValueError("it is no complete Parquet file")
-    if (footer := int.from_bytes(end[:4], "little")) > MOST_FOOTER:
-        raise ValueError(f"its footer has {footer:,} bytes; more than {MOST_FOOTER:,} are not read")
+    if (footer := int.from_bytes(end[:4], "little")) > _MOST_FOOTER:
+        raise ValueError(
+            f"its footer has {footer:,} bytes; more than {_MOST_FOOTER:,} are not read"
+        )
 
 
 def _batch_size(path: Path, file: Any, names: list[str]) -> int:
@@ -105,28 +103,25 @@ def _batch_size(path: Path, file: Any, names: list[str]) -> int:
     bounded by that number times the largest page of each text column.
     """
     schema, groups = file.schema, file.metadata
-    paths = set(names)
-    wanted = [at for at in range(len(schema)) if schema.column(at).path in paths]
+    wanted = [at for at in range(len(schema)) if schema.column(at).path in set(names)]
     if len(wanted) != len(names):
         raise ValueError("a column is nested")
     n_pages = unpacked = in_row = 0
     with path.open("rb") as content:
         for at in wanted:
-            largest = 0
+            column, largest = schema.column(at), 0
             for group in range(groups.num_row_groups):
-                chunk = groups.row_group(group).column(at)
-                for size in _pages(content, chunk):
+                for size in _pages(content, groups.row_group(group).column(at)):
                     n_pages += 1
                     unpacked += size
                     largest = max(largest, size)
-                    if n_pages > MOST_PAGES or unpacked > MOST_UNPACKED:
-                        most = f"{MOST_UNPACKED:,} bytes or {MOST_PAGES:,} pages"
+                    if n_pages > _MOST_PAGES or unpacked > MOST_UNPACKED:
+                        most = f"{MOST_UNPACKED:,} bytes or {_MOST_PAGES:,} pages"
                         raise ValueError(f"it unpacks to more than {most}")
-            column = schema.column(at)
             if column.max_repetition_level > 0 or (column.length or 0) > 64:
                 raise ValueError(f"column {shown(column.path)} holds lists or long blocks of bytes")
             in_row += largest if column.physical_type == "BYTE_ARRAY" else 64
-    return max(1, min(_MOST_ROWS, MOST_BATCH // max(1, in_row)))
+    return max(1, min(_MOST_ROWS, _MOST_BATCH // max(1, in_row)))
 
 
 def _pages(content: BinaryIO, chunk: Any) -> Iterator[int]:
@@ -137,80 +132,79 @@ def _pages(content: BinaryIO, chunk: Any) -> Iterator[int]:
     end = at + chunk.total_compressed_size
     while at < end + _PADDING:
         content.seek(at)
+        header = _Header(content.read(_MOST_HEADER))
         try:
-            header, length = _structure(content.read(_MOST_HEADER), 0)
-            size = _check_page(header)
+            fields = header.structure()
+            size = _check_page(fields)
         except (IndexError, ValueError):
             if at < end:
                 raise ValueError("a page of a column is damaged or too large") from None
             return  # what follows the column is no page
         yield size
-        at += length + header[_PACKED_SIZE]
+        at += header.at + fields[_PACKED_SIZE]
 
 
 def _check_page(header: dict[int, Any]) -> int:
     """Return the size of a page after decompression; raise if it is large or oddly encoded."""
     unpacked, packed = header.get(_UNPACKED_SIZE, -1), header.get(_PACKED_SIZE, -1)
-    if not (0 <= unpacked <= MOST_PAGE and 0 <= packed <= MOST_PAGE):
+    if not (0 <= unpacked <= _MOST_PAGE and 0 <= packed <= _MOST_PAGE):
         raise ValueError("size")
     for kind, encoding in _ENCODING.items():
         page = header.get(kind)
         if page is not None and (
-            page.get(encoding) not in _ENCODINGS or not 0 <= page.get(_N_VALUES, 0) <= MOST_PAGE
+            page.get(encoding) not in _ENCODINGS or not 0 <= page.get(_N_VALUES, 0) <= _MOST_PAGE
         ):
             raise ValueError("encoding")
     return int(unpacked)
 
 
-# --- thrift's compact protocol --------------------------------------------------------------
+class _Header:
+    """The header of a page, in thrift's compact protocol."""
 
+    def __init__(self, content: bytes) -> None:
+        self._content, self.at = content, 0  # where the next byte is
 
-def _integer(content: bytes, at: int) -> tuple[int, int]:
-    """Read an unsigned integer of up to ten groups of seven bits; return it and where it ends."""
-    number = 0
-    for place in range(10):
-        byte = content[at + place]
-        number |= (byte & 127) << 7 * place
-        if byte < 128:
-            return number, at + place + 1
-    raise ValueError("an integer does not end")
+    def _byte(self) -> int:
+        self.at += 1
+        return self._content[self.at - 1]
 
+    def _integer(self) -> int:
+        """Read an unsigned integer of up to ten groups of seven bits."""
+        number = 0
+        for place in range(10):
+            byte = self._byte()
+            number |= (byte & 127) << 7 * place
+            if byte < 128:
+                return number
+        raise ValueError("an integer does not end")
 
-def _signed(content: bytes, at: int) -> tuple[int, int]:
-    """Read a signed integer; return it and where it ends."""
-    number, at = _integer(content, at)
-    return (number >> 1) ^ -(number & 1), at
+    def _signed(self) -> int:
+        number = self._integer()
+        return (number >> 1) ^ -(number & 1)
 
+    def structure(self, depth: int = 0) -> dict[int, Any]:
+        """Read a structure: its fields by number."""
+        if depth > 8:
+            raise ValueError("too deep")
+        fields: dict[int, Any] = {}
+        number = 0
+        while byte := self._byte():
+            number = number + (byte >> 4) if byte >> 4 else self._signed()
+            fields[number] = self._field(byte & 15, depth)
+        return fields
 
-def _structure(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """Read a structure; return its fields by number, and where it ends."""
-    if depth > 8:
-        raise ValueError("too deep")
-    fields: dict[int, Any] = {}
-    number = 0
-    while byte := content[at]:
-        at += 1
-        if byte >> 4:
-            number += byte >> 4
-        else:
-            number, at = _signed(content, at)
-        fields[number], at = _field(content, at, byte & 15, depth)
-    return fields, at + 1
-
-
-def _field(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    """Read a field of a kind that page headers have; return its value and where it ends."""
-    if kind in (1, 2):  # true and false
-        return kind == 1, at
-    if kind == 3:  # a byte
-        return content[at], at + 1
-    if kind in (4, 5, 6):  # integers
-        return _signed(content, at)
-    if kind == 7:  # a double
-        return None, at + 8
-    if kind == 8:  # bytes
-        length, at = _integer(content, at)
-        return None, at + length
-    if kind == 12:
-        return _structure(content, at, depth + 1)
-    raise ValueError("unknown kind")
+    def _field(self, kind: int, depth: int) -> Any:
+        """Read a field of a kind that page headers have."""
+        if kind in (1, 2):  # true and false
+            return kind == 1
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):  # integers
+            return self._signed()
+        if kind in (7, 8):  # a double, or bytes
+            length = 8 if kind == 7 else self._integer()
+            self.at += length
+            return None
+        if kind == 12:
+            return self.structure(depth + 1)
+        raise ValueError("unknown kind")

@@ -2,11 +2,12 @@
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from hashlib import sha256
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 _FEW = 6  # distinct values that are all listed
@@ -79,62 +80,47 @@ def hides(sizes: Iterable[float], factor: float = _PLAIN) -> bool:
     return largest > 0 and largest / factor > smallest
 
 
+def kinds(values: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Return distinct values in order, with their counts; nothing if there are more than a few."""
+    counts = Counter(values)
+    return sorted(counts.items()) if len(counts) <= _FEW else []
+
+
 def summary(values: Sequence[float], noun: str, factor: float = _PLAIN) -> list[str]:
     """Return numbers summed up in one line, or in a list where that would hide some."""
-    ordered = sorted(values)
-    if not ordered or ordered[0] == ordered[-1]:
-        return [f"{ordered[0]!r} for {counted(len(ordered), noun)}" if ordered else "none"]
-    kinds = runs(ordered)
-    if hides(ordered, factor):
-        return ["not in plain words:", *listing(ordered, noun, repr, abs)]
-    if len(kinds) <= _FEW:
-        return [", ".join(f"{value!r} for {counted(count, noun)}" for value, count in kinds)]
-    return [quartiles(ordered)]
+    few = kinds(values)
+    if len(few) != 1 and hides(values, factor):
+        return ["not in plain words:", *listing(values, noun, repr, abs)]
+    if few:
+        return [", ".join(f"{value!r} for {counted(count, noun)}" for value, count in few)]
+    return [quartiles(values)]  # "none" if there are none
 
 
-def runs(ordered: Iterable[Any]) -> list[tuple[Any, int]]:
-    """Return distinct values and their counts, up to the first value more than `few` allows."""
-    found = []
-    for value, group in groupby(ordered):
-        found.append((value, sum(1 for _ in group)))
-        if len(found) > _FEW:
-            break
-    return found
+def told(what: str, values: Sequence[float], noun: str, factor: float = _PLAIN) -> Iterator[str]:
+    """Yield what numbers are about and their summary; further lines are indented."""
+    head, *rest = summary(values, noun, factor)
+    yield f"{what}: {head}"
+    indent = " " * (len(what) - len(what.lstrip()) + 2)
+    yield from (indent + line for line in rest)
 
 
-def few(kinds: Sequence[Any]) -> bool:
-    """Return whether there are few enough distinct values to list all of them."""
-    return len(kinds) <= _FEW
-
-
-def listing(ordered: Iterable[Any], noun: str, text: Any, size: Any) -> list[str]:
+def listing(
+    values: Iterable[Any], noun: str, text: Callable[[Any], str], size: Callable[[Any], float]
+) -> list[str]:
     """List the most common values, then the others by the power of ten of their size."""
-    ordered = list(ordered)
-    counts = ((sum(1 for _ in group), value) for value, group in groupby(ordered))
-    common = heapq.nlargest(_COMMON, counts)
+    counts = Counter(values)
+    common = heapq.nlargest(_COMMON, ((count, value) for value, count in counts.items()))
     lines = [f"{counted(count, noun)} {text(value)}" for count, value in common]
-    shown = {value for _, value in common}
-    groups: dict[int, list[Any]] = {}  # power of ten: how many, smallest, largest
-    for value in ordered:
-        if value in shown:
-            continue
-        large = size(value)
-        group = groups.setdefault(_power_of_ten(large), [0, value, value])
-        group[0] += 1
-        if large < size(group[1]):
-            group[1] = value
-        if large > size(group[2]):
-            group[2] = value
-    largest = sorted(groups.items(), key=lambda item: -item[1][0])
-    for _, (count, low, high) in largest[:_GROUPS]:
-        lines.append(f"{counted(count, 'other ' + noun)} from {text(low)} to {text(high)}")
-    if rest := largest[_GROUPS:]:
-        low = min((group[1] for _, group in rest), key=size)
-        high = max((group[2] for _, group in rest), key=size)
-        count = sum(group[0] for _, group in rest)
-        lines.append(
-            f"{counted(count, 'other ' + noun)} of sizes between {text(low)} and {text(high)}"
-        )
+    for _, value in common:
+        del counts[value]
+    rest = sorted((size(value), value, count) for value, count in counts.items())
+    groups = [list(group) for _, group in groupby(rest, lambda each: _power_of_ten(each[0]))]
+    groups.sort(key=lambda group: -sum(count for *_, count in group))
+    others = sorted(chain.from_iterable(groups[_GROUPS:]))
+    for group in filter(None, (*groups[:_GROUPS], others)):
+        between = "of sizes between {} and {}" if group is others else "from {} to {}"
+        number = counted(sum(count for *_, count in group), f"other {noun}")
+        lines.append(f"{number} {between.format(text(group[0][1]), text(group[-1][1]))}")
     return lines
 
 
@@ -145,11 +131,6 @@ def _power_of_ten(size: float) -> int:
     return math.floor(math.log10(size)) if size else -1000
 
 
-def indented(lines: Iterable[str]) -> Iterator[str]:
-    """Return lines indented by two spaces."""
-    return (f"  {line}" for line in lines)
-
-
 def between(low: float, high: float) -> str:
     """Return two numbers that something is between, rounded outwards to 17 digits."""
     ends = (
@@ -157,3 +138,8 @@ def between(low: float, high: float) -> str:
         for each, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
     )
     return "between {} and {}".format(*ends)
+
+
+def indented(lines: Iterable[str]) -> Iterator[str]:
+    """Return lines indented by two spaces."""
+    return (f"  {line}" for line in lines)

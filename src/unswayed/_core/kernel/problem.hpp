@@ -37,10 +37,10 @@ struct Entries {
   }
 };
 
-// Influence rows z, `size` of them, each as long as there are entries.
+// Influence rows z, `size` of them, each as long as there are entries; `stride` from one to the next.
 struct Rows {
   const double *z;
-  std::size_t size;
+  std::size_t size, stride;
 };
 
 struct Reached {

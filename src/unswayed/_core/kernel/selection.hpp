@@ -770,7 +770,7 @@ void for_each_row(const Rows &rows, const Entries &e, Scratch &scratch, Aim aim,
     Asked group[Scratch::kMostRows];
     for (std::size_t at = 0; at < size; ++at) {
       Asked &row = group[at];
-      row.z = rows.z + (first + at) * e.size;
+      row.z = rows.z + (first + at) * rows.stride;
       row.at = at;
       aim(first + at, row.found.wanted, row.wanted);
       choose_cuts<measure>(row.z, e, row.wanted, kLikely, row.found);

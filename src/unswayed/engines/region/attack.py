@@ -70,6 +70,11 @@ class Moves:
         found, _ = selection.reach(effects, self.sides, labels)
         return np.asarray(found * (1.0 + 2.0**-48))
 
+    def marks(self, effects: FloatArray, labels: int) -> FloatArray:
+        """Return thresholds that prove `most`, two for each row: of some moves, and the others."""
+        found = _mark(effects, self.sides, labels)
+        return np.stack((found, found), axis=1)
+
     def unit(self, index: IntArray, amount: FloatArray) -> FloatArray:
         """Return what one label adds in each of several changes."""
         entries = self.entries
@@ -110,28 +115,55 @@ class SplitMoves(Moves):
     def most(self, effects: FloatArray, labels: int) -> FloatArray:
         """Return the sum of the largest effects that so many labels can have, rounded up.
 
-        The largest first, as long as there is room for them, is the best choice: limits on parts
-        that share nothing, and on all together.
+        The thresholds t' inside and t'' outside, t the smaller one, prove it: the numbers that are
+        chosen sum up to k t + m (t' - t) + o (t'' - t) and what they exceed t' or t'' by.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            values = effects * self.sides.upper
-        order = np.argsort(-values, axis=1)
-        values = np.take_along_axis(values, order, axis=1)
-        counts = np.where(values <= 0, 0.0, self.sides.n_upper[order])
-        inside = self.inside[order]
-        for part, room in (
-            (inside, self.most_inside),
-            (~inside, self.most_outside),
-            (None, labels),
-        ):
-            asked = counts if part is None else np.where(part, counts, 0.0)
-            taken = np.clip(room - (np.cumsum(asked, axis=1) - asked), 0.0, asked)
-            counts = taken if part is None else np.where(part, taken, counts)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = np.where(counts > 0, values * counts, 0.0).sum(axis=1)
+            labels, rooms = self._rooms(labels)
+            marks, values = self.marks(effects, labels), effects * self.sides.upper
+            least = marks.min(axis=1)
+            values -= np.where(self.inside, marks[:, :1], marks[:, 1:])
+            np.maximum(values, 0.0, out=values)
+            found = values @ self.sides.n_upper + labels * least + (marks - least[:, None]) @ rooms
         # Of nonnegative terms: the roundings of a sum, and of each term.
         found = found * (1.0 + (len(self.sides) + 8) * 2.0**-52)
         return np.where(np.isnan(found), np.inf, found)
+
+    def _rooms(self, labels: int) -> tuple[int, tuple[int, int]]:
+        """Return how many labels there is room for: in all, within the rows, and outside."""
+        rooms = min(self.most_inside, labels), min(self.most_outside, labels)
+        return min(labels, sum(rooms)), rooms
+
+    def marks(self, effects: FloatArray, labels: int) -> FloatArray:
+        """Return thresholds that prove `most`: of moves within the rows, and of the others."""
+        parts = [_some(effects, self.sides, each) for each in (self.inside, ~self.inside)]
+        labels, rooms = self._rooms(labels)
+        # So many labels are used up at the least of these, whichever part has no more room.
+        least = _mark(effects, self.sides, labels)
+        for part, other in ((0, 1), (1, 0)):
+            if labels > rooms[other]:
+                least = np.minimum(least, _mark(*parts[part], labels - rooms[other]))
+        own = [_mark(*part, room) for part, room in zip(parts, rooms, strict=True)]
+        return np.stack([np.maximum(each, least) for each in own], axis=1)
+
+
+def _mark(effects: FloatArray, entries: Entries, labels: int) -> FloatArray:
+    """Return what the last of so many labels does, or the first one if they are none."""
+    if not len(entries):
+        return np.zeros(len(effects))
+    found, _ = selection.reach(effects, entries, max(labels, 1))
+    if labels > 1:
+        found = found - selection.reach(effects, entries, labels - 1)[0]
+    return np.maximum(found, 0.0)
+
+
+def _some(effects: FloatArray, entries: Entries, which: BoolArray) -> tuple[FloatArray, Entries]:
+    """Return some of the entries, and their effects."""
+    parts = {name: getattr(entries, name)[which] for name in ("rows", "upper", "n_upper")}
+    none = np.zeros(len(parts["rows"]))
+    return np.ascontiguousarray(effects[:, which]), replace(
+        entries, lower=none, n_lower=none, **parts
+    )
 
 
 # ----------------------------------------------------------------------------------------

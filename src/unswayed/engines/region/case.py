@@ -21,7 +21,6 @@ from unswayed.engines.protocol import (
 from unswayed.engines.rational import ExactRow
 from unswayed.engines.region.attack import Found
 from unswayed.engines.region.engine import EFFORTS, Attacked, Directions, SecantEngine
-from unswayed.engines.region.region import Region
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Answer, Margins, judge, verdicts
@@ -155,9 +154,7 @@ class LeastBudgets:
         self.overturning(one, one * 0 + 1, labels)
         return self._reduced(row, *self._found[row])
 
-    def overturning(
-        self, rows: IntArray, least: IntArray, labels: int
-    ) -> list[tuple[IntArray, FloatArray]]:
+    def overturning(self, rows: IntArray, least: IntArray, labels: int) -> list[_Changes]:
         """Return label changes that overturn rows: as few as the attacks that are tried need."""
         low, high = least - 1, np.full(len(rows), labels)
         hit = self._overturned(rows, high)
@@ -174,7 +171,7 @@ class LeastBudgets:
             middle = (low + high)[going] // 2
             hit = self._overturned(rows[going], middle)
             high[going[hit]], low[going[~hit]] = middle[hit], middle[~hit]
-        return [self._found[row][:2] for row in rows.tolist()]
+        return [self._found[row] for row in rows.tolist()]
 
     def _reduced(
         self, row: int, index: IntArray, amount: FloatArray, parameters: FloatArray
@@ -216,56 +213,11 @@ class LeastBudgets:
         return found
 
 
-# --- What certificate files state of models whose labels are in the gradient: their region -
+# --- What certificate files state of models whose labels are in the gradient ----------------
 
 
 _WIDER = 1.001  # than what the engine proved
-_ROOM = 1.0 + 1e-5  # between a region and what follows from it
-_LEAST = 1e-7  # log-odds added to every row of a region: far more than anybody's rounding
 _HAIR = 1e-9  # log-odds added to ranges of scores, relative to scores beyond 1
-_STEPS = 40
-_DIGITS = 2.0**20  # of the numbers of a region, rounded up: the file is half as long
-
-
-def stated_region(engine: SecantEngine, labels: int) -> dict[str, FloatArray]:
-    """Return the region of so many labels, as a certificate file states it."""
-    problem = engine.problem
-    made = {"parameters": engine.centre.parameters * problem.scale}
-    if problem.offset.any():
-        made["offsets"] = problem.offset
-    region = engine.region(labels, 0)
-    if region is not None:
-        down, up = _roomy(region, labels)
-        made |= {"down": down[problem.group], "up": up[problem.group]}
-    return made
-
-
-def _roomy(region: Region, labels: int) -> tuple[FloatArray, FloatArray]:
-    """Return a wider box that maps into itself with room to spare."""
-    problem, still = region.problem, region.problem.sizes == 0
-    down, up = (
-        _rounded_up(np.where(still, 0.0, _WIDER * each + _LEAST))
-        for each in (region.down, region.up)
-    )
-    for _ in range(_STEPS):
-        box = Region(problem, region.labels, region.centre, region.base, down, up)
-        more, less = (_ROOM * each for each in box.reach(problem.design, labels))
-        if ((more < up) & (less < down) | still).all():
-            return down, up
-        down, up = (
-            _rounded_up(np.where(still, 0.0, np.maximum(old, _WIDER * new)))
-            for old, new in ((down, less), (up, more))
-        )
-    raise InputError(
-        "the region of these certificates is proven, but with so little room to spare that no "
-        "other program could check it; certify for a smaller budget"
-    )
-
-
-def _rounded_up(values: FloatArray) -> FloatArray:
-    """Return numbers rounded up to a few binary digits."""
-    share, power = np.frexp(values)
-    return np.asarray(np.ldexp(np.ceil(share * _DIGITS) / _DIGITS, power))
 
 
 def wider_ends(certificates: CertificateSet, margins: Margins) -> tuple[FloatArray, FloatArray]:
@@ -327,6 +279,9 @@ class RegionCase:
     exact: dict[int, ExactRow] = field(default_factory=dict, init=False)  # none: nothing rational
     _judged: dict[int, tuple[BoolArray, BoolArray]] = field(default_factory=dict, init=False)
     _written: dict[int, LabelChanges] = field(default_factory=dict, init=False)
+    # By row: where the labels that are written lead, and where an attack did that was tried
+    refits: dict[int, FloatArray] = field(default_factory=dict, init=False)
+    tried: dict[int, FloatArray] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         effort = self.terms.effort
@@ -357,6 +312,10 @@ class RegionCase:
         self._judged[labels] = robust, broken
         if attacked is not None:
             self._budgets.remember(attacked, broken)
+            if self.effort > 1:
+                self.tried.update(
+                    zip(attacked.rows.tolist(), attacked.found.parameters, strict=True)
+                )
         method = np.where(broken, ATTACK, REGION).astype("<U13")
         return Answer(bounds, verdicts(broken, ~robust & ~broken), method)
 
@@ -442,8 +401,9 @@ class RegionCase:
         high[left] = np.inf
         broken = left[certificates.verdict[first[left]] == Verdict.NOT_ROBUST]
         found = self._budgets.overturning(broken, low[broken].astype(np.intp), labels)
-        for row, (index, amounts) in zip(broken.tolist(), found, strict=True):
+        for row, (index, amounts, parameters) in zip(broken.tolist(), found, strict=True):
             self._written[row] = self._moved(index, amounts, np.nan)
+            self.refits[row] = parameters
             high[row] = len(self._written[row].rows)
         return MinimumBudgets(low, high)[group]
 

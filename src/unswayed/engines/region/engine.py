@@ -1,16 +1,16 @@
 """The engine of models whose labels are in the gradient: regions, remainders and attacks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from unswayed._core.kernels import Locked
 from unswayed._core.rounding import SAFETY, Bounds, binade, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
-from unswayed.engines.protocol import Terms, combined, units
+from unswayed.engines.protocol import Claimed, Terms, combined, units
 from unswayed.engines.region.attack import Attacker, Found, Moves
 from unswayed.engines.region.region import (
     COARSE,
@@ -38,7 +38,7 @@ _SMALL = 1200  # distinct rows up to which a region is tightened by remainders, 
 _SPLIT = 1.5  # times its margin: a bound that splitting the budget may take below it
 _NEAR = 1.1  # times its margin: a bound that a finer grid may take below it
 _ROUNDS = {0: 1, 1: 3, 2: 6}  # of attacks
-_SHARES = (0.4, 0.7, 1.0)  # of an attack's way, at which slopes are tried
+SHARES = (0.4, 0.7, 1.0)  # of an attack's way, at which slopes are tried
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +96,7 @@ class SecantEngine(Locked):
         self.labels: Labels = self.problem.labels(targets)
         self.moves = Moves.of(self.problem, bias)
         self._regions: dict[tuple[int, int], Region | None] = {}
+        self._splittings: dict[int, Splitting] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -146,12 +147,12 @@ class SecantEngine(Locked):
 
         return RegionCase(self, rows, self.scores(rows, terms.solution), terms)
 
-    def proof(self, budget: Budget) -> dict[str, Any]:
-        """Return the region that no admissible labels lead out of."""
-        from unswayed.engines.region.case import stated_region  # noqa: PLC0415  (a circle)
+    def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
+        """Return what proves claims to a checker: see `proof`."""
+        from unswayed.engines.region.proof import region_proof  # noqa: PLC0415  (a circle)
 
         labels = int(min(budget.most_labels, self.moves.n_movable))
-        return {"region": stated_region(self, labels)}
+        return region_proof(self, labels, asked)
 
     def scores(self, directions: Directions, solution: Solution | None = None) -> Scores:
         """Return scores of the centre, with bounds on their errors."""
@@ -199,14 +200,24 @@ class SecantEngine(Locked):
     def _tightened(self, region: Region, labels: int) -> Region:
         """Cut a region down by what follows from remainders of its own rows."""
         design = dense(self.problem.design)
-        rest = Remainder(region, labels, self._at_centre)
+        rest = Remainder(region, labels, self.at_centre)
         up = np.minimum(region.up, rest.reach(design, region.up))
         down = np.minimum(region.down, rest.reach(-design, region.down))
         better = Region(self.problem, self.labels, self.centre, self.moves, down, up)
         return better if better.proven else region
 
+    def splitting(self, labels: int) -> Splitting | None:
+        """Return cases of a split budget; None where nothing is split."""
+        region = self.region(labels, 2)
+        if region is None or len(self.problem.first) > _SMALL:
+            return None
+        with self._lock:
+            if labels not in self._splittings:
+                self._splittings[labels] = Splitting(region, labels, self.at_centre)
+            return self._splittings[labels]
+
     @cached_property
-    def _at_centre(self) -> FloatArray:
+    def at_centre(self) -> FloatArray:
         """Curvatures at the centre."""
         return self.labels.weight * slopes(self.problem, self.centre.parameters)
 
@@ -306,20 +317,20 @@ class SecantEngine(Locked):
             for grid, near in ((COARSE, np.inf), (FINE, _NEAR)):
                 rows = self._open(bounds, margins, sign, left, near)
                 if len(rows):
-                    rest = Remainder(region, labels, self._at_centre, grid)
+                    rest = Remainder(region, labels, self.at_centre, grid)
                     self._cut(directions, bounds, rest, sign, rows)
             if effort < 2 or found is None:
                 continue
             for row in self._open(bounds, margins, sign, left, 2.0).tolist():
                 at = int(np.flatnonzero(left == row)[0])
                 moved = self.problem.rows(found.parameters[at][None])[0] - self.centre.margins
-                for share in _SHARES:
+                for share in SHARES:
                     curvature = self.problem.link.secant(self.centre.margins, share * moved)
                     own = Remainder(region, labels, self.labels.weight * curvature, FINE)
                     self._cut(directions, bounds, own, sign, np.array([row]))
             rows = self._open(bounds, margins, sign, left, _SPLIT)
-            if len(rows) and len(self.problem.first) <= _SMALL:
-                splitting = Splitting(region, labels, self._at_centre)
+            splitting = self.splitting(labels) if len(rows) else None
+            if splitting is not None:
                 self._split(directions, bounds, margins, splitting, sign, rows)
 
     def _open(

@@ -39,7 +39,7 @@ class Region:
             centre.margins - down - centre.error, centre.margins + up + centre.error
         )
         self.moves = moves.pushing(factor * (1.0 + problem.label_error) * (1.0 + 4.0 * UNIT))
-        steep = VerifiedInverse(*problem.hessian(self.high))
+        self.steep = steep = VerifiedInverse(*problem.hessian(self.high))
         self.flat = VerifiedInverse(*problem.hessian(self.low))
         self.proven = steep.proven and self.flat.proven and math.isfinite(centre.residual)
         if not self.proven:
@@ -78,8 +78,13 @@ class Region:
         """Return bounds on what the residual of the centre does to scores."""
         return SAFETY * self.flat.bound * self.centre.residual * row_norms(directions)
 
-    def reach(self, directions: Matrix, labels: int) -> tuple[FloatArray, FloatArray]:
-        """Return how far so many labels can raise and lower scores, seen from the centre."""
+    def reach(
+        self, directions: Matrix, labels: int, marks: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how far so many labels can raise and lower scores, seen from the centre.
+
+        Thresholds that prove it are put into `marks`: for each row two up, and two down.
+        """
         k = directions.shape[0]
         if not self.proven:
             return np.full(k, np.inf), np.full(k, np.inf)
@@ -94,11 +99,20 @@ class Region:
             error = own[here, None] * self.error
             fall = error - rise
             rise += error
-            up[here] = self.moves.most(self.moves.effects(rise, fall), labels)
-            down[here] = self.moves.most(self.moves.effects(fall, rise), labels)
+            up[here] = self._chosen(rise, fall, labels, None if marks is None else marks[here, 0])
+            down[here] = self._chosen(fall, rise, labels, None if marks is None else marks[here, 1])
 
         run_blocks(block_starts(k, 8 * size), size, work)
         return np.nextafter(up + extra, np.inf), np.nextafter(down + extra, np.inf)
+
+    def _chosen(
+        self, rise: FloatArray, fall: FloatArray, labels: int, marks: FloatArray | None
+    ) -> FloatArray:
+        """Return what the strongest moves do; put the thresholds that prove it into `marks`."""
+        effects = self.moves.effects(rise, fall)
+        if marks is not None:
+            marks[:] = self.moves.marks(effects, labels)
+        return self.moves.most(effects, labels)
 
 
 # ----------------------------------------------------------------------------------------
@@ -182,8 +196,13 @@ class Remainder:
                 parts.append((*ends, *((low, high) if side > 0 else (high, low))))
         self._parts = parts
 
-    def reach(self, directions: Matrix, labels_reach: FloatArray) -> FloatArray:
-        """Return upper bounds on how far scores can rise, seen from the centre."""
+    def reach(
+        self, directions: Matrix, labels_reach: FloatArray, hints: FloatArray | None = None
+    ) -> FloatArray:
+        """Return upper bounds on how far scores can rise, seen from the centre.
+
+        What proves them is put into `hints`: the price, and two thresholds.
+        """
         problem, k = self.region.problem, directions.shape[0]
         if not self.proven or not self._energy < np.inf:
             return np.full(k, np.inf)
@@ -197,10 +216,14 @@ class Remainder:
             here = slice(start, stop)
             effects = problem.rows(solved[here], buffer)
             scale = labels_reach[here] / (self._energy or 1.0)
-            out[here] = np.min(
-                [self._priced(effects, norms[here], scale * price) for price in self._grid.prices],
-                axis=0,
-            )
+            error = gamma(problem.n_parameters + 4) * norms[here, None] * problem.sizes
+            prices = [price * scale for price in self._grid.prices]
+            found = [self._priced(effects, error, price) for price in prices]
+            out[here] = np.min(found, axis=0)
+            if hints is not None:
+                best = np.array(prices)[np.argmin(found, axis=0), np.arange(stop - start)]
+                spent = self._spent(effects, error, best[:, None])
+                hints[here, 0], hints[here, 1:] = best, self.region.moves.marks(spent, self.labels)
 
         run_blocks(block_starts(k, 8 * n_rows), n_rows, work)
         missed = missed + 2.0 * UNIT * sizes  # rows themselves are rounded
@@ -208,12 +231,20 @@ class Remainder:
         found = np.nextafter(out + SAFETY * lost, np.inf)
         return np.where(np.isnan(found), np.inf, found)
 
-    def _priced(self, effects: FloatArray, norms: FloatArray, price: FloatArray) -> FloatArray:
-        """Return the bounds of one price per row."""
-        region, cost = self.region, price[:, None]
-        error = gamma(region.problem.n_parameters + 4) * norms[:, None] * region.problem.sizes
+    def solved(self, directions: Matrix) -> FloatArray:
+        """Return v of each direction."""
+        return self._inverse.solve(directions, row_norms(directions))[0]
+
+    def _spent(self, effects: FloatArray, error: FloatArray, cost: FloatArray) -> FloatArray:
+        """Return what one unit of each move adds, its price included."""
+        region = self.region
         rise, fall = effects + error + cost * region.up, error - effects + cost * region.down
-        spent = region.moves.most(region.moves.effects(rise, fall), self.labels)
+        return region.moves.effects(rise, fall)
+
+    def _priced(self, effects: FloatArray, error: FloatArray, price: FloatArray) -> FloatArray:
+        """Return the bounds of one price per row."""
+        cost = price[:, None]
+        spent = self.region.moves.most(self._spent(effects, error, cost), self.labels)
         best = np.zeros_like(effects)  # a margin that does not move
         helpful = effects > 0
         # Prices of 0 make lines, whose tops are at the ends: one this small is as good as none.
@@ -323,12 +354,18 @@ class Splitting:
 
     def __init__(self, region: Region, labels: int, slopes: FloatArray) -> None:
         self.region, self.labels, self.slopes = region, labels, slopes
-        wide = np.maximum(region.up, region.down) > WIDE
-        self._inside = wide[region.base.sides.rows]
+        self.wide = np.maximum(region.up, region.down) > WIDE
+        self._inside = self.wide[region.base.sides.rows]
         self._design = dense(region.problem.design)
+        self._known: dict[tuple[int, int], Region] = {}
 
-    def reach(self, directions: FloatArray, enough: FloatArray) -> FloatArray:
-        """Return upper bounds on how far scores can rise, seen from the centre."""
+    def reach(
+        self, directions: FloatArray, enough: FloatArray, leaves: list[Case] | None = None
+    ) -> FloatArray:
+        """Return upper bounds on how far scores can rise, seen from the centre.
+
+        Cases are put into `leaves`, with the rows that need no smaller ones.
+        """
         found = np.zeros(len(directions))
         inside = int(min(self.labels, self.region.base.sides.n_upper[self._inside].sum()))
         if not inside or self._inside.all():
@@ -345,6 +382,8 @@ class Splitting:
             bound = self._bound(region, directions[rows], enough[rows])
             done = bound < enough[rows]
             found[rows[done]] = np.maximum(found[rows[done]], bound[done])
+            if leaves is not None and done.any():
+                leaves.append(Case(least, most, region, rows[done]))
             if least == most:
                 found[rows[~done]] = np.inf
             elif not done.all():
@@ -363,6 +402,8 @@ class Splitting:
 
     def _smaller(self, region: Region, least: int, most: int) -> Region:
         """Cut down a region by what follows from it for fewer labels inside, or outside."""
+        if (least, most) in self._known:
+            return self._known[least, most]
         moves = SplitMoves.split(self.region.base, self._inside, most, self.labels - least)
         known = self._cut(region, moves, region.down, region.up)
         for _ in range(_CUTS):
@@ -373,7 +414,8 @@ class Splitting:
             rest.reach(sign * self._design, end)
             for sign, end in ((1.0, known.up), (-1.0, known.down))
         )
-        return self._cut(known, moves, down, up)
+        self._known[least, most] = self._cut(known, moves, down, up)
+        return self._known[least, most]
 
     @staticmethod
     def _cut(known: Region, moves: SplitMoves, down: FloatArray, up: FloatArray) -> Region:

@@ -16,24 +16,34 @@ from typing import Any
 
 import numpy as np
 
+from unswayed.verify import linear
 from unswayed.verify.collective.asked import Asked, Form
 from unswayed.verify.collective.cases import Cases, Gains
-from unswayed.verify.data import Data
-from unswayed.verify.document import row_numbers, vector
+from unswayed.verify.data import Bias, Data, Given
+from unswayed.verify.document import row_numbers, sized, solution_of, vector
 from unswayed.verify.doubles import SAFETY, TINY, FloatArray, UnprovenError, gamma
-from unswayed.verify.facts import BUDGET, DOWN, UNKNOWN, UP, Ends, Facts, Moves, Number, Rule, Track
-from unswayed.verify.given import Given
-from unswayed.verify.linear import Influence, blocks, fitting_model
-from unswayed.verify.proof import sized
-from unswayed.verify.question import Bias
-from unswayed.verify.rational import ExactInfluence, RationalRows, solution_of
-from unswayed.verify.selection import COLUMNS, Labels
-from unswayed.verify.selection import Asked as Selections
+from unswayed.verify.facts import (
+    BUDGET,
+    COLUMNS,
+    DOWN,
+    UNKNOWN,
+    UP,
+    Ends,
+    Facts,
+    Moves,
+    Number,
+    Rule,
+    Track,
+)
+from unswayed.verify.facts import Asked as Selections
+from unswayed.verify.linear import Influence, fitting_model
+from unswayed.verify.rational import ExactInfluence, RationalRows
 from unswayed.verify.words import between, counted, ratio
 
 __all__ = ["Asked", "Finding", "findings"]
 
 PROVEN, REJECTED, OPEN = "proven", "rejected", "not re-proven"
+_BLOCK = 2**19  # influences at a time
 _MOST_KEPT = 2**23  # influences of the rows that cases are about
 _ROOM = 2.0**-19  # of its size: how far the two ends of a value may be apart
 _CASES = "by its tree of cases, one selection for each leaf"
@@ -109,7 +119,7 @@ class _Rows:
         self._first = np.unique(self.kinds, return_index=True)[1]
         self._hints = sized(proof, ("weights", "dual"), (len(places), None))
         self._thresholds = sized(proof, ("thresholds",), (len(places), len(COLUMNS)))
-        self._shift, self._labels = proof.get("shift"), Labels(self.given)
+        self._shift = proof.get("shift")
         self._solutions = {
             self.kinds[at]: each["solution"]
             for each in document["collective"].get("solutions", ())
@@ -133,21 +143,26 @@ class _Rows:
         wanted: list[Moves | None] = [*witnesses] or [None]
         found: list[list[Facts]] = []
         for part, influence in self._influences(np.arange(len(self._first))):
-            ends = [self._labels.facts(influence, self._selections(self._thresholds[part], moves))
-                    for moves in wanted]  # fmt: skip
+            selections = [self._selections(self._thresholds[part], moves) for moves in wanted]
+            ends = [linear.facts(self.given, influence, each) for each in selections]
             found += map(list, zip(*ends, strict=True))
         nothing = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN))
         found = found or [[nothing] * len(wanted) for _ in self._first]
         for kind, known in enumerate(found):
             if known[0] is nothing or any(is_open(kind, facts) for facts in known):
                 self.settled.update(np.flatnonzero(np.equal(self.kinds, kind)).tolist())
-                exact = [self._exactly([kind], [1.0], self._thresholds[kind], m) for m in wanted]
+                exact = [self._exactly([kind], [1.0], m) for m in wanted]
                 found[kind] = [each or facts for each, facts in zip(exact, known, strict=True)]
         return found
 
     def _influences(self, kinds: Any) -> Iterator[tuple[slice, Influence]]:
-        if self._model is not None:
-            yield from blocks(self._model, self.given, self._first[kinds], self._hints[kinds])
+        step = max(1, _BLOCK // len(self.given.labels))
+        for start in range(0, len(kinds) if self._model is not None else 0, step):
+            part = slice(start, start + step)
+            here = kinds[part]
+            assert self._model is not None  # noqa: S101  (tells mypy)
+            found = self._model.influence(self.given.subjects(self._first[here]), self._hints[here])
+            yield part, found.centred(self.given) if self.given.balanced else found
 
     # --- sums of rows -------------------------------------------------------------------------
 
@@ -167,8 +182,7 @@ class _Rows:
         if self._kept is None:
             if added or self._model is not None:
                 raise UnprovenError("sums of rows with prices of labels are proven in doubles only")
-            thresholds = np.full(len(COLUMNS), threshold)
-            facts = self._exactly(kinds, factors, thresholds, None)
+            facts = self._exactly(kinds, factors, None)
             return math.inf if facts is None else facts.reach[UP, BUDGET][1]
         at, found = self._kept
         here = [at[kind] for kind in kinds]
@@ -177,7 +191,7 @@ class _Rows:
             found.score[here], found.doubt[here],
         )  # fmt: skip
         row = np.array([factors]) if here else np.zeros((1, len(found.z)))
-        return self._labels.furthest(_combined(part, row), self._budget, threshold, added)
+        return linear.furthest(self.given, _combined(part, row), self._budget, threshold, added)
 
     def sums(self, factors: FloatArray, pairs: FloatArray, thresholds: FloatArray,
              moves: Moves | None, *, exactly: bool) -> list[Facts]:  # fmt: skip
@@ -185,8 +199,7 @@ class _Rows:
         if exactly:
             every, self_factors = list(range(factors.shape[1])), pairs @ factors
             self.settled.update(range(len(self.kinds)))
-            found = [self._exactly(every, f.tolist(), t, moves)
-                     for f, t in zip(self_factors, thresholds, strict=True)]  # fmt: skip
+            found = [self._exactly(every, f.tolist(), moves) for f in self_factors]  # fmt: skip
             return [each for each in found if each is not None]
         total: Influence | None = None
         for part, found_here in self._influences(np.arange(len(self._first))):
@@ -197,7 +210,9 @@ class _Rows:
             )
         if total is None:
             return []
-        return self._labels.facts(_combined(total, pairs), self._selections(thresholds, moves))
+        return linear.facts(
+            self.given, _combined(total, pairs), self._selections(thresholds, moves)
+        )
 
     # --- in fractions -------------------------------------------------------------------------
 
@@ -205,8 +220,7 @@ class _Rows:
     def _rational(self) -> RationalRows:
         return RationalRows(self.given, getattr(self._model, "inverse", math.inf))
 
-    def _exactly(self, kinds: list[int], factors: list[float], thresholds: FloatArray,
-                 moves: Moves | None) -> Facts | None:  # fmt: skip
+    def _exactly(self, kinds: list[int], factors: list[float], moves: Moves | None) -> Facts | None:
         """Return what is known of a sum of rows in rational arithmetic; None if nothing is."""
         try:
             if self._model is not None:
@@ -228,13 +242,8 @@ class _Rows:
                 sum((each.drift * abs(f) for each, f in parts), Fraction(0)),
                 sum((each.spread * abs(f) for each, f in parts), Fraction(0)),
             )
-            budget = float(self._budget)
-            wanted = {
-                column: (budget, float(threshold))
-                for column, threshold in zip(COLUMNS, thresholds, strict=True)
-                if column[1] == BUDGET
-            }
-            return self._rational.facts(found, wanted, moves)
+            labels = [min(self._budget, len(self.given.labels)), 0, 0]
+            return self._rational.facts(found, labels, moves)
         except UnprovenError:
             return None
 

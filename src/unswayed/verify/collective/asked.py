@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.verify.document import row_numbers, vector
-from unswayed.verify.limits import MOST_TOGETHER, CertificateError
+from unswayed.verify.document import MOST_TOGETHER, CertificateError, row_numbers, vector
 from unswayed.verify.words import counted, indented, listed, quoted, summary
 
 _LISTED = 20  # groups and rows that are listed

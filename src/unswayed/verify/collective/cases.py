@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify.collective.asked import Goal
+from unswayed.verify.document import CertificateError
 from unswayed.verify.doubles import FloatArray, UnprovenError
 from unswayed.verify.facts import BUDGET, Facts, Number, Rule
-from unswayed.verify.limits import CertificateError
 
 _MOST_WORK = 2**22  # leaves times events and kinds of rows
 _MOST_ROWS = 2**19  # of the tables of a proof together

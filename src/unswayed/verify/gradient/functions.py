@@ -12,23 +12,14 @@ from decimal import Context, Decimal
 
 import numpy as np
 
-from unswayed.verify.floating.rounding import TINY, FloatArray
+from unswayed.verify.doubles import TINY, FloatArray
 
-EXPONENTIAL = 2.0**-46
-"""Bound on the relative error of `exponential`: a dozen roundings are at most 2^-48."""
-
-MEAN = 2.0**-44
-"""Bound on the relative error of means; they may be wrong by `TINY` beside that."""
-
-SECANT = 2.0**-40
-"""Bound on the relative error of secants, for margins and moves below `FAR`, beside `TINY`.
-
-Three factors are wrong by 2^-44 each at most; the sum of a margin and its move is rounded by
-2^-41, and changes secants by as much, relatively.
-"""
-
-FAR = 1024.0
-"""Margins and moves beyond this are not looked into: NaN stands for what is not known."""
+# Bounds on relative errors: of `exponential`, a dozen roundings of which are at most 2^-48; of
+# means, beside `TINY`; and of secants, beside `TINY`, for margins and moves below `FAR`. Three
+# factors of a secant are wrong by 2^-44 each at most; the sum of a margin and its move is rounded
+# by 2^-41, and changes secants by as much, relatively.
+EXPONENTIAL, MEAN, SECANT = 2.0**-46, 2.0**-44, 2.0**-40
+FAR = 1024.0  # margins and moves beyond this are not looked into: NaN stands for what is not known
 
 _MOST = 700.0  # exponents: e^-700 is less than `TINY`, and is taken for 0
 

@@ -1,0 +1,761 @@
+"""Label audits: confirm answers by checking labels that are drawn, without any budget.
+
+The claim about a number is that true labels do not take it across its margin. Labels are drawn
+without replacement, label i with probability p_i among those that are left. If the claim is false,
+true labels move the number by more than its margin, so that what the labels that are left do to it
+is at least m, the margin less what is known; what the drawn label does, divided by its p_i, is an
+estimate of it without bias, and at most b = max rise_i / p_i. So a capital that is multiplied by
+1 + λ(m - estimate) at every draw, with 0 <= λ <= 1/(b - m) fixed before, does not grow on average:
+it reaches 1/risk with a probability of at most `risk`, whenever one looks and however many errors
+are found. The mean of such capitals for several λ is one, too. Everything is rounded such that
+the capital is never too large.
+"""
+
+import copy
+import math
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unswayed._core.rounding import (
+    UNIT,
+    below,
+    narrower,
+    ordinary_arithmetic,
+    subtraction_error,
+    wider,
+)
+from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.evidence import audit_file
+from unswayed.evidence.audit_file import Batch, Findings
+from unswayed.evidence.effects import Claims, LabelEffects
+from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles
+from unswayed.labels.samples import class_named
+from unswayed.words import counted, percent
+
+Together: TypeAlias = Literal["each", "all", "discoveries"]
+Moved: TypeAlias = tuple[FloatArray, FloatArray]
+
+FRACTIONS = np.array([0.1, 0.25, 0.5, 0.75, 0.95])
+"""Shares of the largest λ: the largest is fastest if no label is wrong, small ones forgive."""
+
+UNKNOWN = "?"
+"""The answer for a label that nobody can tell: it counts as what would do most harm."""
+
+_LESS, _MORE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
+_LAST_BITS = 2.0**-50  # more than a few products are off by, relatively
+_WHOLE = 2**52  # probabilities are whole numbers over about this
+_STEP = 25  # draws at a time in simulated audits
+_HOPELESS = 3.0  # times what a new row needs: rows that need more are not drawn for more
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedAudit:
+    """How many rows a simulated audit confirms: an estimate, and no proof.
+
+    Attributes
+    ----------
+    checks : (q,) array of int
+        After so many further draws.
+    counts : (runs, q) array of int
+        Rows that are confirmed then, in each simulated audit.
+    wrong : float
+        How likely every label was taken to be wrong.
+    n_rows : int
+        How many rows are asked about.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=1))
+    >>> audit = model.fit([[0], [1]] * 50, ["no", "yes"] * 50).label_audit([[0], [1]])
+    >>> audit.expected(checks=[0, 10, 20])
+    <ExpectedAudit: 0.0, 0.0 and 2.0 of 2 rows after 0, 10 and 20 draws, 0.0 % wrong>
+    """
+
+    checks: IntArray
+    counts: IntArray
+    wrong: float
+    n_rows: int
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean over the simulated audits, (q,)."""
+        return np.asarray(self.counts.mean(axis=0))
+
+    def __repr__(self) -> str:
+        def listed(texts: list[str]) -> str:
+            return " and ".join([", ".join(texts[:-1]), texts[-1]]) if texts[1:] else texts[0]
+
+        means, checks = [f"{x:.1f}" for x in self.mean], [f"{x:,}" for x in self.checks.tolist()]
+        return (
+            f"<{type(self).__name__}: {listed(means)} of {counted(self.n_rows, 'row')} after "
+            f"{listed(checks)} draws, {percent(self.wrong)} wrong>"
+        )
+
+
+class Capital:
+    """What bets against each claim have earned, and what is left of its margin."""
+
+    def __init__(
+        self, claims: Claims, group: IntArray, risk: float, together: Together, certain: BoolArray
+    ) -> None:
+        self.number, self.together = claims.number, together
+        self.count = np.bincount(group)
+        self.n_rows, self.risk = len(group), risk
+        self.values = np.ones((len(claims), len(FRACTIONS)))
+        self.margin = claims.distance.copy()  # less what is known, rounded down
+        self.known = np.zeros(len(claims))  # what is known, rounded down
+        self.settled = np.zeros(len(claims), dtype=bool)
+        self.values[certain] = np.inf
+        self._settle()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Capital":
+        other = copy.copy(self)
+        for name in ("values", "margin", "known", "settled"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    @property
+    def e_values(self) -> FloatArray:
+        """The e-value of each claim, rounded down."""
+        return np.asarray(self.values.sum(axis=1) / len(FRACTIONS) * _LESS)
+
+    @property
+    def of_numbers(self) -> FloatArray:
+        """The e-value of each number: the least of its claims."""
+        found = np.full(len(self.count), np.inf)
+        np.minimum.at(found, self.number, self.e_values)
+        return found
+
+    @property
+    def reached(self) -> BoolArray:
+        """Which numbers have all of their claims settled."""
+        found = np.ones(len(self.count), dtype=bool)
+        np.logical_and.at(found, self.number, self.settled)
+        return found
+
+    def bet(self, most: FloatArray, chance: int, total: int, moved: Moved | None) -> None:
+        """Count the draw of a label, whose chance was so much out of a total.
+
+        `most` is the largest rise of any label over its chance, `moved` how far the true label
+        moves each number, rounded down and up; None if the label is right.
+        """
+        self._settle_surely(most, total)
+        largest = most * total * (1.0 + _LAST_BITS)  # estimate that any draw could have given
+        low, high = (np.zeros(1), np.zeros(1)) if moved is None else moved
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            open_ = ~self.settled & (largest > self.margin) & (self.margin > 0)
+            open_ &= np.isfinite(largest)
+            rate = FRACTIONS * (_LESS / (largest - self.margin))[:, None]
+            estimate = high * (total / chance)
+            gain = below(self.margin, -estimate, _LAST_BITS * np.abs(estimate))
+            product = np.nextafter(rate * gain[:, None], -np.inf)
+            factor = np.maximum(np.nextafter(1.0 + product, -np.inf), 0.0)
+            after = np.maximum(np.nextafter(self.values * factor, -np.inf), 0.0)
+        self.values = np.where(open_[:, None], after, self.values)
+        if moved is not None:
+            self.margin = below(self.margin, -high, np.zeros(1))
+            self.known = below(self.known, low, np.zeros(1))
+        self._settle_surely(most, total - chance)
+        self._settle()
+
+    def _settle_surely(self, most: FloatArray, total: int) -> None:
+        """Give all there is to claims that hold whatever the labels are that are left."""
+        with np.errstate(invalid="ignore"):
+            sure = most * total * (1.0 + _LAST_BITS) <= self.margin
+        self.values[sure & ~self.settled & np.isfinite(most)] = np.inf
+
+    def _settle(self) -> None:
+        """Settle claims that have reached what they need; their capital stays as it is."""
+        many = self.n_rows if self.together == "discoveries" else 1  # as much as can be needed
+        self.settled |= self.e_values * self.risk >= _MORE * many
+        if self.together != "discoveries":
+            return
+        e = self.of_numbers  # the procedure e-BH
+        order = np.argsort(-e, kind="stable")
+        rows = np.cumsum(self.count[order])
+        enough = np.flatnonzero(e[order] * rows * self.risk >= _MORE * self.n_rows)
+        if len(enough):
+            found = np.zeros(len(e), dtype=bool)
+            found[order[: enough[-1] + 1]] = True
+            self.settled |= found[self.number]
+
+
+class Audited(NamedTuple):
+    """What an audit is about: numbers, the margins that they may not cross, and the labels."""
+
+    effects: LabelEffects
+    claims: Claims
+    targets: FloatArray  # labels as numbers
+    group: IntArray  # the number of each row
+    classes: NDArray[Any] | None  # that answers name; None where these are numbers
+    positive: float  # what the second class is as a number
+    names: tuple[str, ...] | None  # of coefficients and sums
+    question: str  # what stays the same, in words
+
+
+class LabelAudit:
+    """Answers that are confirmed by checking labels, without any budget.
+
+    Made by `label_audit` of a fitted model. Draw labels, let people find out what is true of them,
+    and record that: answers count in the order of the draws, so that one that is missing holds up
+    those behind it. A file that was saved once keeps every draw and answer from then on.
+
+    Parameters
+    ----------
+    audited : Audited
+        What it is about; `label_audit` makes it.
+    risk, together, seed, about : float, str, int and dict
+        As for `label_audit`.
+
+    Examples
+    --------
+    A hundred labels; none of those that are drawn turns out to be wrong.
+
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> labels = np.array(["no", "yes"] * 50)
+    >>> model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=1))
+    >>> audit = model.fit([[0], [1]] * 50, labels).label_audit([[0], [1]], together="all")
+    >>> while not audit.confirmed.all():
+    ...     rows = audit.draw(5)
+    ...     audit.record(rows, labels[rows])
+    >>> audit
+    <LabelAudit: 2 of 2 rows confirmed after 15 labels, 0 of them wrong>
+    >>> print(audit.claim)
+    true labels give the same answer for all 2 rows: the risk that this is false is at most 5.0 %
+
+    Its file only grows. Copies that several people answered are merged.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "audit.json"
+    >>> audit.save(path)
+    >>> again = LabelAudit.load(path, model, [[0], [1]])
+    >>> again.merge(path)
+    >>> again.expected(checks=[10]).counts.tolist()
+    [[2]]
+    """
+
+    def __init__(
+        self,
+        audited: Audited,
+        *,
+        risk: float,
+        together: Together,
+        seed: int,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        self.risk, self.together, self.seed = _risk(risk), _together(together), _seed(seed)
+        self.about, self._audited = about or {}, audited
+        self._effects, self.claims, self._group = audited.effects, audited.claims, audited.group
+        self._targets, self._classes = audited.targets, audited.classes
+        effects, claims, group = self._effects, self.claims, self._group
+        self._batches: list[Batch] = []
+        self._answers: dict[int, Any] = {}
+        self._moved: dict[int, Moved] = {}
+        self._counted = 0
+        total = np.zeros(len(claims))
+        counts = np.bincount(effects.kind[effects.kind >= 0], minlength=effects.n_kinds)
+        for here, rise in effects.rises(claims, np.arange(len(claims))):
+            total[here] = (rise @ counts) * (1.0 + (effects.n_kinds + 8) * 2 * UNIT)
+        self._usable = np.isfinite(total)
+        certain = total <= claims.distance
+        self._capital = Capital(claims, group, self.risk, self.together, certain)
+        self.file = audit_file.AuditFile(self._header(certain))
+
+    def _header(self, certain: BoolArray) -> dict[str, Any]:
+        claims = self.claims
+        return {
+            "together": self.together,
+            "risk": self.risk,
+            "seed": self.seed,
+            "question": self._audited.question,
+            "about": self.about,
+            "names": self.names,
+            "classes": None if self._classes is None else self._classes.tolist(),
+            "positive": self._audited.positive,
+            "labels": audit_file.packed(self._targets),
+            "lower": audit_file.packed(self._effects.lower),
+            "upper": audit_file.packed(self._effects.upper),
+            "rows": audit_file.packed(self._group.astype(np.int64)),
+            "number": audit_file.packed(claims.number.astype(np.int64)),
+            "way": audit_file.packed(claims.way),
+            "margin": audit_file.packed(claims.distance),
+            "certain": audit_file.packed(certain.astype(np.int64)),
+            "fractions": FRACTIONS.tolist(),
+        }
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of coefficients or sums, where these are audited instead of rows."""
+        return self._audited.names
+
+    # --- what was found -------------------------------------------------------------------
+
+    @property
+    def drawn(self) -> IntArray:
+        """Training rows whose labels were drawn, in that order, (t,)."""
+        return np.array([row for batch in self._batches for row in batch.labels], dtype=np.intp)
+
+    @property
+    def waiting(self) -> IntArray:
+        """Training rows that were drawn and have no answer yet, in the order of the draws."""
+        drawn = self.drawn
+        return drawn[[row not in self._answers for row in drawn.tolist()]]
+
+    @property
+    def n_counted(self) -> int:
+        """How many draws count: those before the first one that has no answer yet."""
+        return self._counted
+
+    @property
+    def wrong(self) -> IntArray:
+        """Training rows whose labels turned out to be wrong, or cannot be told, ascending."""
+        return np.array(sorted(self._moved), dtype=np.intp)
+
+    @property
+    def e_values(self) -> FloatArray:
+        """How much evidence there is for each row, (n,): at least 1/risk confirms it alone."""
+        return self._capital.of_numbers[self._group]
+
+    @property
+    def reached(self) -> BoolArray:
+        """Which rows have the evidence they need, (n,); a list of "all" needs it for every row."""
+        return self._capital.reached[self._group]
+
+    @property
+    def confirmed(self) -> BoolArray:
+        """Which rows are confirmed, (n,), in the sense of `claim`."""
+        reached = self.reached
+        return np.full(len(reached), reached.all()) if self.together == "all" else reached
+
+    @property
+    def refuted(self) -> BoolArray:
+        """Which rows change if only the labels are corrected that were found wrong so far, (n,)."""
+        found = np.zeros(len(self._capital.count), dtype=bool)
+        np.logical_or.at(found, self.claims.number, self._capital.known > self.claims.beyond)
+        return found[self._group]
+
+    @property
+    def claim(self) -> str:
+        """What is proven by now, in words."""
+        what, rows = "true labels give the same answer", counted(len(self._group), "row")
+        if self.together != "all" and not self.confirmed.any():
+            return f"nothing yet: none of {rows} has enough evidence"
+        many, risk = counted(int(self.confirmed.sum()), "row"), percent(self.risk)
+        if self.together == "all":
+            if self.confirmed.all():
+                return f"{what} for all {rows}: the risk that this is false is at most {risk}"
+            return f"nothing yet: {int(self.reached.sum()):,} of {rows} have enough evidence, and \
+the list is confirmed when all have"
+        if self.together == "each":
+            return f"{what} for {many} of {len(self._group):,}: for each of them by itself, the \
+risk that this is false is at most {risk}"
+        return f"{what} for {many} of {len(self._group):,}, but for a share of at most {risk} of \
+them, on average over audits like this one"
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {int(self.confirmed.sum()):,} of "
+            f"{counted(len(self._group), 'row')} confirmed after "
+            f"{counted(self._counted, 'label')}, {len(self._moved):,} of them wrong>"
+        )
+
+    # --- draws ----------------------------------------------------------------------------
+
+    @ordinary_arithmetic()
+    def draw(self, n: int, *, aim: float | None = None) -> IntArray:
+        """Draw labels to check, with probabilities that suit the rows that are still open.
+
+        No label is drawn twice. Fewer than `n` are drawn, or none, if no others matter.
+
+        Parameters
+        ----------
+        n : int
+            How many labels.
+        aim : float, optional
+            The share of all rows that checks should confirm soonest, from 0 to 1; by default that
+            which brings most confirmed rows per check, and all rows of a list that is confirmed as
+            a whole. Whatever the aim, what is confirmed is confirmed.
+
+        Returns
+        -------
+        (n,) array of int
+            Training rows, in the order in which their answers count.
+        """
+        if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 1:
+            raise InputError(f"n must be a number of labels to draw, 1 or more; got {n!r}")
+        if aim is not None and not 0 < aim <= 1:
+            raise InputError(f"aim must be a share of the rows, above 0 and up to 1; got {aim!r}")
+        batch = self._next(int(n), 1.0 if self.together == "all" else aim)
+        if not len(batch.labels):
+            return np.zeros(0, dtype=np.intp)
+        self.file.append(batch.line())
+        self._batches.append(batch)
+        return np.array(batch.labels, dtype=np.intp)
+
+    def _next(self, n: int, aim: float | None) -> Batch:
+        """Choose probabilities and draw."""
+        kind, claims, capital = self._effects.kind, self.claims, self._capital
+        free = kind >= 0
+        free[self.drawn] = False
+        left = np.bincount(kind[free], minlength=self._effects.n_kinds).astype(np.float64)
+        open_ = np.flatnonzero(~capital.settled & (capital.margin > 0) & self._usable)
+        most = np.full(len(claims), np.inf)
+        weights = self._weights(open_, left, aim) if left.any() else left
+        total = float(weights @ left)
+        if not total > 0:
+            return Batch(np.zeros(len(kind), dtype=np.int64), most, [])
+        whole = np.maximum(np.ceil(weights / total * _WHOLE), weights > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for here, rise in self._effects.rises(claims, open_):
+                share = np.where((rise > 0) & (left > 0), rise / whole, 0.0)
+                most[open_[here]] = share.max(axis=1, initial=0.0) * (1.0 + _LAST_BITS)
+        chances = np.where(free, whole[kind], 0.0).astype(np.int64)
+        return Batch.drawn(chances, most, n, (self.seed, len(self._batches)))
+
+    def _weights(self, open_: IntArray, left: FloatArray, aim: float | None) -> FloatArray:
+        """Return how much a label of each kind matters to the rows that are worth checking for.
+
+        With probabilities in proportion to the largest of need · rise / margin over some claims, no
+        others confirm the slowest of these sooner; the sum is about how many draws that takes.
+        """
+        capital, found = self._capital, np.zeros(self._effects.n_kinds)
+        level = math.log((2 if self.together == "discoveries" else 1) / self.risk)
+        with np.errstate(divide="ignore"):
+            need = level - np.log(np.maximum(capital.e_values[open_], 1e-300))
+        urgency = np.clip(need, 0.1, _HOPELESS * level) / capital.margin[open_]
+        if aim != 1.0:
+            chosen = self._worth(open_, urgency, left, aim)
+            open_, urgency = open_[chosen], urgency[chosen]
+        for here, rise in self._effects.rises(self.claims, open_):
+            np.maximum(found, (rise * urgency[here, None]).max(axis=0, initial=0.0), out=found)
+        return found
+
+    def _worth(
+        self, open_: IntArray, urgency: FloatArray, left: FloatArray, aim: float | None
+    ) -> IntArray:
+        """Return the claims to check for: the easiest, as many as pay, or as were aimed at."""
+        rises, claims, own = self._effects.rises, self.claims, np.zeros(len(open_))
+        for here, rise in rises(claims, open_):
+            own[here] = (rise @ left) * urgency[here]
+        order = np.argsort(own, kind="stable")
+        per_number = np.bincount(claims.number, minlength=len(self._capital.count))
+        rows = (self._capital.count / np.maximum(per_number, 1))[claims.number]
+        gained = np.cumsum(rows[open_][order])
+        if aim is not None:
+            wanted = aim * len(self._group) - float(self._capital.reached[self._group].sum())
+            return order[: int(np.searchsorted(gained, wanted - 1e-9)) + 1]
+        cost, running = np.zeros(len(order)), np.zeros((1, len(left)))
+        for here, rise in rises(claims, open_[order]):
+            scaled = np.vstack((running, rise * urgency[order[here], None]))
+            scaled = np.maximum.accumulate(scaled, axis=0)
+            cost[here], running = scaled[1:] @ left, scaled[-1:]
+        return order[: int(np.argmax(gained / cost)) + 1] if len(order) else order
+
+    # --- answers --------------------------------------------------------------------------
+
+    @ordinary_arithmetic()
+    def record(self, indices: ArrayLike, labels: Any) -> None:
+        """Record what is true of labels that were drawn.
+
+        All of it is recorded, or nothing if something is wrong with it.
+
+        Parameters
+        ----------
+        indices : (q,) array-like of int
+            Training rows, of those that were drawn, in any order.
+        labels : (q,) array-like
+            Their true labels, classes or numbers as at `fit`; ``"?"`` where nobody can tell,
+            which counts as the label that would do most harm to each row.
+
+        Raises
+        ------
+        InputError
+            If a label was not drawn, has another answer already, is none of the classes, or lies
+            outside of the interval that the bias gives it.
+        """
+        rows, answers = np.atleast_1d(np.asarray(indices)), _listed(labels)
+        if (
+            rows.ndim != 1
+            or len(rows) != len(answers)
+            or (len(rows) and rows.dtype.kind not in "iu")
+        ):
+            raise InputError(
+                f"indices and labels must be training rows and as many true labels, got "
+                f"{len(rows)} of kind {rows.dtype} and {len(answers)}"
+            )
+        found = Findings()
+        for row, answer in zip(rows.tolist(), answers, strict=True):
+            known, low, high = self._read(row, answer)
+            if row in found.answers and found.answers[row] != known:
+                raise _twice(row, found.answers[row], known)
+            found.answers[row] = known
+            if low or high:
+                found.moved[row] = self._effects.moved(self.claims, row, low, high)
+        self._take(found)
+
+    def _read(self, row: int, answer: Any) -> tuple[Any, float, float]:
+        """Return an answer as it is kept, and what it adds to the label: at least, at most."""
+        if row not in self._drawn_rows:
+            raise InputError(
+                f"the label of training row {row} was not drawn, so that its answer proves nothing "
+                "here: record answers for what draw() returned"
+            )
+        lower, upper = float(self._effects.lower[row]), float(self._effects.upper[row])
+        if isinstance(answer, str) and answer.strip() == UNKNOWN:
+            return UNKNOWN, lower, upper
+        given = float(self._targets[row])
+        if self._classes is not None:
+            name = class_named(answer, self._classes, row)
+            right = bool(name == self._classes[1]) == (given == self._audited.positive)
+            other = lower or upper  # a label has one other class
+            return _plain(name), *((0.0, 0.0) if right else (other, other))
+        number = as_doubles(answer, f"the answer for row {row}")
+        true = float(number) if number.ndim == 0 else math.nan
+        if not math.isfinite(true):
+            raise InputError(f"the answer for row {row} must be a finite number, got {answer!r}")
+        added, off = np.array([true - given]), subtraction_error(np.array([true]), given)
+        off += 4 * UNIT * max(abs(true), abs(given))  # ends of intervals were rounded, too
+        low, high = float(narrower(added, off)[0]), float(wider(added, off)[0])
+        if high < lower or low > upper:
+            raise InputError(
+                f"the answer for row {row} is {true:g}, and the bias lets this label lie between "
+                f"{given + lower:g} and {given + upper:g} only: the audit rests on true labels "
+                "within these intervals. If the answer is right, fit with a wider bias, and start "
+                "a new audit"
+            )
+        return true, *((0.0, 0.0) if true == given else (max(low, lower), min(high, upper)))
+
+    @property
+    def _drawn_rows(self) -> set[int]:
+        return {row for batch in self._batches for row in batch.labels}
+
+    def _take(self, found: Findings) -> None:
+        """Take answers that were read, write them, and count what can be counted."""
+        for row, answer in found.answers.items():
+            if row in self._answers and self._answers[row] != answer:
+                raise _twice(row, self._answers[row], answer)
+        new = found.without(self._answers)
+        if not new.answers:
+            return
+        self.file.append(new.line())
+        self._answers |= new.answers
+        self._moved |= new.moved
+        self._count()
+
+    def _count(self) -> None:
+        """Count draws, in their order, up to the first that has no answer."""
+        at = 0
+        for batch in self._batches:
+            total = int(batch.chances.sum())
+            for row in batch.labels:
+                if at >= self._counted:
+                    if row not in self._answers:
+                        return
+                    chance = int(batch.chances[row])
+                    self._capital.bet(batch.most, chance, total, self._moved.get(row))
+                    self._counted += 1
+                total -= int(batch.chances[row])
+                at += 1
+
+    # --- what to expect -------------------------------------------------------------------
+
+    @ordinary_arithmetic()
+    def expected(
+        self,
+        wrong: float = 0.0,
+        *,
+        checks: ArrayLike | None = None,
+        runs: int | None = None,
+        aim: float | None = None,
+        seed: int = 0,
+    ) -> ExpectedAudit:
+        """Estimate how many rows further draws confirm, by simulated audits from here on.
+
+        Parameters
+        ----------
+        wrong : float
+            How likely every label is to be wrong, from 0 to 1.
+        checks : array of int, optional
+            After how many further draws to count; by default after 50, 100, 200 and 400.
+        runs : int, optional
+            How many audits to simulate; by default 1 if no label is wrong, and else 5.
+        aim : float, optional
+            As for `draw`.
+        seed : int
+            Of the simulation.
+
+        Returns
+        -------
+        ExpectedAudit
+            Confirmed rows after each number of draws. Of a list that is confirmed as a whole, rows
+            that have enough evidence.
+        """
+        places = np.unique(np.asarray((50, 100, 200, 400) if checks is None else checks))
+        if places.ndim != 1 or places.dtype.kind not in "iu" or places[0] < 0:
+            raise InputError(f"checks must be numbers of draws, 0 or more; got {checks!r}")
+        if not 0 <= wrong <= 1:
+            raise InputError(f"wrong must be a share of the labels, from 0 to 1; got {wrong!r}")
+        many = runs or (5 if wrong else 1)
+        counts = [self._simulated(wrong, places, aim, seed + run) for run in range(many)]
+        return ExpectedAudit(places, np.array(counts), float(wrong), len(self._group))
+
+    def _simulated(self, wrong: float, checks: IntArray, aim: float | None, seed: int) -> list[int]:
+        """Return how many rows have enough evidence after further draws, in one simulated audit."""
+        rng = np.random.default_rng(seed)
+        other = copy.copy(self)
+        other._capital, other.file = copy.deepcopy(self._capital), audit_file.AuditFile({})
+        other._batches, other._answers = list(self._batches), dict(self._answers)
+        other._moved, other.seed = dict(self._moved), seed + 1
+        lower, upper = self._effects.lower, self._effects.upper
+        bad = rng.random(len(lower)) < wrong
+        added = lower + rng.random(len(lower)) * (upper - lower)
+        if self._classes is not None:
+            added = np.where(upper > 0, upper, lower)
+        added = np.where(bad, added, 0.0)
+        found, done = [], 0
+        for place in checks.tolist():
+            while True:
+                drawn = other.waiting.tolist()
+                moved = {
+                    row: self._effects.moved(self.claims, row, added[row], added[row])
+                    for row in drawn
+                    if added[row]
+                }
+                other._take(Findings(dict.fromkeys(drawn, 0.0), moved))
+                if done >= place or not len(other.draw(min(_STEP, place - done), aim=aim)):
+                    break
+                done += len(other.waiting)
+            found.append(int(other.reached.sum()))
+        return found
+
+    # --- files ----------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the audit to a file, which every later draw and answer is added to at once.
+
+        The file is lines of JSON and only grows, so that a crash loses nothing that was recorded.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually named ``.json``.
+        """
+        self.file.save(Path(path))
+
+    @classmethod
+    def load(
+        cls, path: str | PathLike[str], model: Any, X: Any = None, **options: Any
+    ) -> "LabelAudit":
+        """Go on with an audit that was saved.
+
+        Parameters
+        ----------
+        path : path
+            The file; later draws and answers are added to it.
+        model : CertifiedClassifier or CertifiedRegressor
+            Fitted on the same rows and labels as the model that was audited.
+        X : rows, optional
+            The rows that were audited; None if coefficients were.
+        **options : optional
+            Other arguments that `label_audit` was called with: coefficients, sums, decision.
+
+        Returns
+        -------
+        LabelAudit
+            As it was when the file was written.
+        """
+        header, lines = audit_file.read(Path(path))
+        settings = {name: header[name] for name in ("risk", "together", "seed")}
+        audit: LabelAudit = model.label_audit(X, **settings, **options)
+        audit_file.check_same(audit.file.header, header, Path(path))
+        # As it was written there, to the last bit.
+        audit.about, audit.file = header["about"], audit_file.AuditFile(header)
+        audit.claims = audit_file.claims_of(header, audit.claims)
+        certain = audit_file.unpacked(header["certain"], np.int64).astype(bool)
+        audit._capital = Capital(audit.claims, audit._group, audit.risk, audit.together, certain)
+        audit._replay(header, lines, Path(path))
+        audit.file.path = Path(path)
+        return audit
+
+    def merge(self, path: str | PathLike[str]) -> None:
+        """Add the answers of another copy of this audit's file, such as another person's.
+
+        Parameters
+        ----------
+        path : path
+            A file that began as a copy of this audit's.
+        """
+        header, lines = audit_file.read(Path(path))
+        self._replay(header, lines, Path(path))
+
+    def _replay(self, header: dict[str, Any], lines: list[dict[str, Any]], path: Path) -> None:
+        audit_file.check_same(self.file.header, header, path)
+        read = [audit_file.parsed(line) for line in lines]
+        drawn = [each for each in read if isinstance(each, Batch)]
+        for mine, theirs in zip(self._batches, drawn, strict=False):
+            if mine.labels != theirs.labels or (mine.chances != theirs.chances).any():
+                raise InputError(
+                    f"{path}: labels were drawn there and here after the files were copied, and "
+                    "draws of two copies do not add up: draw in one, and copy that"
+                )
+        found = Findings.all([each for each in read if isinstance(each, Findings)])
+        for row, answer in found.answers.items():
+            if self._answers.get(row, answer) != answer:
+                raise _twice(row, self._answers[row], answer)
+        for batch in drawn[len(self._batches) :]:
+            self.file.append(batch.line())
+            self._batches.append(batch)
+        self._take(found)
+
+
+def _risk(risk: Any) -> float:
+    number = as_doubles(risk, "risk")
+    if number.ndim or not 0 < number < 1:
+        raise InputError(
+            f"risk must be a number between 0 and 1, such as 0.05: how likely something false may "
+            f"be confirmed; got {risk!r}"
+        )
+    return float(number)
+
+
+def _together(together: Any) -> Together:
+    if together not in ("each", "all", "discoveries"):
+        raise InputError(
+            f"together must be 'each' (every row at its own risk), 'all' (the whole list at one "
+            f"risk) or 'discoveries' (the share of false ones among the confirmed); got "
+            f"{together!r}"
+        )
+    return together  # type: ignore[no-any-return]
+
+
+def _seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
+    return int(seed)
+
+
+def _listed(labels: Any) -> list[Any]:
+    if isinstance(labels, str) or not hasattr(labels, "__len__"):
+        return [labels]
+    return list(labels)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _twice(row: int, one: Any, other: Any) -> InputError:
+    return InputError(
+        f"the label of training row {row} has two answers, {one!r} and {other!r}; settle which is "
+        "right. Nothing that was recorded before is lost"
+    )

@@ -1,0 +1,374 @@
+"""LabelNoise: labels that are wrong at random, and how likely each prediction changes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from reprlib import repr as shown
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unswayed._core.influence import InfluenceMap
+from unswayed._core.kernels import block_starts, run_blocks
+from unswayed._core.rounding import gamma, wider
+from unswayed._typing import FloatArray, IntArray
+from unswayed.engines.linear import LinearCase
+from unswayed.engines.protocol import Precision
+from unswayed.engines.selection import ExactEngine
+from unswayed.evidence.tails import FARTHEST, Sums, Tails
+from unswayed.exceptions import InputError
+from unswayed.inputs import as_doubles, as_values, dense, frame_like
+from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.budgets import RELATIVE, Count
+from unswayed.words import counted, listed, percent, written
+
+_METHODS = ("chernoff", "convolution")
+_LAWS = ("uniform", "normal", "two-point")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelNoise:
+    """Labels that are wrong at random: each one independently, with a probability of its own.
+
+    A wrong label is the other class. For numbers, `shifts` says how far wrong labels are off.
+
+    Attributes
+    ----------
+    rate : float, (n,) array, or mapping of class to float
+        How likely labels are wrong.
+    law : {"flips", "uniform", "normal", "two-point"}
+        What a wrong label becomes.
+    sizes : tuple of float
+        How far it is off: the largest shift, the standard deviation, or the two shifts.
+
+    Examples
+    --------
+    >>> LabelNoise(rate=0.05)
+    LabelNoise(5 % of labels wrong at random)
+    >>> LabelNoise.by_group(["f", "m", "f"], {"f": 0.05, "m": 0.01}).rate.tolist()
+    [0.05, 0.01, 0.05]
+    >>> LabelNoise.by_class({"yes": 0.05, "no": 0.01})
+    LabelNoise(5 % of yes, 1 % of no labels wrong at random)
+    >>> LabelNoise.shifts(2000, rate=0.1, law="normal")
+    LabelNoise(10 % of labels wrong at random, normal shifts of 2,000)
+    """
+
+    rate: Any
+    law: Literal["flips", "uniform", "normal", "two-point"] = "flips"
+    sizes: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        rates = self.rate if isinstance(self.rate, Mapping) else {None: self.rate}
+        for name, given in rates.items():
+            what = "rate" if name is None else f"the rate of {name!r}"
+            found = as_doubles(given, what)
+            if found.ndim > (name is None) or not found.size:
+                raise InputError(
+                    f"{what} must be one probability, or one per label: {shown(given)}"
+                )
+            for wrong in found[~((found >= 0) & (found <= 1))][:1]:
+                raise InputError(
+                    f"{what} must lie between 0 and 1, got {wrong:g}: it is the probability that "
+                    "a label is wrong; write 5 % as 0.05"
+                )
+            if name is None:
+                object.__setattr__(self, "rate", found)
+
+    @classmethod
+    def by_group(cls, groups: ArrayLike, rates: Mapping[Any, float]) -> "LabelNoise":
+        """Return noise with a rate for each group of training rows.
+
+        Parameters
+        ----------
+        groups : (n,) array-like
+            The group of each training row.
+        rates : mapping of group to float
+            How likely labels of each group are wrong; 0 where they never are.
+
+        Returns
+        -------
+        LabelNoise
+        """
+        values = as_values(groups).tolist()
+        _check_names(set(values), set(rates), "group")
+        return cls([rates[name] for name in values])
+
+    @classmethod
+    def by_class(cls, rates: Mapping[Any, float]) -> "LabelNoise":
+        """Return noise with a rate for each of the two classes.
+
+        The rates are a confusion matrix of labels as given: 5 % of those that say "yes", for
+        example, should say "no".
+
+        Parameters
+        ----------
+        rates : mapping of class to float
+            How likely labels that say so are wrong.
+
+        Returns
+        -------
+        LabelNoise
+        """
+        return cls(dict(rates))
+
+    @classmethod
+    def shifts(
+        cls,
+        amount: float | tuple[float, float],
+        *,
+        rate: float | ArrayLike = 1.0,
+        law: Literal["uniform", "normal", "two-point"] = "uniform",
+    ) -> "LabelNoise":
+        """Return noise of labels that are numbers.
+
+        Parameters
+        ----------
+        amount : float or pair
+            How far a wrong label is off: "uniform" between ±amount, "normal" with this standard
+            deviation, or "two-point": either end of ±amount or of the pair, equally likely.
+        rate : float or (n,) array-like
+            How likely labels are off at all.
+        law : {"uniform", "normal", "two-point"}
+            How the shift is distributed.
+
+        Returns
+        -------
+        LabelNoise
+        """
+        sizes = as_doubles(amount, "amount")
+        pair = sizes.shape == (2,)
+        if law not in _LAWS or not np.isfinite(sizes).all() or (sizes.ndim and not pair):
+            raise InputError(
+                f"shifts takes a finite amount and one of the laws {', '.join(_LAWS)}; got "
+                f"{shown(amount)} and {law!r}"
+            )
+        if (pair and law != "two-point") or (not pair and sizes < 0):
+            raise InputError(
+                f"a {law} shift takes one amount that is not negative, got {shown(amount)}; a pair "
+                "(low, high) goes with law='two-point'"
+            )
+        ends = (-sizes, sizes) if law == "two-point" and not pair else np.atleast_1d(sizes)
+        return cls(rate, law, tuple(float(each) for each in ends))
+
+    def __str__(self) -> str:
+        if isinstance(self.rate, Mapping):
+            each = [f"{100 * rate:.6g} % of {name}" for name, rate in self.rate.items()]
+            words = f"{', '.join(each)} labels"
+        else:
+            ends = sorted({float(self.rate.min()), float(self.rate.max())})
+            words = " to ".join(f"{100 * rate:.6g} %" for rate in ends) + " of labels"
+        size = " or ".join(written(each) for each in self.sizes)
+        return f"{words} wrong at random" + (f", {self.law} shifts of {size}" if size else "")
+
+    def __repr__(self) -> str:
+        return f"LabelNoise({self})"
+
+
+def _check_names(known: set[Any], named: set[Any], what: str) -> None:
+    """Raise if rates are given for other groups or classes than there are."""
+    for name in sorted(map(repr, named - known))[:1]:
+        names = listed(sorted(map(str, known)), 6)
+        raise InputError(f"no training label is of the {what} {name}; there are {names}")
+    for name in sorted(map(repr, known - named))[:1]:
+        raise InputError(f"no rate is given for the {what} {name}; 0 says that it is never wrong")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OverturnProbability:
+    """How likely labels that are wrong at random overturn each prediction.
+
+    Attributes
+    ----------
+    low, high : (n,) arrays
+        Proven bounds, rounding included.
+    estimate : (n,) array
+        What the probability is about; no proof.
+    noise : LabelNoise
+        What was asked about.
+    method : {"chernoff", "convolution"}
+        How the bounds were found.
+    keeps : str
+        What stays the same of a prediction that is not overturned.
+    origin : rows
+        The rows in question, whose library `to_frame` uses.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias, LabelNoise
+    >>> X = [[1, 0]] * 5 + [[0, 1]] * 3
+    >>> model = CertifiedClassifier(
+    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
+    ... ).fit(X, ["yes"] * 5 + ["no"] * 3)
+    >>> found = model.overturn_probability(
+    ...     [[1, 0], [0, 1]], LabelNoise(rate=0.1), method="convolution"
+    ... )
+    >>> found.estimate.round(5).tolist()  # three of five labels, and two of three
+    [0.00856, 0.028]
+    >>> found.share_below(0.01), len(found.to_frame())
+    (0.5, 2)
+    >>> found.sentence(0.01)
+    'with 10 % of labels wrong at random, 50.0 % of predictions change with probability below 0.01'
+    """
+
+    low: FloatArray
+    high: FloatArray
+    estimate: FloatArray
+    noise: LabelNoise
+    method: str
+    keeps: str
+    origin: Any = None
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def share_below(self, probability: float) -> float:
+        """Return the share of predictions that are proven to change less likely than this.
+
+        Parameters
+        ----------
+        probability : float
+            For example 1e-3.
+
+        Returns
+        -------
+        float
+            NaN if there are no rows.
+        """
+        return float(np.mean(self.high < probability)) if len(self) else float("nan")
+
+    def sentence(self, probability: float = 1e-3) -> str:
+        """Return what `share_below` says in words, the share rounded down.
+
+        Parameters
+        ----------
+        probability : float
+            As for `share_below`.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+        """
+        share = percent(self.share_below(probability), -1) if len(self) else "none"
+        verb = "change" if "class" in self.keeps else "move too far"
+        chance = "one in a thousand" if probability == 1e-3 else written(probability)
+        return f"with {self.noise}, {share} of predictions {verb} with probability below {chance}"
+
+    def to_frame(self) -> Any:
+        """Return a frame of the library the rows came in.
+
+        Returns
+        -------
+        frame
+            One line per row: low, high and estimate.
+        """
+        columns = {"low": self.low, "high": self.high, "estimate": self.estimate}
+        return frame_like(self.origin, columns)
+
+    def __repr__(self) -> str:
+        return f"<OverturnProbability: {counted(len(self), 'row')}, {self.sentence()}>"
+
+
+def overturn_probability(question: Any, noise: Any, method: str) -> OverturnProbability:
+    """Return how likely labels that are wrong at random overturn the rows of a question."""
+    if not isinstance(noise, LabelNoise):
+        raise InputError(
+            f"noise must be a LabelNoise, such as LabelNoise(rate=0.05); got {noise!r}"
+        )
+    if method not in _METHODS:
+        raise InputError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+    targets: FloatArray = question.targets
+    chance = _chances(noise, targets, question.code)
+    if noise.law != "flips":
+        shifts = np.repeat(np.array(noise.sizes)[:, None], len(targets), axis=1)
+    elif question.code.classes is not None:
+        shifts = (targets.min() + targets.max() - 2.0 * targets)[None]  # both classes are there
+    else:
+        raise InputError(
+            "a wrong label of LabelNoise(rate=...) is the other class, and these labels are "
+            "numbers; say how far they are off: LabelNoise.shifts(2000, rate=...), for example"
+        )
+    tails = _tails(question.selection, noise.law, chance, shifts, method)
+    low, high, estimate, _ = (each[question.group] for each in tails)
+    return OverturnProbability(
+        low=low,
+        high=high,
+        estimate=estimate,
+        noise=noise,
+        method=method,
+        keeps=str(question.decision),
+        origin=question.origin,
+    )
+
+
+def _chances(noise: LabelNoise, targets: FloatArray, code: Any) -> FloatArray:
+    """Return how likely each training label is wrong."""
+    if not isinstance(noise.rate, Mapping):
+        if noise.rate.shape not in ((), targets.shape):
+            raise InputError(
+                f"rate has {noise.rate.size} entries for {len(targets)} training labels; pass one "
+                "number for all, or one per label"
+            )
+        return np.array(np.broadcast_to(noise.rate, targets.shape))
+    if code.classes is None:
+        raise InputError("rates by class are for labels that are classes, and these are numbers")
+    _check_names(set(code.classes.tolist()), set(noise.rate), "class")
+    negative, positive = (float(noise.rate[name]) for name in code.classes.tolist())
+    return np.where(targets == code.positive, positive, negative)
+
+
+def _tails(
+    case: LinearCase[ExactEngine], law: str, chance: FloatArray, shifts: FloatArray, method: str
+) -> Tails:
+    """Return how likely rows cross their margins; equal training rows are merged."""
+    learner, margins = case.engine.learner, case.margins
+    farthest = np.abs(shifts).max(axis=0) * (chance > 0)
+    _, apart = np.unique(np.column_stack((chance, *shifts)), axis=0, return_inverse=True)
+    movable = (farthest > 0).astype(np.float64)
+    merged = InfluenceMap(
+        learner.design, 0.0 * movable, movable, learner.row_scale, apart.reshape(-1).astype(float)
+    )
+    entries = merged.entries
+    sizes, count = shifts[:, entries.rows] * entries.upper, entries.n_upper
+    sums = Sums(law, chance[entries.rows], count, sizes)
+    moved = replace(entries, lower=sizes[0], upper=sizes[-1], n_lower=count, n_upper=count)
+    farthest *= FARTHEST if law == "normal" else 1.0
+    precision = Precision.of(learner, ResolvedBias(-farthest, farthest, Count(len(chance))))
+    ends = [(way, at, each[at]) for way, each in ((1.0, margins.up), (-1.0, margins.down))
+            for at in [np.flatnonzero(np.isfinite(each))]]  # fmt: skip
+    row = np.concatenate([at for _, at, _ in ends])
+    way = np.concatenate([np.full(len(at), sign) for sign, at, _ in ends])
+    margin = np.concatenate([distance for _, _, distance in ends])
+    weights, found = case.rows.take(row), Tails(*np.zeros((4, len(row))))
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # bounds then say nothing
+    def block(start: int, stop: int, buffer: FloatArray) -> None:
+        here = slice(start, stop)
+        values, error, size = weights.block(start, stop)
+        z = merged(np.ascontiguousarray(dense(values)), buffer)
+        z *= way[here, None]
+        *reach, total = sums.reach(z)
+        off = precision.errors(error, size, np.inf) + (RELATIVE + gamma(len(count) + 8)) * total
+        off = wider(np.where(precision.exact_rows(z, moved), 0.0, off), margins.slack[row[here]])
+        off = np.where(np.isnan(off), np.inf, off)
+        tails = sums.chernoff(z, margin[here], off, reach)
+        if method == "convolution":
+            sums.convolve(z, margin[here], off, tails)
+        for into, of in zip(found, tails, strict=True):
+            into[here] = of
+
+    starts = block_starts(len(row), 8 * max(merged.width, len(entries)), merged.block_bytes)
+    run_blocks(starts, len(entries), block)
+    return _added(found, row, np.isfinite(margins.slack))
+
+
+def _added(found: Tails, row: IntArray, known: Any) -> Tails:
+    """Return the tails of rows: their margins above and below exclude one another."""
+    low, high, estimate, t = (
+        np.bincount(row, each, minlength=len(known)).astype(np.float64) for each in found
+    )
+    lost = np.where(np.bincount(row, minlength=len(known)) > 1, gamma(4), 0.0)
+    low = np.where(known, np.clip(low * (1.0 - lost), 0.0, 1.0), 0.0)
+    high = np.where(known, np.clip(high * (1.0 + lost), 0.0, 1.0), 1.0)
+    return Tails(low, high, np.clip(estimate, low, high), t)

@@ -1,0 +1,77 @@
+"""Label audits of a file: how they start, what people answer, and how far they are."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unswayed.evidence.audit import UNKNOWN, LabelAudit
+from unswayed.exceptions import InputError
+from unswayed.study.request import parse_share
+from unswayed.study.review import read_review
+from unswayed.study.study import Study
+
+NEXT = 50
+"""Further checks whose worth is told."""
+
+
+def start_audit(study: Study, options: Any, about: dict[str, Any]) -> LabelAudit:
+    """Start an audit of the test rows of a study."""
+    audit: LabelAudit = study.model.label_audit(
+        study.test.features,
+        risk=parse_share(options.risk, "--risk"),
+        together=options.together,
+        seed=options.draw_seed,
+        about=about,
+    )
+    return audit
+
+
+def answers_of(study: Study, audit: LabelAudit, paths: Sequence[Path]) -> dict[int, Any]:
+    """Return what people found, by training row; raise for labels that were not drawn."""
+    found = read_review(study, paths, applied=False, unknown=UNKNOWN)
+    if not found:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: no label was checked; fill in the column "
+            "checked_label, with the label as it should be"
+        )
+    drawn = set(audit.drawn.tolist())
+    for at, answer in found.items():
+        if at not in drawn:
+            raise InputError(
+                f"row {answer.row:,} was not drawn by this audit, so that its answer proves "
+                "nothing here; nothing was recorded. Leave it out"
+            )
+    return {at: UNKNOWN if math.isnan(each.label) else each.label for at, each in found.items()}
+
+
+def audit_facts(study: Study, audit: LabelAudit) -> dict[str, Any]:
+    """Return how far an audit is as plain values."""
+    reached, refuted, e = audit.reached, audit.refuted, audit.e_values
+    numbers, shown = study.test.numbers.tolist(), study.predictions
+    states = np.where(reached, "enough evidence", np.where(refuted, "overturned so far", "open"))
+    states = np.where(audit.confirmed, "confirmed", states)
+    expected = audit.expected(checks=[NEXT, 2 * NEXT, 4 * NEXT])
+    return {
+        "risk": audit.risk,
+        "together": audit.together,
+        "claim": audit.claim,
+        "rows": len(numbers),
+        "confirmed": int(audit.confirmed.sum()),
+        "reached": int(reached.sum()),
+        "refuted": [{"row": row} for row, so in zip(numbers, refuted, strict=True) if so],
+        "drawn": len(audit.drawn),
+        "counted": audit.n_counted,
+        "waiting": len(audit.waiting),
+        "wrong": len(audit.wrong),
+        "expected": [
+            {"checks": int(checks), "rows": float(mean)}
+            for checks, mean in zip(expected.checks, expected.mean, strict=True)
+        ],
+        "listed": [
+            {"row": row, "prediction": said, "state": str(state), "e_value": min(value, 1e9)}
+            for row, said, state, value in zip(numbers, shown, states, e.tolist(), strict=True)
+        ],
+    }
