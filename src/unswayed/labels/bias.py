@@ -36,12 +36,10 @@ Clip: TypeAlias = tuple[float | None, float | None] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedBias:
-    """A bias model on given labels: offsets per label, and a budget.
+    """A bias model on given labels, ``{y + d : lower <= d <= upper, d within the budget}``.
 
-    The set of label vectors it stands for is
-    ``{y + d : lower <= d <= upper, d within the budget}``. What one prediction can become is told
-    by the ends of the intervals alone. What many can become together may need points between them,
-    unless labels are `whole`: moved to an end or not at all, as flips are.
+    What one prediction can become is told by the ends of the intervals alone. What many can become
+    together may need points between them, unless labels are `whole`: moved to an end or not at all.
     """
 
     lower: FloatArray  # <= 0
@@ -337,10 +335,7 @@ class LabelBias:
         up to 2 of 2 labels, and up to 1 of 2 labels are wrong, at most 2 in all
         """
         if self.kind != "sum":
-            raise BiasError(
-                "capped is for a sum of biases, whose terms have budgets of their own; this is "
-                "one bias: state the limit as its budget"
-            )
+            raise BiasError("capped is for a sum of biases; this is one: change its budget instead")
         return replace(self, budget=budget)
 
     def resolve(
@@ -391,7 +386,8 @@ class LabelBias:
             upper[:] = 0.0
         mask = self._mask(n_rows, X, y if labels is None else labels)
         population = int(mask.sum())
-        mask = mask & ~known_rows(self.budget, n_rows)
+        if isinstance(self.budget, Statement):
+            mask = mask & ~known_rows(self.budget, n_rows)
         lower[~mask], upper[~mask] = 0.0, 0.0
         # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
         lower, upper, whole = lower + 0.0, upper + 0.0, self.kind == "flips"
@@ -404,9 +400,7 @@ class LabelBias:
 
     def _added(self, terms: list[ResolvedBias], n_rows: int) -> ResolvedBias:
         """Return what several biases allow together, each within its own budget."""
-        lower, upper = (
-            np.sum([getattr(term, name) for term in terms], axis=0) for name in ("lower", "upper")
-        )
+        lower, upper = np.sum([(term.lower, term.upper) for term in terms], axis=0)
         cap = None if self.budget is None else as_budget(self.budget, n_rows).most_labels
         budget = joined(
             [(np.flatnonzero((each.lower < 0) | (each.upper > 0)), each.budget) for each in terms],
@@ -456,10 +450,10 @@ class LabelBias:
             mask = np.asarray(self.where)
             where = f", where=<{np.count_nonzero(mask)} of {mask.size} rows>"
         direction = f", direction={self.direction!r}" if self.direction else ""
-        relative = ", relative=True" if self.relative else ""
+        direction += ", relative=True" if self.relative else ""
         clip = f", clip=({self.clip[0]:g}, {self.clip[1]:g})" if self.clip else ""
         clusters = "" if self.clusters is None else f", clusters=<{np.size(self.clusters)} rows>"
-        rest = f"{where}{direction}{relative}{clip}{clusters}"
+        rest = f"{where}{direction}{clip}{clusters}"
         return f"LabelBias.{self.kind}({first}budget={self.budget!r}{rest})"
 
 
