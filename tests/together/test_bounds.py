@@ -7,16 +7,9 @@ import pytest
 
 from tests.effort import some
 from tests.together.oracle import problems
-from unswayed.joint.fragile import (
-    Conflicts,
-    Events,
-    Goal,
-    Multipliers,
-    cliques,
-    lagrangian,
-    whole_numbers,
-)
-from unswayed.joint.search import Programme
+from unswayed.joint.cases import KEPT, OVER, Leaf, Programme, bound, clique_matrix, grow
+from unswayed.joint.fragile import Conflicts, Goal, cliques, whole_numbers
+from unswayed.joint.search import Search
 from unswayed.labels.budgets import Count
 
 
@@ -33,10 +26,36 @@ def fragile_rows(problem):
     return fragile, problem.overturned[:, first]
 
 
-def signed_goal(problem, fragile):
+def signed_goal(problem, fragile, n_functions=1):
     """A goal to which some rows add and from which others take."""
-    gains = np.random.default_rng(problem.seed).integers(-3, 4, len(fragile))
-    return Goal((Fraction(1, 3),), gains[None], (Fraction(1, 7),), fragile.row)
+    rng = np.random.default_rng(problem.seed)
+    gains = rng.integers(-3, 4, (n_functions, len(fragile)))
+    starts = tuple(Fraction(int(each), 3) for each in rng.integers(0, 4, n_functions))
+    return Goal(starts, gains, (Fraction(1, 7),) * n_functions, fragile.row)
+
+
+def happening(overturned):
+    """For every label set, which events happen: a row is overturned, or it is not."""
+    return np.hstack((overturned, ~overturned))
+
+
+def moved(problem, fragile):
+    """For every label set, how many labels of each column it moves."""
+    up, down = fragile.columns_of_labels
+    rises, falls = problem.label_sets > problem.y, problem.label_sets < problem.y
+    found = np.zeros((len(rises), len(fragile.columns)))
+    for flags, column in ((rises, up), (falls, down)):
+        for at in np.flatnonzero(column >= 0):
+            found[:, column[at]] += flags[:, at]
+    return found
+
+
+def allowed(leaf, overturned, counts=None):
+    """Label sets of a case."""
+    inside = ((leaf.fixed == -1) | (overturned == (leaf.fixed == OVER))).all(axis=1)
+    for column, (low, high) in leaf.moving.items():
+        inside &= (counts[:, column] >= low) & (counts[:, column] <= high)
+    return inside
 
 
 def test_rows_that_are_said_to_exclude_each_other_are_never_overturned_together():
@@ -44,9 +63,8 @@ def test_rows_that_are_said_to_exclude_each_other_are_never_overturned_together(
     for problem in problems(11_000_000, 60):
         fragile, overturned = fragile_rows(problem)
         every = np.ones(len(fragile), dtype=bool)
-        events = Events.of(fragile, every, every)
-        conflict = Conflicts(fragile).between(events)
-        happens = np.where(events.over, overturned[:, events.at], ~overturned[:, events.at])
+        events, conflict = Conflicts(fragile).between(every, every)
+        happens = happening(overturned)[:, events]
         together = (happens[:, :, None] & happens[:, None, :]).any(axis=0)
         assert not (conflict & together).any(), problem
         for members in cliques(conflict):
@@ -55,37 +73,70 @@ def test_rows_that_are_said_to_exclude_each_other_are_never_overturned_together(
     assert found > 300
 
 
-def test_a_bound_holds_whatever_the_multipliers_are():
+@pytest.mark.parametrize("n_functions", [1, 3])
+def test_the_bound_of_a_case_holds_whatever_the_multipliers_are(n_functions):
     rng = np.random.default_rng(0)
     for problem in problems(12_000_000, 60):
         fragile, overturned = fragile_rows(problem)
-        goal = signed_goal(problem, fragile)
-        truth = max(float(goal.value(each)) for each in overturned)
-        events = Events.of(fragile, goal.wanted, goal.feared)
-        exclusive = cliques(Conflicts(fragile).between(events))
+        n, goal = len(fragile), signed_goal(problem, fragile, n_functions)
+        events, conflict = Conflicts(fragile).between(goal.wanted, goal.feared)
+        exclusive = clique_matrix(cliques(conflict), events, n)
+        values = np.array([float(goal.value(each)) for each in overturned])
+        counts = moved(problem, fragile)
         for size in (0.0, 0.1, 1.0, 10.0):
-            links = size * rng.random(len(events))
-            cuts = size * rng.random(len(exclusive))
-            bound = lagrangian(fragile, goal, Multipliers(events, exclusive, links, cuts))
-            assert bound >= truth - 1e-12, problem
+            some = rng.permutation(len(fragile.columns))[:3].tolist()
+            leaf = Leaf(
+                rng.choice([-1, -1, KEPT, OVER], n).astype(np.int8),
+                size * rng.normal(size=n),
+                size * rng.random(exclusive.shape[0]),
+                rng.random(n_functions),
+                moving={at: tuple(sorted(rng.integers(0, 4, 2).tolist())) for at in some},
+                prices={at: size * rng.normal() for at in some},
+            )
+            inside = allowed(leaf, overturned, counts)
+            truth = values[inside].max(initial=-np.inf)
+            assert bound(fragile, goal, exclusive, leaf) >= truth - 1e-12, problem
 
 
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("n_functions", [1, 3])
 @pytest.mark.parametrize("compact", [False, True])
-def test_the_solvers_bound_holds_and_is_tight_for_whole_labels(whole, compact):
+def test_the_leaves_of_a_tree_hold_every_label_set_and_none_exceeds_its_leaf(n_functions, compact):
+    split = 0
+    for problem in problems(13_000_000, some(40, 150)):
+        fragile, overturned = fragile_rows(problem)
+        if not len(fragile.columns) or not len(fragile):
+            continue
+        goal = signed_goal(problem, fragile, n_functions)
+        values = np.array([float(goal.value(each)) for each in overturned])
+        found = Search(fragile).programme(goal)
+        programme = Programme(fragile, goal, found.cliques, compact)
+        tree = grow(
+            programme,
+            programme.relaxed(programme.trivial(), 60),
+            lambda most, truth=values: most < truth.max() + 1e-9,
+            lambda: 60.0,
+            lambda solution: None,
+        )
+        counts = moved(problem, fragile)
+        inside = np.array([allowed(leaf, overturned, counts) for leaf in tree.leaves])
+        assert (inside.sum(axis=0) == 1).all()
+        for leaf, those in zip(tree.leaves, inside, strict=True):
+            assert leaf.bound >= values[those].max(initial=-np.inf) - 1e-12, problem
+        assert goal.snap(tree.bound) == goal.value(overturned[values.argmax()]), problem
+        split += len(tree.leaves) > 1
+    assert split > 5
+
+
+def test_whole_labels_of_a_solver_reach_the_best_there_is():
     for problem in problems(13_000_000, some(8, 25)):
         fragile, overturned = fragile_rows(problem)
         if not len(fragile.columns) or not len(fragile):
             continue
         goal = signed_goal(problem, fragile)
         truth = max(goal.value(each) for each in overturned)
-        events = Events.of(fragile, goal.wanted, goal.feared)
-        exclusive = cliques(Conflicts(fragile).between(events))
-        programme = Programme(fragile, events, exclusive, compact=compact)
-        bound = programme.solve(goal, 60, whole=whole).bound
-        assert bound >= truth
-        if whole:
-            assert goal.snap(bound) == truth
+        found = Search(fragile).programme(goal).whole(60, float(truth) - 1e-6)
+        changes = fragile.from_columns(found.labels.astype(int), found.amount)
+        assert goal.value(*fragile.outcome(changes)) == truth
 
 
 def test_values_between_those_that_exist_are_rounded_down_to_one():

@@ -1,8 +1,10 @@
 """Collective certificate files of every kind, small enough to try every label set in fractions."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from io import BytesIO
 from itertools import combinations, product
 from pathlib import Path
 
@@ -53,7 +55,8 @@ def make_collective(folder, seed=8):
     ratio = RowSum(lambda actual, said: 1 + said * actual) / RowSum(lambda _, said: 2.0 + said)
     found = {
         "together": model.certify_together(T, time_limit=0),
-        "solver": _solved(model, T),
+        "cases": _split(model, T, by_labels=False),
+        "labels": _split(model, T, by_labels=True),
         "up": model.certify_together(T, time_limit=0, direction="up", where=groups != "a"),
         "weighted": model.certify_together(T, time_limit=0, weights=weights),
         "balanced": signed.certify_together(T, time_limit=0),
@@ -79,14 +82,33 @@ def make_collective(folder, seed=8):
     return {name: saved(each, folder, name) for name, each in found.items()}
 
 
-def _solved(model, T):
-    """A bound that only the solver has: no multipliers prove it."""
-    for start in range(20):
+def _split(model, T, *, by_labels):
+    """A bound that takes several cases: of rows, or of how many of some labels move."""
+    for start in range(200):
         some = np.random.default_rng(start).permutation(len(T))[:9]
         found = model.certify_together(T[some], time_limit=20)
-        if found.rests_on == "HiGHS":
-            return found
+        if found.bounds.get("cases", np.inf) < found.bounds.get("Lagrangian", 0):
+            splits = found.source.cases.arrays()["splits"]
+            if splits[:, 1].any() == by_labels:
+                return found
     raise AssertionError("no such rows")
+
+
+def forged_proof(document, data, change):
+    """The same document with other arrays in its proof, in a file of their own."""
+    folder, made = Path(data).parent, json.loads(json.dumps(document))
+    with np.load(folder / document["proof"]["file"]) as given:
+        arrays = {name: given[name].copy() for name in given.files}
+    change(arrays)
+    content = BytesIO()
+    np.savez(content, **arrays)
+    (folder / "altered.proof.npz").write_bytes(content.getvalue())
+    made["proof"] = {
+        "file": "altered.proof.npz",
+        "sha256": hashlib.sha256(content.getvalue()).hexdigest(),
+        "arrays": [{"name": n, "shape": list(each.shape)} for n, each in arrays.items()],
+    }
+    return made
 
 
 # --- the truth, in fractions ----------------------------------------------------------------

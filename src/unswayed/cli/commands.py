@@ -450,8 +450,7 @@ def verify(
     floating point with error bounds, and in exact arithmetic where these leave it open. The
     question that was proven is printed in full: read it. Exit codes: 0 every verdict is proven, 1
     some claim is false, 2 the file is damaged or belongs to other data, 3 nothing is proven because
-    no claim has a verdict, a claim about all rows together rests on a solver's word, or what the
-    file carries does not prove some claim.
+    no claim has a verdict, or what the file carries does not prove some claim.
 
     Example: unswayed verify c.json --train people.csv
     """

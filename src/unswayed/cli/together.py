@@ -41,7 +41,6 @@ from unswayed.study.facts import change_heads, need_radius, paged, row_facts
 from unswayed.study.folds import open_folds
 from unswayed.study.joint import (
     HOLDS,
-    SOLVER,
     Counting,
     Fairness,
     check_seconds,
@@ -187,7 +186,7 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
             "overturned if the model of its fold predicts something else"
         )
     terminal.table(
-        ["wrong labels", "", "one at a time", "at most", "at least", "", "rests on"],
+        ["wrong labels", "", "one at a time", "at most", "at least", ""],
         [
             [
                 each["budget"],
@@ -196,11 +195,10 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
                 each["at_most_text"],
                 each["at_least_text"],
                 "proven" if each["proven"] else "a range",
-                each["rests_on"],
             ]
             for each in facts["budgets"]
         ],
-        left=(0, 5, 6),
+        left=(0, 5),
     )
     main = facts["budgets"][0]
     if not main["changes"]:
@@ -285,7 +283,7 @@ def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any
 
 
 def _range_table(found: dict[str, Any]) -> dict[str, Any]:
-    ends = ("low", "high", "inner_low", "inner_high", "proven", "rests_on")
+    ends = ("low", "high", "inner_low", "inner_high", "proven")
     rows = [
         {
             "column": column, "metric": metric, "group": group, "rows": line["rows"],
@@ -310,9 +308,6 @@ def _show_ranges(terminal: Terminal, found: dict[str, Any]) -> None:
         terminal.table(
             ["", "rows", "now", "proven between", "reached"], _cells(found, at), left=(0, 4)
         )
-        ranges = [line["ranges"][at] for *_, line in _lines(found)]
-        if any(each["rests_on"] == SOLVER for each in ranges):
-            terminal.say(f"some of these bounds rest on {SOLVER}, a solver; --json says which")
         terminal.say()
     for each in found["limits"]:
         terminal.say(each["sentence"], style="bold")

@@ -61,7 +61,7 @@ def verify(certificates: Path | None, options: VerifyOptions) -> int:
         return _FALSE
     if report.not_reproven:
         return _NOTHING
-    if report.collective:  # it is one claim: a part of it that rests on somebody's word is enough
+    if report.collective:  # it is one claim: a part of it that is open is enough
         return _NOTHING if report.undecided else _PROVEN
     return _PROVEN if report.proven else _NOTHING
 

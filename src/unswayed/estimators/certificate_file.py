@@ -20,14 +20,15 @@ from unswayed import __version__
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.atomic import atomic_write
 from unswayed.engines.protocol import Claimed
+from unswayed.estimators.cases_proof import CasesProof, Proof
 from unswayed.estimators.linear_proof import Asked, linear_proof
 from unswayed.estimators.question import Question, first_rows
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense
-from unswayed.joint.fragile import Changes, Fragile, Multipliers
-from unswayed.joint.metrics import Form, Function, Named, Quotient, Sample
+from unswayed.joint.fragile import Changes
+from unswayed.joint.metrics import Form, Named, Quotient, Sample
 from unswayed.joint.ranges import Ranges
-from unswayed.joint.search import FRAGILE, End
+from unswayed.joint.search import End
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import RATIONAL
 from unswayed.results.certificates import CertificateSet, Verdict
@@ -71,6 +72,7 @@ def _write_proof(
     settled: BoolArray,
     head: dict[str, Any],
     path: Path,
+    more: dict[str, FloatArray] | None = None,
 ) -> dict[str, Any]:
     """Write what proves claims beside their file, and return what the file says of that."""
     first = questions[0]
@@ -90,6 +92,7 @@ def _write_proof(
             [claims[at] for at in distinct.tolist()], settled[distinct],
         )  # fmt: skip
         arrays, solutions = linear_proof(asked)
+        arrays |= more or {}
     else:
         budget = bias.budget.sized(head["bias"]["budget"])
         arrays, solutions = first.engine.proof(budget, _claimed(questions, distinct, claims)), {}
@@ -372,6 +375,7 @@ class CollectiveClaim:
     question: Question
     budget: Budget
     section: dict[str, Any]  # The claim as the file holds it
+    cases: Proof
     # Returns two numbers that the value is between by rational arithmetic, where those of doubles
     # are too far apart
     closer: Callable[[], list[float]] | None = None
@@ -404,6 +408,11 @@ class CollectiveClaim:
         if data is not None:
             write_data(self.question, data)
         head = _head([self.question], self.budget, recipe, classes)
+        claims: list[dict[str, Any]] = [{} for _ in range(n_rows)]
+        settled = ~np.isfinite(self.question.margins.slack)[self.question.group]
+        head |= _write_proof([self.question], claims, settled, head, path, self.cases.arrays())
+        solutions = [{"row": row} | claim for row, claim in enumerate(claims) if claim]
+        section = section | ({"solutions": solutions} if solutions else {})
         try:
             text = _json(head | {"claims": [], "collective": section}) + "\n"
         except ValueError:
@@ -438,42 +447,6 @@ def witness_section(changes: Changes, overturned: IntArray | None = None) -> dic
         made["shares"] = pack_doubles(shares)
     if overturned is not None:
         made["overturned"] = pack_rows(overturned)
-    return made
-
-
-def multipliers_section(
-    fragile: Fragile, multipliers: Multipliers | None, first: IntArray
-) -> dict[str, Any]:
-    """Return multipliers for a certificate file; nothing if there are none."""
-    if multipliers is None:
-        return {}
-    events, cuts = multipliers.events, multipliers.cuts.tolist()
-    cliques = [(m, cut) for m, cut in zip(multipliers.cliques, cuts, strict=True) if cut > 0]
-    used = multipliers.links > 0
-    for members, _ in cliques:
-        used[members] = True
-    row, way = first[fragile.row[events.at]], fragile.way[events.at]
-    kinds = {
-        "rise": events.over & (way > 0),
-        "fall": events.over & (way < 0),
-        "no_rise": ~events.over & (way > 0),
-        "no_fall": ~events.over & (way < 0),
-    }
-    made: dict[str, Any] = {}
-    order: list[int] = []
-    for name, which in kinds.items():
-        here = np.flatnonzero(which & used)
-        here = here[np.argsort(row[here], kind="stable")]
-        made[name] = pack_rows(row[here])
-        order += here.tolist()
-    if not order:
-        return {}
-    number = np.zeros(len(events), dtype=np.intp)
-    number[order] = np.arange(len(order))
-    made["links"] = pack_doubles(multipliers.links[order])
-    made["cliques"] = [
-        {"weight": cut, "events": pack_rows(np.sort(number[members]))} for members, cut in cliques
-    ]
     return made
 
 
@@ -523,30 +496,23 @@ def own_section(name: str, parts: list[FloatArray]) -> dict[str, Any]:
 
 
 def end_section(
-    ranges: Ranges, form: Form, end: End, ends: tuple[float, float], first: IntArray, *, up: bool
+    ranges: Ranges, form: Form, end: End, ends: tuple[float, float], cases: CasesProof, *, up: bool
 ) -> dict[str, Any]:
-    """Return one end of the range of a metric."""
-    fragile = ranges.search.fragile
-
-    def section(function: Function) -> dict[str, Any]:
-        return multipliers_section(
-            fragile, ranges.search.multipliers(ranges.goal([function])), first
-        )
-
+    """Return one end of the range of a metric; the trees that prove it are added to others."""
     made: dict[str, Any] = {
         "outer": ends[0],
         "inner": ends[1],
-        "rests_on": end.rests_on,
         "witness": witness_section(end.changes),
     }
     if isinstance(form, Quotient):
         assert end.at is not None  # noqa: S101  (quotients have it)
         if max(len(str(each)) for each in end.at.as_integer_ratio()) > _LONGEST_NUMBER:
-            return made | {"rests_on": "engine"}  # which nobody else can compute again
+            return made  # which nobody else can compute again
         made["at"] = list(end.at.as_integer_ratio())
-    if end.rests_on == FRAGILE:
-        return made
-    made["multipliers"] = [section(each) for each in form.bounded(end.at, up=up)]
-    if isinstance(form, Quotient):
-        made["floor"] = [section(-each) for family in form.families for each in family]
-    return made
+        made["floor"] = cases.add(
+            [ranges.goal([-each for each in family]) for family in form.families]
+        )
+    functions = form.bounded(end.at, up=up)
+    every = not up if isinstance(form, Quotient) else up == (form.sign > 0)
+    goals = [ranges.goal([each]) for each in functions] if every else [ranges.goal(functions)]
+    return made | {"tree": cases.add(goals)}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.estimators.cases_proof import Proof
 from unswayed.estimators.fitted import LabelCode
 from unswayed.estimators.question import (
     Asked,
@@ -186,7 +187,11 @@ class Folds(Source):
         return tuple(dict.fromkeys((*by_models, *self.vouched)))
 
     def claimed(
-        self, budget: Budget, section: Section, closer: Callable[[], list[float]] | None = None
+        self,
+        budget: Budget,
+        section: Section,
+        cases: Proof,
+        closer: Callable[[], list[float]] | None = None,
     ) -> "NoClaim":
         """Return what refuses to write a certificate file."""
         return NoClaim(len(self.folds))

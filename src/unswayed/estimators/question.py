@@ -42,6 +42,7 @@ from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
 
 if TYPE_CHECKING:
+    from unswayed.estimators.cases_proof import Proof
     from unswayed.estimators.certificate_file import CollectiveClaim
 
 Section: TypeAlias = Callable[[], dict[str, Any]]  # of a certificate file, made on demand
@@ -399,12 +400,16 @@ class Question(Source):
         return [row.score for _, row in case.exactly(np.arange(len(case.rows)))]
 
     def claimed(
-        self, budget: Budget, section: Section, closer: Callable[[], list[float]] | None = None
+        self,
+        budget: Budget,
+        section: Section,
+        cases: "Proof",
+        closer: Callable[[], list[float]] | None = None,
     ) -> "CollectiveClaim":
         """Return what a certificate file about all rows would be written from."""
         from unswayed.estimators.certificate_file import CollectiveClaim  # noqa: PLC0415  (a circle)
 
-        return CollectiveClaim(self, budget, section(), closer)
+        return CollectiveClaim(self, budget, section(), cases, closer)
 
     @property
     def is_small(self) -> bool:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.dyadic import enclose, nearest
-from unswayed._core.rounding import narrower, ordinary_arithmetic, wider
+from unswayed._core.rounding import ordinary_arithmetic
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.base import Certified
+from unswayed.estimators.cases_proof import CasesProof, MeansProof
 from unswayed.estimators.certificate_file import (
     end_section,
     groups_section,
-    multipliers_section,
     named_section,
     own_section,
     together_section,
@@ -69,8 +69,8 @@ class CertifiedTogether(Certified):
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float
-            Seconds for mixed-integer programmes and the search for label sets, which take as long
-            as they need to agree otherwise. 0 for bounds that take little time.
+            Seconds for splitting cases and the search for label sets, which take as long as they
+            need to agree otherwise. 0 for bounds that take little time.
         direction : {"up", "down"}, optional
             Count only rows whose score rises too far (towards the second class), or falls.
         where : (n,) array of bool, optional
@@ -145,8 +145,8 @@ class CertifiedTogether(Certified):
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float
-            Seconds for mixed-integer programmes and the search for label sets, for all ends
-            together. 0 for bounds that take little time.
+            Seconds for splitting cases and the search for label sets, for all ends together. 0 for
+            bounds that take little time.
         progress : callable, optional
             Given a line of text after every step: bound, best and gap.
 
@@ -226,14 +226,12 @@ def together(
         return together_section(direction, among, None if whole else weight) | {
             "at_least": made.at_least,
             "at_most": made.at_most,
-            "rests_on": made.rests_on,
             "witness": witness_section(found.changes, made.witness.overturned),
-            "multipliers": multipliers_section(
-                fragile, search.multipliers(goal), first_rows(question.group)
-            ),
+            "tree": 0,
         }
 
-    return replace(made, source=question.claimed(budget, section))
+    cases = CasesProof(search, [goal], first_rows(question.group))
+    return replace(made, source=question.claimed(budget, section, cases))
 
 
 def _ways(direction: str | None) -> tuple[float, ...]:
@@ -252,8 +250,8 @@ def _seconds(time_limit: Any) -> float:
     given = as_doubles(time_limit, "time_limit")
     if given.ndim or not given >= 0:
         raise InputError(
-            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 leaves out "
-            "mixed-integer programmes and returns the bounds that take little time"
+            f"time_limit must be a number of seconds, 0 or more, got {time_limit!r}; 0 returns "
+            "the bounds that take little time"
         )
     return min(float(given), 1e9)
 
@@ -311,9 +309,9 @@ def _weights(weights: Any, n_rows: int) -> FloatArray:
 # --- Ranges of metrics, from a fitted model and users' groups and labels to results --------
 
 
-CLOSED_FORM = "closed form"
-
 _CLOSE = 2**24  # of the size of a value: how far from it numbers are that it is said to be between
+
+_ROOM = 2.0**-30  # of a size: less than anybody reads
 
 _MEANS = ("mean_prediction", "mean_prediction_difference")
 _ENDS = ("value", "low", "high", "inner_low", "inner_high", "proven_low", "proven_high")
@@ -425,21 +423,20 @@ class MetricQuestion:
             proven_high=high.proven,
             witness_low=_overturning(self.question, fragile, low.changes),
             witness_high=_overturning(self.question, fragile, high.changes),
-            rests_on=(low.rests_on, high.rests_on),
         )
         if asked is None:
             return made
+        cases = CasesProof(ranges.search, [], first_rows(self.question.group))
+        ends = (made.low, made.inner_low), (made.high, made.inner_high)
 
         def section() -> dict[str, Any]:
-            ends = (made.low, made.inner_low), (made.high, made.inner_high)
-            first = first_rows(self.question.group)
             return asked | {
                 "value": made.value,
-                "low": end_section(ranges, form, low, ends[0], first, up=False),
-                "high": end_section(ranges, form, high, ends[1], first, up=True),
+                "low": end_section(ranges, form, low, ends[0], cases, up=False),
+                "high": end_section(ranges, form, high, ends[1], cases, up=True),
             }
 
-        return replace(made, source=self.question.claimed(self.budget, section))
+        return replace(made, source=self.question.claimed(self.budget, section, cases))
 
     # --- numbers --------------------------------------------------------------------------
 
@@ -486,7 +483,9 @@ class MetricQuestion:
         return replace(
             found,
             by_group=GroupRanges(parts),
-            source=self.question.claimed(self.budget, lambda: section, closer),
+            source=self.question.claimed(
+                self.budget, lambda: section, MeansProof(sums.fragile, len(rates)), closer
+            ),
         )
 
     def _closer(self, members: tuple[tuple[Any, BoolArray], ...], size: float) -> list[float]:
@@ -513,12 +512,18 @@ class MetricQuestion:
         asked: dict[str, Any] = {"ask": "mean", "metric": found.metric}
         if members:
             asked["groups"] = groups_section(members)
-        ends = (found.low, found.inner_low), (found.high, found.inner_high)
+        # A little further out, and in, so that doubles suffice to prove them.
+        size = abs(found.value) + float(np.abs(self.question.targets).max())
+        room = (size + max(abs(found.low), abs(found.high))) * _ROOM
+        ends = (
+            (found.low - room, found.inner_low + room),
+            (found.high + room, found.inner_high - room),
+        )
         low, high = (
-            {"outer": outer, "inner": inner, "rests_on": CLOSED_FORM, "witness": labels}
+            {"outer": outer, "inner": inner, "witness": labels}
             for (outer, inner), labels in zip(ends, map(witness_section, changes), strict=True)
         )
-        value = [float(narrower(part, error).max()), float(wider(part, error).max())]
+        value = [float((part - error).max() - room), float((part + error).max() + room)]
         return asked | {"value": value, "low": low, "high": high}
 
     def _mean(self, name: str, mean: Mean, n_rows: int) -> MetricRange:
@@ -528,7 +533,6 @@ class MetricQuestion:
             **{end: getattr(mean, end) for end in _ENDS},
             witness_low=_witness(self.question, mean.changes_low),
             witness_high=_witness(self.question, mean.changes_high),
-            rests_on=(CLOSED_FORM, CLOSED_FORM),
         )
 
     def _gap(

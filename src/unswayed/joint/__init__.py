@@ -1,9 +1,10 @@
 """All rows at once: what one admissible set of wrong labels can do to many predictions together.
 
-`fragile`  rows that some labels can overturn; counts, rates, gaps as goals; multipliers
+`fragile`  rows that some labels can overturn, and which exclude one another; goals
+`cases`    the theorem of bounds: a tree of cases, and multipliers for each of its leaves
 `quick`    bounds that take little time
 `attack`   label sets: from programmes, from sums of influence rows, by local search, at random
-`search`   programmes with HiGHS, all tolerances outwards; from cheap bounds to dear ones: a range
+`search`   from cheap bounds to dear ones: a range
 `ranges`   both ends of a metric; means of scores, in closed form
 `metrics`  rates, gaps and ratios as goals
 `review`   which labels to check

@@ -90,6 +90,12 @@ class Fragile:
         return self.budget.countable
 
     @cached_property
+    def whole_columns(self) -> bool:
+        """Whether a whole number of labels of each column moves, and each label one way only."""
+        up, down = self.columns_of_labels
+        return self.whole and self.countable and not ((up >= 0) & (down >= 0)).any()
+
+    @cached_property
     def columns(self) -> Columns:
         """Single label changes."""
         return Columns.of(self.entries)
@@ -201,106 +207,94 @@ _MOST_WORK = 3 * 10**9  # numbers that are selected from, in all: some ten secon
 
 _MOST_CLIQUES = 4  # per event
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Events:
-    """Half-spaces U·f >= level, with U the influence of a fragile row times a sign."""
-
-    at: IntArray  # Numbers of fragile rows
-    over: BoolArray  # True: the row is overturned; False: it keeps its prediction
-    level: FloatArray  # Rounded down
-    back: FloatArray  # How far labels can move away from the level, rounded up
-
-    @classmethod
-    def of(cls, fragile: Fragile, over: BoolArray, kept: BoolArray) -> "Events":
-        """Return the events of some rows, of those about which anything is known."""
-        first, second = np.flatnonzero(over & fragile.known), np.flatnonzero(kept & fragile.known)
-        return cls(
-            at=np.concatenate((first, second)),
-            over=np.repeat([True, False], [len(first), len(second)]),
-            level=np.concatenate((fragile.least[first], -fragile.most[second])),
-            back=np.concatenate((fragile.back[first], fragile.ahead[second])),
-        )
-
-    @property
-    def sign(self) -> FloatArray:
-        """1 where rows are overturned, -1 where they keep their predictions."""
-        return np.where(self.over, 1.0, -1.0)
-
-    def __len__(self) -> int:
-        return len(self.at)
+_ROOM = 1e-10  # of a level: others who round otherwise come to the same conclusion
 
 
-@dataclass(frozen=True, eq=False)
 class Conflicts:
-    """Which events of fragile rows exclude each other, computed when first asked for."""
+    """Which events of fragile rows exclude each other, computed when first asked for.
 
-    fragile: Fragile
+    Of n rows, event j is that row j is overturned, and event n + j that it is not.
+    """
 
-    @cached_property
-    def _over(self) -> Events:
-        every = np.ones(len(self.fragile), dtype=bool)
-        return Events.of(self.fragile, every, ~every)
-
-    @cached_property
-    def _both_over(self) -> BoolArray:
-        pairs = np.triu_indices(len(self._over), 1)
-        found = self._exclusive(self._over, self._over, *pairs)
-        return found | found.T
-
-    @cached_property
-    def _over_and_kept(self) -> BoolArray:
-        every = np.ones(len(self.fragile), dtype=bool)
-        kept = Events.of(self.fragile, ~every, every)
-        return self._exclusive(self._over, kept, *np.nonzero(~np.eye(len(kept), dtype=bool)))
-
-    def _exclusive(
-        self, one: Events, other: Events, first: IntArray, second: IntArray
-    ) -> BoolArray:
-        """Return which rows have pairs of events that are proven to exclude each other."""
-        fragile, width = self.fragile, len(self.fragile.entries)
-        found = np.zeros((len(fragile), len(fragile)), dtype=bool)
+    def __init__(self, fragile: Fragile) -> None:
+        self._fragile, n = fragile, len(fragile)
+        self._known = np.flatnonzero(fragile.known)
+        self._at = np.tile(np.arange(n), 2)
+        self._sign = np.repeat([1.0, -1.0], n)
+        self._level = np.concatenate((fragile.least, -fragile.most))
         least = 1e-6 * (fragile.ahead + fragile.back)
-        scales = [np.maximum(np.abs(each.level), least[each.at]) for each in (one, other)]
+        self._scale = np.maximum(np.abs(self._level), np.tile(least, 2))
+
+    @cached_property
+    def _both_over(self) -> FloatArray:
+        a, b = np.triu_indices(len(self._known), 1)
+        found = self._shares(self._known[a], self._known[b])
+        return found + np.where(found, 1.0 - found, 0.0).T
+
+    @cached_property
+    def _over_and_kept(self) -> FloatArray:
+        a, b = np.nonzero(~np.eye(len(self._known), dtype=bool))
+        return self._shares(self._known[a], self._known[b] + len(self._fragile))
+
+    def _shares(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return, for the rows of pairs of events, a share of the first that excludes both.
+
+        It is 0 where no share was found.
+        """
+        fragile, width = self._fragile, len(self._fragile.entries)
+        found = np.zeros((len(fragile), len(fragile)))
         most = max(0, _MOST_WORK // (len(_SHARES) * max(1, width)))
         left = np.arange(len(first) if width else 0)
         for share in _SHARES:
             left = left[:most]
             a, b = first[left], second[left]
-            x = share * one.sign[a] / scales[0][a]
-            y = (1 - share) * other.sign[b] / scales[1][b]
-            level = np.abs(x) * one.level[a] + np.abs(y) * other.level[b]
-            error = np.abs(x) * fragile.rounding[one.at[a]]
-            error = SAFETY * (error + np.abs(y) * fragile.rounding[other.at[b]])
-            error += gamma(4) * (np.abs(x * one.level[a]) + np.abs(y * other.level[b]))
+            x, y = share / self._scale[a], (1 - share) / self._scale[b]
+            level = x * self._level[a] + y * self._level[b]
+            error = x * fragile.rounding[self._at[a]] + y * fragile.rounding[self._at[b]]
+            error = SAFETY * error + _ROOM * (np.abs(x * self._level[a]) + y * self._scale[b])
+            x, y = x * self._sign[a], y * self._sign[b]
             reached = np.empty(len(left))
 
             def work(start: int, stop: int, buffer: FloatArray) -> None:
                 here = slice(start, stop)
                 rows = buffer[: stop - start]
-                np.multiply(fragile.influence[one.at[a[here]]], x[here, None], out=rows)  # noqa: B023
-                rows += fragile.influence[other.at[b[here]]] * y[here, None]  # noqa: B023
+                np.multiply(fragile.influence[self._at[a[here]]], x[here, None], out=rows)  # noqa: B023
+                rows += fragile.influence[self._at[b[here]]] * y[here, None]  # noqa: B023
                 reached[here] = fragile.reach(rows, error[here])  # noqa: B023
 
             if len(left):
                 run_blocks(block_starts(len(left), 8 * width, 2**24), width, work)
             hit = reached < level
-            found[one.at[a[hit]], other.at[b[hit]]] = True
+            found[self._at[a[hit]], self._at[b[hit]]] = share
             left = left[~hit]
         return found
 
-    def between(self, events: Events) -> BoolArray:
-        """Return which of some events exclude each other."""
-        at, over = events.at, events.over
-        found = np.zeros((len(events), len(events)), dtype=bool)
-        both = np.ix_(over, over)
-        found[both] = self._both_over[np.ix_(at[over], at[over])]
-        if (~over).any() and over.any():
-            mixed = self._over_and_kept[np.ix_(at[over], at[~over])]
-            mixed = mixed | (at[over][:, None] == at[~over])  # a row is overturned or kept
-            found[np.ix_(over, ~over)] = mixed
-            found[np.ix_(~over, over)] = mixed.T
-        return found
+    def between(self, over: BoolArray, kept: BoolArray) -> tuple[IntArray, BoolArray]:
+        """Return the events that some rows are overturned or not, and which exclude each other."""
+        known, n, row = self._fragile.known, len(self._fragile), self._fragile.row
+        first, second = np.flatnonzero(over & known), np.flatnonzero(kept & known)
+        found = np.zeros((len(first) + len(second),) * 2, dtype=bool)
+        mine, theirs = slice(len(first)), slice(len(first), None)
+        if len(first):
+            alike = (row[first][:, None] == row[first]) & ~np.eye(len(first), dtype=bool)
+            found[mine, mine] = alike | (self._both_over[np.ix_(first, first)] > 0)
+        if len(first) and len(second):
+            apart = row[first][:, None] != row[second]
+            mixed = (self._over_and_kept[np.ix_(first, second)] > 0) & apart
+            mixed |= first[:, None] == second
+            found[mine, theirs], found[theirs, mine] = mixed, mixed.T
+        return np.concatenate((first, second + n)), found
+
+    def factors(self, one: int, other: int) -> tuple[float, float] | None:
+        """Return factors of two events, the first of lower number, whose sum labels cannot reach.
+
+        None if they exclude each other because they are events of one row.
+        """
+        n, (a, b) = len(self._fragile), (one, other)
+        if self._fragile.row[a] == self._fragile.row[b % n]:
+            return None
+        share = self._both_over[a, b] if b < n else self._over_and_kept[a, b - n]
+        return share / self._scale[a], (1 - share) / self._scale[b]
 
 
 def cliques(conflict: BoolArray) -> list[list[int]]:
@@ -495,52 +489,3 @@ def multiples(steps: list[int], unit: Fraction) -> tuple[NDArray[np.int64], Frac
         blur = unit * sum(abs(a - b * per_step) for a, b in zip(steps, rounded, strict=True))
         steps, unit = rounded, unit * per_step
     return np.array(steps, dtype=np.int64), unit, blur
-
-
-# ----------------------------------------------------------------------------------------
-# Bounds that rest on selection alone: whatever the multipliers are, they hold.
-#
-# For multipliers λ >= 0 of the events' constraints U·f >= level·e - back·(1 - e) and μ >= 0 of
-# the cliques Σ e <= 1, every admissible f and e has
-#
-#     Σ w·e <= Σ max(0, w - λ(level + back) - Σ μ) + Σ λ·back + Σ μ + reach(Σ λ·U).
-#
-# The last term is one selection on a sum of influence rows. Good multipliers come from a solver,
-# but nothing rests on it.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Multipliers:
-    """What a bound was computed from, so that others can compute it again."""
-
-    events: Events
-    cliques: list[list[int]]  # Sets of events that exclude one another
-    links: FloatArray  # One multiplier per event
-    cuts: FloatArray  # One per clique
-
-
-def lagrangian(fragile: Fragile, goal: Goal, multipliers: Multipliers) -> float:
-    """Return a bound on what labels can reach, for any multipliers."""
-    events, links, cuts = multipliers.events, multipliers.links, multipliers.cuts
-    gain = goal.slopes[0]
-    # What each event adds to the goal, compared with the worst.
-    worth = np.maximum(events.sign * gain[events.at], 0.0)
-    dual = np.zeros(len(events))
-    for members, cut in zip(multipliers.cliques, cuts.tolist(), strict=True):
-        dual[members] += cut
-    needed = np.abs(events.level) + np.abs(events.back)
-    rest = worth - links * (events.level + events.back) - dual
-    combined = (links * events.sign) @ fragile.influence[events.at]
-    reached = fragile.reach(combined[None], np.array([links @ fragile.rounding[events.at]]))
-    terms = [
-        goal.offsets[0],
-        *np.minimum(gain, 0.0).tolist(),
-        # Of rows about which nothing is known, the better outcome is taken.
-        *np.abs(gain[~fragile.known]).tolist(),
-        *np.maximum(rest, 0.0).tolist(),
-        *(links * events.back).tolist(),
-        *cuts.tolist(),
-        float(reached[0]),
-    ]
-    size = math.fsum(map(abs, terms)) + float(links @ needed) + float(dual.sum())
-    return math.fsum(terms) + SAFETY * gamma(len(cuts) + len(events) + 16) * size

@@ -16,7 +16,7 @@ from unswayed.exceptions import InputError
 from unswayed.joint.attack import strongest
 from unswayed.joint.fragile import Changes, Fragile, Goal
 from unswayed.joint.metrics import Form, Function, Quotient
-from unswayed.joint.search import FRAGILE, Deadline, End, Search, dearest, enough, weakest
+from unswayed.joint.search import Deadline, End, Search
 from unswayed.labels.budgets import Budget
 from unswayed.models.learner import Scores
 
@@ -242,35 +242,32 @@ class Ranges:
             return self._found(functions, deadline, name)
         for each in functions:
             self.search.warm(self.goal([each]), deadline.part(0.3 / len(functions)))
-        quick = [self._quick(each) for each in functions]
-        order = sorted(range(len(functions)), key=lambda at: -min(quick[at].values()))
+        quick = [self._quick([each]) for each in functions]
+        order = sorted(range(len(functions)), key=lambda at: -quick[at])
         best: End | None = None
-        outers: list[tuple[Fraction, dict[str, Fraction]]] = []
+        outers: list[Fraction] = []
         for rank, at in enumerate(order):
-            least = min(quick[at].values())
-            if best is not None and least <= best.inner:
-                outers.append((least, quick[at]))
+            if best is not None and quick[at] <= best.inner:
+                outers.append(quick[at])
                 continue
             end = self._found([functions[at]], deadline.part(1 / (len(order) - rank)), name)
-            outers.append((end.outer, end.bounds))
+            outers.append(end.outer)
             if best is None or end.inner > best.inner:
                 best = end
         assert best is not None  # noqa: S101  (there is a function)
-        outer = max(each for each, _ in outers)
         # None of the functions exceeds it, and each for a reason of its own.
-        rests_on = dearest(enough(bounds, outer) for _, bounds in outers)
-        return End(outer, best.inner, best.changes, outer == best.inner, rests_on)
+        outer = max(outers)
+        return End(outer, best.inner, best.changes, outer == best.inner)
 
-    def _quick(self, function: Function) -> dict[str, Fraction]:
-        """Return bounds on a function that take little time."""
-        found = self.search.quick(self.goal([function]))
-        return {name: bound + function.blur for name, bound in found.items()}
+    def _quick(self, functions: Sequence[Function]) -> Fraction:
+        """Return a bound on the least of some functions that takes little time."""
+        blur = max(each.blur for each in functions)
+        return min(self.search.quick(self.goal(functions)).values()) + blur
 
     # --- quotients ------------------------------------------------------------------------
 
     def _quotient(self, form: Quotient, deadline: Deadline, name: str) -> tuple[End, End]:
-        floors = [self._floor(each, deadline, capped=form.capped) for each in form.families]
-        least = min(floor for floor, _ in floors), dearest(rests_on for _, rests_on in floors)
+        least = min(self._floor(each, deadline, capped=form.capped) for each in form.families)
         high, reached = self._climb(form, deadline.part(0.5), f"{name}, high", least, up=True)
         low, too = self._climb(form, deadline, f"{name}, low", least, up=False)
         # Of label sets whose value is not known, all that is known is that it is in the range.
@@ -279,21 +276,15 @@ class Ranges:
             high if reached else replace(high, inner=low.outer),
         )
 
-    def _floor(
-        self, family: Sequence[Function], deadline: Deadline, *, capped: bool
-    ) -> tuple[Fraction, str]:
-        """Return what the largest of some denominators never falls below, and what that rests on.
-
-        It is 0 if nothing is known.
-        """
-        quick = min((self._quick(-each) for each in family), key=lambda each: min(each.values()))
-        rests_on = weakest(quick)
-        least = -quick[rests_on]
+    def _floor(self, family: Sequence[Function], deadline: Deadline, *, capped: bool) -> Fraction:
+        """Return what the largest of some denominators never falls below; 0 if nothing is known."""
+        below = [-each for each in family]
+        least = -self._quick(below)
         if least <= 0:
-            end = self._found([-each for each in family], deadline.part(0.2), "denominator")
-            least, rests_on = -end.outer, end.rests_on
+            end = self._found(below, deadline.part(0.2), "denominator")
+            least = -end.outer
             if least <= 0 and end.inner < 0 and capped:
-                return Fraction(0), FRAGILE
+                return Fraction(0)
         if least <= 0:
             raise InputError(
                 "this ratio has a denominator that is 0 for some admissible labels, or that cannot "
@@ -301,14 +292,14 @@ class Ranges:
                 "ratio is undefined. Ask for the difference instead of the ratio, or for a smaller "
                 "budget"
             )
-        return least, rests_on
+        return least
 
     def _climb(
         self,
         form: Quotient,
         deadline: Deadline,
         name: str,
-        floor: tuple[Fraction, str],
+        least: Fraction,
         *,
         up: bool,
     ) -> tuple[End, bool]:
@@ -318,11 +309,11 @@ class Ranges:
         it D larger at most, the quotient becomes at most D/floor larger; if they make it larger at
         all, there is a better quotient, and the same is asked of that.
         """
-        (least, floor_rests_on), sign = floor, 1 if up else -1
+        sign = 1 if up else -1
         changes = self._fragile.unchanged
         start = self._known_value(form, changes)
         best, known = (self.value(form), False) if start is None else (start, True)
-        outer, rests_on, at = Fraction(up), FRAGILE, best
+        outer, at = Fraction(up), best
         bounded = form.capped
         for _ in range(_ROUNDS):
             found = self._excess(form, best, deadline, name, up=up)
@@ -332,7 +323,6 @@ class Ranges:
             bound = best + sign * excess
             if not bounded or sign * bound < sign * outer:
                 outer, at, bounded = bound, found.at or best, True
-                rests_on = dearest((found.rests_on, floor_rests_on))
             value = self._known_value(form, found.changes)
             if value is None or sign * value <= sign * best:
                 break
@@ -345,7 +335,7 @@ class Ranges:
         closed = outer == best or (found.proven and found.inner <= 0)
         if blur:
             best -= sign * blur / least
-        return End(outer, best, changes, closed and known, rests_on, at=at), known
+        return End(outer, best, changes, closed and known, at=at), known
 
     def _excess(
         self, form: Quotient, best: Fraction, deadline: Deadline, name: str, *, up: bool

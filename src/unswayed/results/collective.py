@@ -71,9 +71,10 @@ class TogetherCertificate(Saved):
     n_rows : int
         How many were asked about.
     bounds : dict of str to float
-        Upper bounds from cheap to dear, by what they rest on: "fragile rows" (each row by itself),
-        "Lagrangian" (selection on a sum of influence rows, which the engine computes with error
-        bounds) and "HiGHS" (the solver's word, with all tolerances moved outwards).
+        Proven upper bounds, from cheap to dear: "fragile rows" (each row by itself), "Lagrangian"
+        (one selection on a sum of influence rows) and "cases" (one such selection for each case
+        of a tree). The engine computes all of them with error bounds; a solver only suggests the
+        sums and the cases.
     budget : float
         At most so much was taken to be wrong.
     question : str
@@ -110,11 +111,6 @@ class TogetherCertificate(Saved):
     trusted: tuple[str, ...] = ()
     source: Any = None
 
-    @property
-    def rests_on(self) -> str:
-        """What the upper bound rests on: the first key of `bounds` with the least value."""
-        return min(self.bounds, key=self.bounds.__getitem__)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON or a frame of any library.
 
@@ -130,7 +126,6 @@ class TogetherCertificate(Saved):
             "fragile": self.fragile,
             "rows": self.n_rows,
             "bounds": dict(self.bounds),
-            "rests_on": self.rests_on,
             "budget": self.budget,
             "question": self.question,
             "trusted": list(self.trusted),
@@ -162,8 +157,6 @@ class MetricRange(Saved):
         Whether outer and inner end are the same number.
     witness_low, witness_high : CollectiveWitness
         Labels that lead to the inner ends.
-    rests_on : tuple of str
-        What `low` and `high` rest on: see `TogetherCertificate.bounds`; "closed form" for means.
     n_rows : int
         Rows that the metric is about.
     budget : float
@@ -207,7 +200,6 @@ class MetricRange(Saved):
     proven_high: bool
     witness_low: CollectiveWitness
     witness_high: CollectiveWitness
-    rests_on: tuple[str, str]
     n_rows: int
     budget: float
     question: str
@@ -231,7 +223,6 @@ class MetricRange(Saved):
         names = ("metric", "value", "low", "high", "inner_low", "inner_high", "proven", "n_rows",
                  "budget", "question")  # fmt: skip
         return {name: getattr(self, name) for name in names} | {
-            "rests_on": list(self.rests_on),
             "trusted": list(self.trusted),
             "witness_low": _witness_dict(self.witness_low),
             "witness_high": _witness_dict(self.witness_high),

@@ -33,7 +33,6 @@ from unswayed.words import (
 Say = Callable[[str], None]
 """Takes a line about how far a search is."""
 
-ENGINE, SOLVER = "the engine", "HiGHS"
 MEAN = "mean_prediction"
 MEANS = (MEAN, f"{MEAN}_difference")
 HOLDS, BROKEN, OPEN = "holds", "can be broken", "open"
@@ -45,7 +44,7 @@ def check_seconds(time_limit: float) -> float:
     if not time_limit >= 0:
         raise InputError(
             f"--time-limit {time_limit:g} is not a number of seconds; pass 0 or more, where 0 "
-            "leaves out mixed-integer programmes and gives bounds that take little time"
+            "gives bounds that take little time"
         )
     return time_limit
 
@@ -82,11 +81,6 @@ def numbers_of(study: Study, name: str, option: str, *, test: bool, least: str) 
             f"must be a number, {least}"
         )
     return values
-
-
-def rests_in_words(*names: str) -> str:
-    """Say what bounds rest on: the engine, or a solver's word too."""
-    return SOLVER if SOLVER in names else ENGINE
 
 
 # --- how many predictions one set of wrong labels overturns ----------------------------------
@@ -170,7 +164,6 @@ def _counted(
         "at_least_text": number_end(found.at_least, -1),
         "one_at_a_time_text": number_end(found.fragile, 1),
         "bounds": dict(found.bounds),
-        "rests_on": rests_in_words(found.rests_on),
         "replayed": int(again.sum()) if weights is None else float(weights[again].sum()),
         "overturned": numbers[witness.overturned].tolist(),
         "replayed_rows": numbers[again].tolist(),
@@ -467,7 +460,6 @@ class Fairness:
         return {end: getattr(found, end) for end in ends} | {
             "text": range_text(found.low, found.high, share=share),
             "reached": "both ends" if found.proven else inner,
-            "rests_on": rests_in_words(*found.rests_on),
             "labels_at_low": self._labels(found.witness_low),
             "labels_at_high": self._labels(found.witness_high),
         }

@@ -17,8 +17,7 @@ read Parquet files. docs/checker.md leads through it; read it in this order:
 `rational`   the same in fractions, for what doubles leave open
 `claims`     puts it together
 `gradient`   logistic and Poisson regression
-`collective` a claim about all rows together, with `floating`, `exact`, `influence` and `integers`,
-             which still solve and sort for themselves
+`collective` a claim about all rows together: a tree of cases proves a bound
 `audit`      the e-values of a label audit, from its own file
 """
 

@@ -14,7 +14,7 @@ from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Bias, Data, Given, load
 from unswayed.verify.document import CertificateError, read, read_proof, sized, solution_of
-from unswayed.verify.doubles import FloatArray, UnprovenError, is_ordinary
+from unswayed.verify.doubles import FloatArray, UnprovenError
 from unswayed.verify.facts import (
     COLUMNS,
     UNKNOWN,
@@ -27,7 +27,7 @@ from unswayed.verify.facts import (
     read_witness,
 )
 from unswayed.verify.gradient import KINDS, Settled, check_document, settle
-from unswayed.verify.linear import Model, linear_model
+from unswayed.verify.linear import Model, fitting_model
 from unswayed.verify.question import in_words
 from unswayed.verify.rational import RationalRows
 
@@ -77,10 +77,12 @@ def verify(
     bias = Bias.of(document, len(found.labels))
     asked = AskedTogether.read(document)
     question = in_words(document, found, bias, asked)
-    if asked is not None:
-        parts, exact = findings(document, found, bias, asked, track, floating_point=floating_point)
-        return _collective_report(question, parts, exact)
     proof = read_proof(document, Path(certificate))
+    if asked is not None:
+        parts, exact = findings(
+            document, found, bias, asked, proof, track, floating_point=floating_point
+        )
+        return _collective_report(question, parts, exact)
     if document["model"]["kind"] in KINDS:
         return _report(question, document, settle(document, found, bias, proof, track), [])
     claims = _Linear(document, found, bias, proof)
@@ -151,7 +153,7 @@ class _Linear:
         nothing, inverse = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN)), math.inf
         first = [claims[0] for claims in self._groups]
         left = [at for at, claim in enumerate(first) if not self._judge.judge(claim, nothing).holds]
-        model = self._model() if floating_point else None
+        model = fitting_model(self._given, self._proof, self._hints) if floating_point else None
         if model is not None:
             steps = track(self._bounded(model, left), "proving", len(left))
             left = [at for at, facts in steps if self._missing(at, facts)]
@@ -178,15 +180,6 @@ class _Linear:
 
     def _note(self, at: int, where: dict[int, str], text: str) -> None:
         where.update((claim["row"], text) for claim in self._groups[at])
-
-    def _model(self) -> Model | None:
-        try:
-            with np.errstate(all="ignore"):
-                model = linear_model(self._given, self._proof) if is_ordinary() else None
-        except UnprovenError:
-            return None
-        fits = model is not None and self._hints.shape[1] == model.n_unknowns
-        return model if fits else None
 
     def _asked(self, groups: list[int]) -> Asked:
         """Return what the claims of some groups are about."""

@@ -65,7 +65,18 @@ from unswayed.verify.doubles import (
     sum_of_parts,
     whole,
 )
-from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Asked, Ends, Facts, Moves, ends_of
+from unswayed.verify.facts import (
+    COLUMNS,
+    DOWN,
+    UNKNOWN,
+    UP,
+    Asked,
+    Ends,
+    Facts,
+    Moves,
+    Number,
+    ends_of,
+)
 from unswayed.verify.rational import is_unseen
 
 _LITTLE = 2.0**-300
@@ -340,6 +351,16 @@ def linear_model(given: Given, proof: dict[str, FloatArray]) -> Model:
     return Dual(given, proof) if "dual" in proof else Ridge(given, proof)
 
 
+def fitting_model(given: Given, proof: dict[str, FloatArray], hints: FloatArray) -> Model | None:
+    """Return the model of a certificate; None if doubles, or its hints, prove nothing."""
+    try:
+        with np.errstate(all="ignore"):
+            model = linear_model(given, proof) if is_ordinary() else None
+    except UnprovenError:
+        return None
+    return model if model is not None and hints.shape[1] == model.n_unknowns else None
+
+
 # --- selections -----------------------------------------------------------------------------
 
 
@@ -362,22 +383,42 @@ def _reaches(given: Given, found: Influence, asked: Asked) -> FloatArray:
     """Return bounds on how far labels move each score, as `COLUMNS`."""
     movable = (given.lower < 0) | (given.upper > 0)
     here = slice(None) if movable.all() else np.flatnonzero(movable)
-    z, far = found.z[:, here], np.maximum(-given.lower, given.upper)
+    z = found.z[:, here]
     rises, falls = z * given.upper[here], z * given.lower[here]
     effects = {UP: np.maximum(rises, falls), DOWN: np.maximum(-rises, -falls)}
-    moved, squares = found.sizes * far, found.weights * far * far
     made = np.empty((len(z), len(COLUMNS), 2))
     for at, (way, which) in enumerate(COLUMNS):
         count = np.minimum(asked.labels[:, which], z.shape[1])
-        # So many labels move a score otherwise than by their effects by this, at most.
-        drift = np.minimum(count * moved.max(initial=0.0), moved.sum()) + TINY
-        spread = np.sqrt(np.minimum(count * squares.max(initial=0.0), squares.sum()))
-        doubt = found.drift * drift + found.spread * (spread + ROOT_OF_TINY)
-        doubt = doubt * SAFETY + TINY
+        doubt = _doubt(given, found, count)
         at_least, at_most = _largest(effects[way], count, asked.thresholds[:, at])
         made[:, at, 0] = np.fmax(at_least - doubt, 0.0)  # no label need move
         made[:, at, 1] = np.nextafter(at_most + doubt, np.inf)
     return made
+
+
+def _doubt(given: Given, found: Influence, count: FloatArray) -> FloatArray:
+    """Return how far so many labels move each score otherwise than by their effects, at most."""
+    far = np.maximum(-given.lower, given.upper)
+    moved, squares = found.sizes * far, found.weights * far * far
+    drift = np.minimum(count * moved.max(initial=0.0), moved.sum()) + TINY
+    spread = np.sqrt(np.minimum(count * squares.max(initial=0.0), squares.sum()))
+    doubt = found.drift * drift + found.spread * (spread + ROOT_OF_TINY)
+    return np.asarray(doubt * SAFETY + TINY)
+
+
+def furthest(
+    given: Given, found: Influence, count: int, threshold: float, added: dict[int, float]
+) -> Number:
+    """Return how far so many labels move one score up at most; some labels move it by more."""
+    effects, extra = np.maximum(found.z * given.upper, found.z * given.lower), 0.0
+    if added:
+        effects[:, list(added)] += list(added.values())
+        extra = count * max(map(abs, added.values()))  # rounded together with effects
+    most = np.array([float(min(count, effects.shape[1]))])
+    _, at_most = _largest(effects, most, np.array([threshold]))
+    doubt = _doubt(given, found, most) + 8 * UNIT * (extra + np.abs(at_most))
+    total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
+    return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
 
 
 def _largest(
@@ -392,7 +433,7 @@ def _largest(
     total = (np.minimum(count, n_most) * t + excess) * (1 - lost)
     total -= 3 * (n_most - n_above) * (_NEAR * t)  # 3 instead of 2, for what rounds here
     total = np.where(n_above <= count, total, count * t * (1 - lost))
-    at_most = (count * t + excess) * (1 + lost) + least
+    at_most = np.where(count > 0, (count * t + excess) * (1 + lost) + least, 0.0)
     return np.where(t >= 0, total - least, 0.0), np.where(t >= 0, at_most, np.inf)
 
 

@@ -4,7 +4,7 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import chain, groupby
@@ -129,6 +129,15 @@ def _power_of_ten(size: float) -> int:
     if not math.isfinite(size):  # the difference of two doubles may be none
         return 1000
     return math.floor(math.log10(size)) if size else -1000
+
+
+def between(low: float, high: float) -> str:
+    """Return two numbers that something is between, rounded outwards to 17 digits."""
+    ends = (
+        Context(prec=17, rounding=rounding).create_decimal(Decimal(each)).normalize()
+        for each, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    )
+    return "between {} and {}".format(*ends)
 
 
 def indented(lines: Iterable[str]) -> Iterator[str]:

@@ -1,16 +1,191 @@
-"""What a collective claim is about: rows, weights, groups and true classes; and that in words."""
+"""What a collective claim is about, and that in words; metrics as sums over rows.
 
+A rate is a sum over the rows that are predicted positive, and so is a difference of rates. A gap
+between groups is the largest of the differences between any two, a ratio the smallest quotient.
+"""
+
+import math
+import re
+import unicodedata
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from unswayed.verify.collective.functions import Form, Function, Metric, is_reserved, sum_of
+import numpy as np
+
 from unswayed.verify.document import MOST_TOGETHER, CertificateError, row_numbers, vector
 from unswayed.verify.words import counted, indented, listed, quoted, summary
 
-_GROUPS = _ROWS = 20  # that are listed
+_LISTED = 20  # groups and rows that are listed
+_SHORT = 2**40  # a sum over all rows of smaller integers takes less than 64 bits
+_FITS = {
+    "together": ("classification", "regression"),
+    "metric": ("classification",),
+    "mean": ("regression",),
+}
+_KINDS = ("difference", "ratio", "group_min", "group_max")
+_RATES = {
+    "demographic_parity": ("selection_rate",),
+    "equal_opportunity": ("true_positive_rate",),
+    "equalized_odds": ("true_positive_rate", "false_positive_rate"),
+    "accuracy_score": ("accuracy",),
+    "recall_score": ("true_positive_rate",),
+}
+_WORDS = {
+    "selection_rate": "share of rows that are predicted positive",
+    "accuracy": "share of rows that are predicted as they truly are",
+    "true_positive_rate": "share predicted positive of the rows that truly are",
+    "false_negative_rate": "share predicted negative of the rows that are truly positive",
+    "false_positive_rate": "share predicted positive of the rows that are truly negative",
+    "true_negative_rate": "share predicted negative of the rows that truly are",
+}
+_COMPARED = {
+    "sum": "{}",
+    "difference": "largest less smallest group, of the {}",
+    "ratio": "smallest by largest group, of the {}",
+    "group_min": "smallest group, of the {}",
+    "group_max": "largest group, of the {}",
+}
+Integers = Any  # an array of integers of any size, one for each row
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A sum: start + unit·Σ steps over some rows."""
+
+    start: Fraction
+    steps: Integers
+    unit: Fraction
+
+    def value(self, rows: Any) -> Fraction:
+        """Return the sum for rows that are predicted positive, given as flags."""
+        return self.start + self.unit * int(self.steps[rows].sum())
+
+    def __neg__(self) -> "Function":
+        return Function(-self.start, -self.steps, self.unit)
+
+    def less(self, other: "Function", times: Fraction) -> "Function":
+        """Return this sum less some times another one."""
+        theirs = other.unit * times
+        unit = Fraction(1, math.lcm(self.unit.denominator, theirs.denominator))
+        steps = _times(self.steps, int(self.unit / unit)) - _times(other.steps, int(theirs / unit))
+        return Function(self.start - times * other.start, steps, unit)
+
+
+Goal = list[
+    Callable[[], Function]
+]  # the least of these, made one at a time: there may be thousands
+
+
+def _times(steps: Integers, factor: int) -> Integers:
+    """Return a product of integers, of any size where 64 bits are too few."""
+    most = int(np.abs(steps).max(initial=0)) * abs(factor)
+    return (steps if most < _SHORT else steps.astype(object)) * factor
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a metric follows from sums."""
+
+    kind: str  # "sum" of all rows; of groups one of `_KINDS`; "quotient" of two sums
+    families: list[list[Function]]  # The sum; the two sums of a quotient; those of each rate
+
+    @property
+    def divides(self) -> bool:
+        """Whether it is the smallest quotient of its pairs."""
+        return self.kind in ("ratio", "quotient")
+
+    def _pairs(self) -> Iterator[tuple[Function, Function]]:
+        for family in self.families:
+            if self.kind == "quotient":
+                yield family[0], family[1]
+            else:
+                yield from ((a, b) for a in family for b in family if a is not b)
+
+    def goals(self, at: Fraction, *, up: bool) -> list[Goal]:
+        """Return goals that none exceeds an end of which; of quotients, how far they exceed `at`.
+
+        The largest of some functions is bounded if each is, the smallest if their least is.
+        """
+        if self.kind in ("difference", "ratio", "quotient"):
+            times = at if self.divides else Fraction(1)
+            functions: Goal = [partial(_difference, *pair, times, up) for pair in self._pairs()]
+        else:
+            functions = [partial(_signed, each, up) for each in self.families[0]]
+        largest = self.kind not in ("group_min", "ratio", "quotient")
+        return [[each] for each in functions] if largest == up else [functions]
+
+    def floors(self) -> list[Goal]:
+        """Return goals whose bounds, times -1, denominators do not fall below."""
+        families = [self.families[0][1:]] if self.kind == "quotient" else self.families
+        return [[partial(_signed, each, False) for each in family] for family in families]
+
+    def value(self, positive: Any) -> Fraction | None:
+        """Return the metric of predictions; None if it divides by 0."""
+        values = [[each.value(positive) for each in family] for family in self.families]
+        if self.kind == "quotient":
+            above, below = values[0]
+            return above / below if below > 0 else None
+        if self.kind == "ratio":
+            if any(max(family) <= 0 for family in values):
+                return None
+            return min(min(family) / max(family) for family in values)
+        if self.kind == "difference":
+            return max(max(family) - min(family) for family in values)
+        return min(values[0]) if self.kind == "group_min" else max(values[0])
+
+
+def _signed(function: Function, up: bool) -> Function:
+    return function if up else -function
+
+
+def _difference(above: Function, below: Function, times: Fraction, up: bool) -> Function:
+    return _signed(above.less(below, times), up)
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether people would take a name for that of a standard metric."""
+    plain = re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", name).casefold()).strip("_")
+    bases = {plain} | {plain.removesuffix(f"_{kind}") for kind in _KINDS}
+    return not bases.isdisjoint((*_WORDS, *_RATES, "mean_prediction"))
+
+
+def _metric(name: str) -> tuple[tuple[str, ...], str]:
+    """Return the rates that a metric is about, and what is compared of them between groups."""
+    for kind in ("sum", *_KINDS):
+        base = name.removesuffix(f"_{kind}")
+        if (base == name) != (kind == "sum") or (kind == "sum" and base in list(_RATES)[:3]):
+            continue
+        rates = _RATES.get(base, (base,))
+        one = len(rates) == 1 or kind in ("difference", "ratio")
+        if one and all(rate in _WORDS for rate in rates):
+            return rates, kind
+    raise CertificateError(f"there is no metric {quoted(name)}")
+
+
+def _rate(name: str, rows: Any, truth: Any, group: str) -> Function:
+    """Return a rate of some rows, given as flags."""
+    counts = np.ones(len(rows), dtype=bool)  # the predicted class that counts
+    if name == "accuracy":
+        counts = truth
+    elif name != "selection_rate":
+        rows = rows & (truth == (name in ("true_positive_rate", "false_negative_rate")))
+        counts = counts & (name in ("true_positive_rate", "false_positive_rate"))
+    if not rows.any():
+        raise CertificateError(f"{name} of {quoted(group)} is a share of no rows")
+    steps = np.where(counts, 1, -1) * rows
+    total = int(rows.sum())
+    return Function(Fraction(int((steps < 0).sum()), total), steps, Fraction(1, total))
+
+
+def _whole(numbers: Sequence[float]) -> tuple[Integers, Fraction]:
+    """Return numbers, as they are written, as multiples of a unit: 0.1 is 1/10."""
+    written = [Fraction(repr(number)) for number in numbers]
+    unit = Fraction(1, math.lcm(*(number.denominator for number in written)))
+    return np.array([int(number / unit) for number in written], dtype=object), unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +199,9 @@ class Asked:
     where: "array[int] | None" = None  # Rows that count; None for all
     weights: "array[float] | None" = None  # How much each row counts
     groups: list[tuple[str, "array[int]"]] = field(default_factory=list)
-    truth: bytearray | None = None  # 1 for rows whose true class is the positive one
-    # Of a metric of one's own: arrays of a number for each row
-    terms: list[tuple["array[float]", "array[float]"]] = field(default_factory=list)
+    truth: "array[int] | None" = None  # Rows whose true class is the positive one
+    # Of a metric of one's own: a number for each row that is predicted negative, and positive
+    terms: list[list["array[float]"]] = field(default_factory=list)
 
     @classmethod
     def read(cls, document: dict[str, Any]) -> "Asked | None":
@@ -34,26 +209,29 @@ class Asked:
         given = document.get("collective")
         if given is None:
             return None
-        n_rows, task = document["data"]["test_rows"], document["question"]["task"]
-        if not 0 < n_rows <= MOST_TOGETHER:
+        size, task = document["data"]["test_rows"], document["question"]["task"]
+        if not 0 < size <= MOST_TOGETHER:
             raise CertificateError(f"a collective claim is about 1 to {MOST_TOGETHER:,} rows")
-        fits = {
-            "together": ("classification", "regression"),
-            "metric": ("classification",),
-            "mean": ("regression",),
-        }
-        if task not in fits[given["ask"]]:
+        if task not in _FITS[given["ask"]]:
             raise CertificateError("the collective claim does not fit the question")
+        where, truth = (
+            row_numbers(given[name], size, size, name) if name in given else None
+            for name in ("where", "truth")
+        )
+        ends = ("negative", "positive")
         made = cls(
             given["ask"],
-            n_rows,
+            size,
             given.get("metric", ""),
             {"up": 1, "down": -1}.get(given.get("direction", "")),
-            _rows(given, "where", n_rows),
-            vector(given["weights"], n_rows, "weights") if "weights" in given else None,
-            _groups(given.get("groups", ()), n_rows),
-            _flags(_rows(given, "truth", n_rows), n_rows),
-            _terms(given.get("terms", ()), n_rows),
+            where,
+            vector(given["weights"], size, "weights") if "weights" in given else None,
+            [
+                (each["name"], row_numbers(each["rows"], size, size, "a group"))
+                for each in given.get("groups", ())
+            ],
+            truth,
+            [[vector(each[end], size, "terms") for end in ends] for each in given.get("terms", ())],
         )
         made._check()
         return made
@@ -64,58 +242,58 @@ class Asked:
             raise CertificateError("weights of rows must not be negative")
         if self.where is not None and not len(self.where):
             raise CertificateError("where must name a row")
+        compares, truth = self.metric.endswith("difference") and self.ask == "mean", False
         if self.terms and is_reserved(self.metric):
             raise CertificateError(
                 f"{quoted(self.metric)} is the name of a standard metric, but the file gives terms "
                 "of its own: a reader would take their sum for that metric"
             )
-        if self.ask == "together" or self.terms:
-            compares, truth = False, False
-        elif self.ask == "mean":
-            compares, truth = self.metric.endswith("difference"), False
-        else:
-            found = Metric.read(self.metric)
-            compares, truth = found.kind is not None, found.needs_truth
+        if self.ask == "metric" and not self.terms:
+            rates, kind = _metric(self.metric)
+            compares, truth = kind != "sum", rates != ("selection_rate",)
         if bool(self.groups) != compares or (self.truth is not None) != truth:
             raise CertificateError(
                 f"{quoted(self.metric)} must have groups or true classes, or must not"
             )
+        rows = sorted(row for _, members in self.groups for row in members)
         if compares and len(self.groups) < 2:
             raise CertificateError("a metric that compares groups must have two of them")
+        if compares and (
+            rows != list(range(self.n_rows)) or not all(len(m) for _, m in self.groups)
+        ):
+            raise CertificateError("every row must be in one group, and every group must have rows")
+        if len({name for name, _ in self.groups}) < len(self.groups):
+            raise CertificateError("two groups have the same name")
+
+    def flags(self, rows: Sequence[int] | None) -> Any:
+        """Return which rows are named: all, if there is no list of them."""
+        made = np.full(self.n_rows, rows is None)
+        made[[] if rows is None else list(rows)] = True
+        return made
 
     # --- what is to be bounded ----------------------------------------------------------------
 
     def count(self) -> Function:
         """Return how much each row counts if it is overturned, as a sum."""
-        steps, unit = [1] * self.n_rows, Fraction(1)
-        if self.weights is not None:
-            steps, unit = sum_of(self.weights)
-        if self.where is not None:
-            counts = _flags(self.where, self.n_rows)
-            assert counts is not None  # noqa: S101  (tells mypy)
-            steps = [step * flag for step, flag in zip(steps, counts, strict=True)]
-        return Function(Fraction(0), steps, unit)
+        steps, unit = _whole([1.0] * self.n_rows if self.weights is None else self.weights)
+        return Function(Fraction(0), steps * self.flags(self.where), unit)
 
     def form(self) -> Form:
         """Return the metric."""
-        if not self.terms:
-            return Metric.read(self.metric).form(self.n_rows, self.groups, self.truth)
-        sums = [_sum(*pair) for pair in self.terms]
-        return Form("sum" if len(sums) == 1 else "quotient", [sums])
-
-    def means(self) -> list[tuple[dict[int, int], int]]:
-        """Return the sums of scores whose largest is asked about."""
-        if not self.groups:
-            return [(dict.fromkeys(range(self.n_rows), 1), self.n_rows)]
-        return [
-            (
-                dict.fromkeys(one, len(other)) | dict.fromkeys(other, -len(one)),
-                len(one) * len(other),
-            )
-            for _, one in self.groups
-            for _, other in self.groups
-            if one is not other
-        ]
+        if self.terms:
+            sums = []
+            for negative, positive in self.terms:
+                steps, unit = _whole([*negative, *positive])
+                low, high = steps[: self.n_rows], steps[self.n_rows :]
+                sums.append(Function(unit * int(low.sum()), high - low, unit))
+            return Form("sum" if len(sums) == 1 else "quotient", [sums])
+        rates, kind = _metric(self.metric)
+        truth = None if self.truth is None else self.flags(self.truth)
+        parts = [(name, self.flags(rows)) for name, rows in self.groups]
+        parts = parts or [("all rows", self.flags(None))]
+        return Form(
+            kind, [[_rate(rate, rows, truth, name) for name, rows in parts] for rate in rates]
+        )
 
     # --- in words -----------------------------------------------------------------------------
 
@@ -137,13 +315,16 @@ class Asked:
             gap = "largest less smallest group, of the " if self.groups else ""
             yield f"{what}: {gap}mean score"
         else:
-            yield f"{what}: {Metric.read(self.metric).in_words()}"
+            rates, kind = _metric(self.metric)
+            of = " and of the ".join(_WORDS[rate] for rate in rates)
+            worse = ", whichever is the worse" if len(rates) > 1 else ""
+            yield f"{what}: {_COMPARED[kind].format(of)}{worse}"
         if self.groups:
             names = (f"{quoted(name)} {counted(len(rows), 'row')}" for name, rows in self.groups)
-            yield f"  groups, as the file says: {listed(names, _GROUPS)}"
+            yield f"  groups, as the file says: {listed(names, _LISTED)}"
         if self.truth is not None:
             yield (
-                f"  truly positive, as the file says: {sum(self.truth):,} of "
+                f"  truly positive, as the file says: {len(self.truth):,} of "
                 f"{counted(self.n_rows, 'row')}"
             )
 
@@ -155,7 +336,7 @@ class Asked:
             f"{which[self.way]}"
         )
         if self.where is not None:
-            names = listed(map(str, self.where), _ROWS)
+            names = listed(map(str, self.where), _LISTED)
             yield f"  these are not all of the {self.n_rows:,} test rows, but {names}"
         if self.weights is not None:
             yield from _listed("rows count by weights", self.weights)
@@ -169,7 +350,7 @@ class Asked:
             "where": None if self.where is None else self.where.tolist(),
             "weights": None if self.weights is None else self.weights.tolist(),
             "groups": [(name, rows.tolist()) for name, rows in self.groups],
-            "truth": None if self.truth is None else list(self.truth),
+            "truth": None if self.truth is None else self.flags(self.truth).astype(int).tolist(),
             "terms": [[part.tolist() for part in pair] for pair in self.terms],
         }
 
@@ -180,53 +361,4 @@ def _listed(what: str, numbers: Sequence[float]) -> Iterator[str]:
     yield f"  {what}: {head}"
     yield from indented(indented(rest))
     if min(numbers) != max(numbers):
-        yield f"    in the order of the rows: {listed(map(repr, numbers), _ROWS)}"
-
-
-def _rows(given: dict[str, Any], name: str, n_rows: int) -> "array[int] | None":
-    return row_numbers(given[name], n_rows, n_rows, name) if name in given else None
-
-
-def _flags(rows: Sequence[int] | None, n_rows: int) -> bytearray | None:
-    """Return 1 for rows that are named, else 0."""
-    if rows is None:
-        return None
-    made = bytearray(n_rows)
-    for row in rows:
-        made[row] = 1
-    return made
-
-
-def _groups(given: Sequence[Any], n_rows: int) -> list[tuple[str, "array[int]"]]:
-    """Return groups; raise unless every row is in one of them, and none is empty."""
-    if not given:
-        return []
-    found = [(each["name"], row_numbers(each["rows"], n_rows, n_rows, "a group")) for each in given]
-    seen = bytearray(n_rows)
-    for _, rows in found:
-        for row in rows:
-            seen[row] = 1
-    once = sum(seen) == n_rows == sum(len(rows) for _, rows in found)
-    if not once or not all(len(rows) for _, rows in found):
-        raise CertificateError("every row must be in one group, and every group must have rows")
-    if len({name for name, _ in found}) < len(found):
-        raise CertificateError("two groups have the same name")
-    return found
-
-
-def _terms(given: Sequence[Any], n_rows: int) -> list[tuple["array[float]", "array[float]"]]:
-    return [
-        (
-            vector(each["negative"], n_rows, "terms.negative"),
-            vector(each["positive"], n_rows, "terms.positive"),
-        )
-        for each in given
-    ]
-
-
-def _sum(negative: Sequence[float], positive: Sequence[float]) -> Function:
-    """Return a sum of terms, each of which is one or the other."""
-    steps, unit = sum_of([*negative, *positive])
-    low, high = steps[: len(negative)], steps[len(negative) :]
-    gains = [b - a for a, b in zip(low, high, strict=True)]
-    return Function(unit * sum(low), gains, unit)
+        yield f"    in the order of the rows: {listed(map(repr, numbers), _LISTED)}"
