@@ -17,7 +17,7 @@ _HOMES = {
     "CollectiveWitness": "results.collective",
     "Cost": "labels.costs",
     "CrossCertificates": "estimators.cross",
-    "ExpectedAudit": "evidence.audit",
+    "ExpectedAudit": "results.reviews",
     "ExpectedReview": "results.reviews",
     "GroupDisplay": "plots",
     "GroupRates": "results.groups",

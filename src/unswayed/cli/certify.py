@@ -48,10 +48,10 @@ from unswayed.report.page import without_rows
 from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
+from unswayed.study.evidence import noise_facts
 from unswayed.study.facts import (
     beside,
     need_radius,
-    noise_facts,
     report_facts,
     row_facts,
     witness_facts,

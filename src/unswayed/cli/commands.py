@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 from unswayed.cli.options import (
     ASKED,
     COMMON,
+    HELP_FLAGS,
     LARGE,
     OUTPUT,
     Bases,
@@ -22,6 +23,7 @@ from unswayed.cli.options import (
     Effort,
     Escape,
     Exclude,
+    FitOptions,
     Flag,
     Folds,
     Groups,
@@ -31,7 +33,6 @@ from unswayed.cli.options import (
     KindOptions,
     LargeOptions,
     Many,
-    Method,
     ModelOptions,
     Names,
     Out,
@@ -39,23 +40,13 @@ from unswayed.cli.options import (
     PageOptions,
     Radius,
     Resolve,
+    SideOptions,
     Source,
     SplitOptions,
     Threshold,
     Train,
     options,
 )
-
-HELP_FLAGS = ("--help", "-h", "--help-all")
-JOINT = (
-    "a question about all rows at once is for models that are linear in their labels, such as "
-    "ridge regression, and is always answered in one way"
-)
-REASONS = {
-    command: dict.fromkeys(("--model", "--C", "--effort", "--method", "--resolve"), JOINT)
-    for command in ("together", "fairness", "review plan", "review apply", "audit start")
-}
-"""Why a command has no option that others have."""
 
 
 @options(COMMON)
@@ -78,30 +69,6 @@ def inspect(file: Train, /, *, asked: InspectOptions = InspectOptions()) -> int:
     from unswayed.cli.tour import inspect
 
     return inspect(file, asked)
-
-
-@options(COMMON)
-class SideOptions:
-    """Options of questions about single rows, in which the two sides of ``compare`` may differ."""
-
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
-    kinds: KindOptions = KindOptions()
-    method: Method = "exact"
-    resolve: Resolve = None
-    model: ModelOptions = ModelOptions()
-    radius: Radius = None
-
-
-@options(COMMON)
-class FitOptions:
-    """Options of questions about all rows at once."""
-
-    data: DataOptions = DataOptions()
-    split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
-    model: ModelOptions = ModelOptions()
 
 
 @options(COMMON)

@@ -8,8 +8,8 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from unswayed.atomic import atomic_write
-from unswayed.cli.commands import CompareOptions, SideOptions, TradeoffOptions
-from unswayed.cli.options import KindOptions, ModelOptions
+from unswayed.cli.commands import CompareOptions, TradeoffOptions
+from unswayed.cli.options import KindOptions, ModelOptions, SideOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
     describe,

@@ -21,6 +21,17 @@ OUTPUT = Group("Output", sort_key=7)
 MORE = (DATA, BIAS, MODEL, LARGE, OUTPUT)
 """Groups that ``--help`` only counts, and ``--help-all`` shows."""
 
+HELP_FLAGS = ("--help", "-h", "--help-all")
+JOINT = (
+    "a question about all rows at once is for models that are linear in their labels, such as "
+    "ridge regression, and is always answered in one way"
+)
+REASONS = {
+    command: dict.fromkeys(("--model", "--C", "--effort", "--method", "--resolve"), JOINT)
+    for command in ("together", "fairness", "review plan", "review apply", "audit start")
+}
+"""Why a command has no option that others have."""
+
 T = TypeVar("T")
 
 
@@ -308,3 +319,27 @@ class OutputOptions:
     """Print one JSON object instead of tables."""
     quiet: Flag = False
     """Print nothing but errors."""
+
+
+@options(COMMON)
+class SideOptions:
+    """Options of questions about single rows, in which the two sides of ``compare`` may differ."""
+
+    data: DataOptions = DataOptions()
+    split: SplitOptions = SplitOptions()
+    bias: BiasOptions = BiasOptions()
+    kinds: KindOptions = KindOptions()
+    method: Method = "exact"
+    resolve: Resolve = None
+    model: ModelOptions = ModelOptions()
+    radius: Radius = None
+
+
+@options(COMMON)
+class FitOptions:
+    """Options of questions about all rows at once."""
+
+    data: DataOptions = DataOptions()
+    split: SplitOptions = SplitOptions()
+    bias: BiasOptions = BiasOptions()
+    model: ModelOptions = ModelOptions()

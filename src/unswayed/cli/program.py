@@ -17,7 +17,7 @@ from cyclopts.help.specs import AsteriskColumn, ColumnSpec, DescriptionRenderer,
 
 from unswayed import __version__
 from unswayed.cli import COMMANDS, GAVE_UP, SUMMARY, commands, complain
-from unswayed.cli.options import MORE
+from unswayed.cli.options import HELP_FLAGS, MORE, REASONS
 from unswayed.cli.terminal import given
 from unswayed.exceptions import UnswayedError, VacuousWarning
 from unswayed.words import counted, without_secrets
@@ -86,7 +86,7 @@ def build(*, everything: bool = True) -> App:
         name="unswayed",
         help=SUMMARY,
         version=f"unswayed {__version__}",
-        help_flags=commands.HELP_FLAGS,
+        help_flags=HELP_FLAGS,
         help_format="plaintext",
         help_formatter=HelpPage(everything=everything),
         suppress_keyboard_interrupt=False,  # it would end the program without a word
@@ -101,7 +101,7 @@ def _no_option(app: App, error: UnknownOptionError, arguments: list[str]) -> str
     """Say that a command has no such option, why, and which commands have it."""
     option = str(error.token.keyword or error.token.value).split("=")[0]
     command = _command(app, arguments).removeprefix("unswayed").strip()
-    reason = commands.REASONS.get(command, {}).get(option)
+    reason = REASONS.get(command, {}).get(option)
     if reason is not None:
         return f"{command} has no {option}: {reason}; leave {option} out"
     having = [name for name in COMMANDS if name != command and _has(app[name], option)]

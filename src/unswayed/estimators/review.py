@@ -15,7 +15,8 @@ from unswayed.estimators.coefficients import as_contrasts, coefficient_question
 from unswayed.estimators.fitted import Fitted
 from unswayed.estimators.question import Question
 from unswayed.estimators.together import CertifiedTogether
-from unswayed.evidence.audit import Audited, LabelAudit, Together
+from unswayed.evidence.audit import Audited, LabelAudit
+from unswayed.evidence.capital import Together
 from unswayed.evidence.effects import Claims, LabelEffects, summed
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, refuse_masked

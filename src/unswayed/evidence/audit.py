@@ -13,17 +13,15 @@ the capital is never too large.
 
 import copy
 import math
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._core.rounding import (
     UNIT,
-    below,
     narrower,
     ordinary_arithmetic,
     subtraction_error,
@@ -32,160 +30,29 @@ from unswayed._core.rounding import (
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.evidence import audit_file
 from unswayed.evidence.audit_file import Batch, Findings
+from unswayed.evidence.capital import (
+    FRACTIONS,
+    LAST_BITS,
+    Capital,
+    Moved,
+    Together,
+    as_risk,
+    as_seed,
+    as_together,
+)
 from unswayed.evidence.effects import Claims, LabelEffects
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
 from unswayed.labels.samples import class_named
+from unswayed.results.reviews import ExpectedAudit
 from unswayed.words import counted, percent
-
-Together: TypeAlias = Literal["each", "all", "discoveries"]
-Moved: TypeAlias = tuple[FloatArray, FloatArray]
-
-FRACTIONS = np.array([0.1, 0.25, 0.5, 0.75, 0.95])
-"""Shares of the largest λ: the largest is fastest if no label is wrong, small ones forgive."""
 
 UNKNOWN = "?"
 """The answer for a label that nobody can tell: it counts as what would do most harm."""
 
-_LESS, _MORE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
-_LAST_BITS = 2.0**-50  # more than a few products are off by, relatively
 _WHOLE = 2**52  # probabilities are whole numbers over about this
 _STEP = 25  # draws at a time in simulated audits
 _HOPELESS = 3.0  # times what a new row needs: rows that need more are not drawn for more
-
-
-@dataclass(frozen=True, eq=False)
-class ExpectedAudit:
-    """How many rows a simulated audit confirms: an estimate, and no proof.
-
-    Attributes
-    ----------
-    checks : (q,) array of int
-        After so many further draws.
-    counts : (runs, q) array of int
-        Rows that are confirmed then, in each simulated audit.
-    wrong : float
-        How likely every label was taken to be wrong.
-    n_rows : int
-        How many rows are asked about.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from unswayed import CertifiedClassifier, LabelBias
-    >>> model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=1))
-    >>> audit = model.fit([[0], [1]] * 50, ["no", "yes"] * 50).label_audit([[0], [1]])
-    >>> audit.expected(checks=[0, 10, 20])
-    <ExpectedAudit: 0.0, 0.0 and 2.0 of 2 rows after 0, 10 and 20 draws, 0.0 % wrong>
-    """
-
-    checks: IntArray
-    counts: IntArray
-    wrong: float
-    n_rows: int
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean over the simulated audits, (q,)."""
-        return np.asarray(self.counts.mean(axis=0))
-
-    def __repr__(self) -> str:
-        def listed(texts: list[str]) -> str:
-            return " and ".join([", ".join(texts[:-1]), texts[-1]]) if texts[1:] else texts[0]
-
-        means, checks = [f"{x:.1f}" for x in self.mean], [f"{x:,}" for x in self.checks.tolist()]
-        return (
-            f"<{type(self).__name__}: {listed(means)} of {counted(self.n_rows, 'row')} after "
-            f"{listed(checks)} draws, {percent(self.wrong)} wrong>"
-        )
-
-
-class Capital:
-    """What bets against each claim have earned, and what is left of its margin."""
-
-    def __init__(
-        self, claims: Claims, group: IntArray, risk: float, together: Together, certain: BoolArray
-    ) -> None:
-        self.number, self.together = claims.number, together
-        self.count = np.bincount(group)
-        self.n_rows, self.risk = len(group), risk
-        self.values = np.ones((len(claims), len(FRACTIONS)))
-        self.margin = claims.distance.copy()  # less what is known, rounded down
-        self.known = np.zeros(len(claims))  # what is known, rounded down
-        self.settled = np.zeros(len(claims), dtype=bool)
-        self.values[certain] = np.inf
-        self._settle()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Capital":
-        other = copy.copy(self)
-        for name in ("values", "margin", "known", "settled"):
-            setattr(other, name, getattr(self, name).copy())
-        return other
-
-    @property
-    def e_values(self) -> FloatArray:
-        """The e-value of each claim, rounded down."""
-        return np.asarray(self.values.sum(axis=1) / len(FRACTIONS) * _LESS)
-
-    @property
-    def of_numbers(self) -> FloatArray:
-        """The e-value of each number: the least of its claims."""
-        found = np.full(len(self.count), np.inf)
-        np.minimum.at(found, self.number, self.e_values)
-        return found
-
-    @property
-    def reached(self) -> BoolArray:
-        """Which numbers have all of their claims settled."""
-        found = np.ones(len(self.count), dtype=bool)
-        np.logical_and.at(found, self.number, self.settled)
-        return found
-
-    def bet(self, most: FloatArray, chance: int, total: int, moved: Moved | None) -> None:
-        """Count the draw of a label, whose chance was so much out of a total.
-
-        `most` is the largest rise of any label over its chance, `moved` how far the true label
-        moves each number, rounded down and up; None if the label is right.
-        """
-        self._settle_surely(most, total)
-        largest = most * total * (1.0 + _LAST_BITS)  # estimate that any draw could have given
-        low, high = (np.zeros(1), np.zeros(1)) if moved is None else moved
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            open_ = ~self.settled & (largest > self.margin) & (self.margin > 0)
-            open_ &= np.isfinite(largest)
-            rate = FRACTIONS * (_LESS / (largest - self.margin))[:, None]
-            estimate = high * (total / chance)
-            gain = below(self.margin, -estimate, _LAST_BITS * np.abs(estimate))
-            product = np.nextafter(rate * gain[:, None], -np.inf)
-            factor = np.maximum(np.nextafter(1.0 + product, -np.inf), 0.0)
-            after = np.maximum(np.nextafter(self.values * factor, -np.inf), 0.0)
-        self.values = np.where(open_[:, None], after, self.values)
-        if moved is not None:
-            self.margin = below(self.margin, -high, np.zeros(1))
-            self.known = below(self.known, low, np.zeros(1))
-        self._settle_surely(most, total - chance)
-        self._settle()
-
-    def _settle_surely(self, most: FloatArray, total: int) -> None:
-        """Give all there is to claims that hold whatever the labels are that are left."""
-        with np.errstate(invalid="ignore"):
-            sure = most * total * (1.0 + _LAST_BITS) <= self.margin
-        self.values[sure & ~self.settled & np.isfinite(most)] = np.inf
-
-    def _settle(self) -> None:
-        """Settle claims that have reached what they need; their capital stays as it is."""
-        many = self.n_rows if self.together == "discoveries" else 1  # as much as can be needed
-        self.settled |= self.e_values * self.risk >= _MORE * many
-        if self.together != "discoveries":
-            return
-        e = self.of_numbers  # the procedure e-BH
-        order = np.argsort(-e, kind="stable")
-        rows = np.cumsum(self.count[order])
-        enough = np.flatnonzero(e[order] * rows * self.risk >= _MORE * self.n_rows)
-        if len(enough):
-            found = np.zeros(len(e), dtype=bool)
-            found[order[: enough[-1] + 1]] = True
-            self.settled |= found[self.number]
 
 
 class Audited(NamedTuple):
@@ -253,7 +120,7 @@ class LabelAudit:
         seed: int,
         about: dict[str, Any] | None = None,
     ) -> None:
-        self.risk, self.together, self.seed = _risk(risk), _together(together), _seed(seed)
+        self.risk, self.together, self.seed = as_risk(risk), as_together(together), as_seed(seed)
         self.about, self._audited = about or {}, audited
         self._effects, self.claims, self._group = audited.effects, audited.claims, audited.group
         self._targets, self._classes = audited.targets, audited.classes
@@ -418,7 +285,7 @@ them, on average over audits like this one"
         with np.errstate(divide="ignore", invalid="ignore"):
             for here, rise in self._effects.rises(claims, open_):
                 share = np.where((rise > 0) & (left > 0), rise / whole, 0.0)
-                most[open_[here]] = share.max(axis=1, initial=0.0) * (1.0 + _LAST_BITS)
+                most[open_[here]] = share.max(axis=1, initial=0.0) * (1.0 + LAST_BITS)
         chances = np.where(free, whole[kind], 0.0).astype(np.int64)
         return Batch.drawn(chances, most, n, (self.seed, len(self._batches)))
 
@@ -518,7 +385,7 @@ them, on average over audits like this one"
             name = class_named(answer, self._classes, row)
             right = bool(name == self._classes[1]) == (given == self._audited.positive)
             other = lower or upper  # a label has one other class
-            return _plain(name), *((0.0, 0.0) if right else (other, other))
+            return getattr(name, "item", lambda: name)(), *((0.0, 0.0) if right else (other, other))
         number = as_doubles(answer, f"the answer for row {row}")
         true = float(number) if number.ndim == 0 else math.nan
         if not math.isfinite(true):
@@ -718,40 +585,10 @@ them, on average over audits like this one"
         self._take(found)
 
 
-def _risk(risk: Any) -> float:
-    number = as_doubles(risk, "risk")
-    if number.ndim or not 0 < number < 1:
-        raise InputError(
-            f"risk must be a number between 0 and 1, such as 0.05: how likely something false may "
-            f"be confirmed; got {risk!r}"
-        )
-    return float(number)
-
-
-def _together(together: Any) -> Together:
-    if together not in ("each", "all", "discoveries"):
-        raise InputError(
-            f"together must be 'each' (every row at its own risk), 'all' (the whole list at one "
-            f"risk) or 'discoveries' (the share of false ones among the confirmed); got "
-            f"{together!r}"
-        )
-    return together  # type: ignore[no-any-return]
-
-
-def _seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}")
-    return int(seed)
-
-
 def _listed(labels: Any) -> list[Any]:
     if isinstance(labels, str) or not hasattr(labels, "__len__"):
         return [labels]
     return list(labels)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _twice(row: int, one: Any, other: Any) -> InputError:

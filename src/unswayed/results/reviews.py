@@ -1,4 +1,4 @@
-"""Review plans: which labels to check first, what that is worth, and what reviewers answer."""
+"""Reviews and audits: which labels to check first, what that is worth, what reviewers answer."""
 
 import csv
 import io
@@ -15,6 +15,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, eager_frame, frame_like, is_missing
+from unswayed.words import counted, percent
 
 ANSWER = "checked_label"
 """The column for what a reviewer finds: the label as it should be, empty if nobody has looked."""
@@ -390,3 +391,49 @@ def as_row(row: Any, n_rows: int, first: int = 0) -> int:
             f"{first + n_rows - 1}, {which}"
         )
     return at
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedAudit:
+    """How many rows a simulated audit confirms: an estimate, and no proof.
+
+    Attributes
+    ----------
+    checks : (q,) array of int
+        After so many further draws.
+    counts : (runs, q) array of int
+        Rows that are confirmed then, in each simulated audit.
+    wrong : float
+        How likely every label was taken to be wrong.
+    n_rows : int
+        How many rows are asked about.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from unswayed import CertifiedClassifier, LabelBias
+    >>> model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=1))
+    >>> audit = model.fit([[0], [1]] * 50, ["no", "yes"] * 50).label_audit([[0], [1]])
+    >>> audit.expected(checks=[0, 10, 20])
+    <ExpectedAudit: 0.0, 0.0 and 2.0 of 2 rows after 0, 10 and 20 draws, 0.0 % wrong>
+    """
+
+    checks: IntArray
+    counts: IntArray
+    wrong: float
+    n_rows: int
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean over the simulated audits, (q,)."""
+        return np.asarray(self.counts.mean(axis=0))
+
+    def __repr__(self) -> str:
+        def listed(texts: list[str]) -> str:
+            return " and ".join([", ".join(texts[:-1]), texts[-1]]) if texts[1:] else texts[0]
+
+        means, checks = [f"{x:.1f}" for x in self.mean], [f"{x:,}" for x in self.checks.tolist()]
+        return (
+            f"<{type(self).__name__}: {listed(means)} of {counted(self.n_rows, 'row')} after "
+            f"{listed(checks)} draws, {percent(self.wrong)} wrong>"
+        )

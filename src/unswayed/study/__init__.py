@@ -12,7 +12,7 @@
 `facts`      the answer about single rows as one dict, and how far predicted numbers can move
 `joint`      the answer about all rows at once: counts, rates, gaps
 `review`     labels to check, answers of reviewers, the corrected file
-`audit`      label audits: how they start, what people answer, how far they are
+`evidence`   label audits: how they start, what people answer, how far they are
 `compare`    models side by side: two studies, or one over its penalty
 `effects`    coefficients per unit of a column or from its base level
 """

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unswayed._core.rounding import above, below, ordinary_arithmetic
+from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.estimators.fitted import need
-from unswayed.evidence.noise import LabelNoise, overturn_probability
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Radius
 from unswayed.report.facts import (
@@ -306,41 +304,6 @@ def row_facts(
     }
     caveats = [*study.caveats, *_caveats(study, rows, folds=folds)]
     return certified_facts(asked, rows, caveats, slider=slider, three=three)
-
-
-_RARE = 1e-3  # a probability that people call small
-_EXPLAINED = (
-    "Errors that nobody chose mostly cancel each other, while the worst case asks for the wrong "
-    "labels that do most to each prediction. Errors that follow a pattern (a group, an annotator, "
-    "a rule) are not random, and then the worst case is what holds."
-)
-
-
-@ordinary_arithmetic()
-def noise_facts(study: Study, rate: float) -> dict[str, Any]:
-    """Return how likely labels that are wrong at random change the predictions of test rows."""
-    if not study.target.classes:
-        raise InputError(
-            "--noise is about classes, and the label is a number, of which nobody said how far it "
-            "is off; in Python, overturn_probability takes LabelNoise.shifts(...)"
-        )
-    parts = [each.question for each in study.scheme.asked(study)]
-    for part in parts:
-        need(part.engine, "joint", "--noise")
-    each = [overturn_probability(part, LabelNoise(rate), "chernoff") for part in parts]
-    low, high, estimate = (
-        np.concatenate([getattr(part, name) for part in each])
-        for name in ("low", "high", "estimate")
-    )
-    found = replace(each[0], low=low, high=high, estimate=estimate)
-    return {
-        "rate": rate,
-        "below": _RARE,
-        "rows": int((found.high < _RARE).sum()),
-        "share": found.share_below(_RARE),
-        "sentence": found.sentence(_RARE),
-        "explained": _EXPLAINED,
-    }
 
 
 def report_facts(
