@@ -188,8 +188,9 @@ def compare_proof(rng, given, arrays, exact, n_asked, where):
     asked = Asked(labels, thresholds, moves)
     with np.errstate(all="ignore"):
         try:
-            model = linear_model(given, arrays)
-            assert model.n_unknowns == hints.shape[1]
+            model = linear_model(given, arrays, hints)
+            if model is None:
+                raise UnprovenError("no model")
             found = model.influence(given.subjects(np.arange(n_asked)), hints)
             found = found.centred(given) if given.balanced else found
             known = facts_of(given, found, asked)

@@ -27,7 +27,7 @@ from unswayed.verify.facts import (
     read_witness,
 )
 from unswayed.verify.gradient import KINDS, Settled, check_document, settle
-from unswayed.verify.linear import Model, fitting_model
+from unswayed.verify.linear import Model, linear_model
 from unswayed.verify.question import in_words
 from unswayed.verify.rational import RationalRows
 
@@ -153,7 +153,7 @@ class _Linear:
         nothing, inverse = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN)), math.inf
         first = [claims[0] for claims in self._groups]
         left = [at for at, claim in enumerate(first) if not self._judge.judge(claim, nothing).holds]
-        model = fitting_model(self._given, self._proof, self._hints) if floating_point else None
+        model = linear_model(self._given, self._proof, self._hints) if floating_point else None
         if model is not None:
             steps = track(self._bounded(model, left), "proving", len(left))
             left = [at for at, facts in steps if self._missing(at, facts)]

@@ -138,3 +138,19 @@ def whole(numbers: FloatArray, low: int) -> Integers:
     fractions, powers = np.frexp(numbers)
     digits = np.ldexp(fractions, 53).astype(np.int64).astype(object)
     return digits << (powers - low).astype(object) >> 53
+
+
+def inverse_size(
+    left: FloatArray, right: FloatArray, doubt: FloatArray, inverse: FloatArray
+) -> float:
+    """Return a bound on the norm of an inverse, from one that is approximate; infinite if none.
+
+    `left` times `right` should be the identity; `doubt` bounds the sums of the rows of what that
+    product is off by, apart from its own roundings.
+    """
+    rest = np.abs(left @ right - np.eye(len(left))).sum(axis=1)
+    rest += gamma(len(left) + 4) * (np.abs(left) @ np.abs(right).sum(axis=1) + 1) + doubt
+    most = float(rest.max()) * SAFETY
+    if not most < 0.5:  # NaN proves nothing
+        return math.inf
+    return float(np.abs(inverse).sum(axis=1).max()) / (1 - most) * SAFETY

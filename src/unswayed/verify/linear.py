@@ -57,6 +57,7 @@ from unswayed.verify.doubles import (
     gamma,
     gamma_of_parts,
     groups_of_parts,
+    inverse_size,
     is_ordinary,
     lowest,
     norm,
@@ -65,18 +66,7 @@ from unswayed.verify.doubles import (
     sum_of_parts,
     whole,
 )
-from unswayed.verify.facts import (
-    COLUMNS,
-    DOWN,
-    UNKNOWN,
-    UP,
-    Asked,
-    Ends,
-    Facts,
-    Moves,
-    Number,
-    ends_of,
-)
+from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Asked, Ends, Facts, Moves, ends_of
 from unswayed.verify.rational import is_unseen
 
 _LITTLE = 2.0**-300
@@ -198,7 +188,7 @@ class Ridge:
         sizes = self._columns + np.sqrt(self._penalty) + np.abs(self._unseen).sum(axis=0)
         doubt = self._lost_rows * sizes * (sizes @ np.abs(inverse).sum(axis=1))
         symmetric = np.array_equal(inverse, inverse.T)
-        return _inverse_size(matrix, inverse, doubt, inverse) if symmetric else math.inf
+        return inverse_size(matrix, inverse, doubt, inverse) if symmetric else math.inf
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
         """Return the influence on scores, given w̃ for each."""
@@ -277,7 +267,7 @@ class Dual:
         self.inverse, inverse = math.inf, proof.get("inverse", matrix[:0])
         if inverse.shape == matrix.shape:
             doubt = np.abs(inverse) @ self._doubt.sum(axis=1)
-            self.inverse = _inverse_size(inverse, matrix, doubt, inverse)
+            self.inverse = inverse_size(inverse, matrix, doubt, inverse)
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
         """Return the influence on scores, given z̃ for each."""
@@ -306,7 +296,7 @@ class Smoother:
 
     n_unknowns = 0
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
         self._given = given
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
@@ -325,40 +315,19 @@ def _given_influence(
     return Influence(z, drift, none, sizes, given.weights, sum_of_parts(terms), doubt)
 
 
-def _inverse_size(
-    left: FloatArray, right: FloatArray, doubt: FloatArray, inverse: FloatArray
-) -> float:
-    """Return a bound on the norm of an inverse, from one that is approximate; infinite if none.
-
-    `left` times `right` should be the identity; `doubt` bounds the sums of the rows of what that
-    product is off by, apart from its own roundings.
-    """
-    rest = np.abs(left @ right - np.eye(len(left))).sum(axis=1)
-    rest += gamma(len(left) + 4) * (np.abs(left) @ np.abs(right).sum(axis=1) + 1) + doubt
-    most = float(rest.max()) * SAFETY
-    if not most < 0.5:  # NaN proves nothing
-        return math.inf
-    return float(np.abs(inverse).sum(axis=1).max()) / (1 - most) * SAFETY
-
-
 Model = Ridge | Dual | Smoother
 
 
-def linear_model(given: Given, proof: dict[str, FloatArray]) -> Model:
-    """Return the model of a certificate; raise if what the file says of it proves nothing."""
-    if given.kind == "smoother":
-        return Smoother(given)
-    return Dual(given, proof) if "dual" in proof else Ridge(given, proof)
-
-
-def fitting_model(given: Given, proof: dict[str, FloatArray], hints: FloatArray) -> Model | None:
+def linear_model(given: Given, proof: dict[str, FloatArray], hints: FloatArray) -> Model | None:
     """Return the model of a certificate; None if doubles, or its hints, prove nothing."""
+    kind: type[Model] = Dual if "dual" in proof else Ridge
+    kind = Smoother if given.kind == "smoother" else kind
     try:
         with np.errstate(all="ignore"):
-            model = linear_model(given, proof) if is_ordinary() else None
+            model = kind(given, proof)
     except UnprovenError:
         return None
-    return model if model is not None and hints.shape[1] == model.n_unknowns else None
+    return model if is_ordinary() and hints.shape[1] == model.n_unknowns else None
 
 
 # --- selections -----------------------------------------------------------------------------
@@ -389,14 +358,14 @@ def _reaches(given: Given, found: Influence, asked: Asked) -> FloatArray:
     made = np.empty((len(z), len(COLUMNS), 2))
     for at, (way, which) in enumerate(COLUMNS):
         count = np.minimum(asked.labels[:, which], z.shape[1])
-        doubt = _doubt(given, found, count)
-        at_least, at_most = _largest(effects[way], count, asked.thresholds[:, at])
+        doubt = doubt_of(given, found, count)
+        at_least, at_most = largest(effects[way], count, asked.thresholds[:, at])
         made[:, at, 0] = np.fmax(at_least - doubt, 0.0)  # no label need move
         made[:, at, 1] = np.nextafter(at_most + doubt, np.inf)
     return made
 
 
-def _doubt(given: Given, found: Influence, count: FloatArray) -> FloatArray:
+def doubt_of(given: Given, found: Influence, count: FloatArray) -> FloatArray:
     """Return how far so many labels move each score otherwise than by their effects, at most."""
     far = np.maximum(-given.lower, given.upper)
     moved, squares = found.sizes * far, found.weights * far * far
@@ -406,24 +375,7 @@ def _doubt(given: Given, found: Influence, count: FloatArray) -> FloatArray:
     return np.asarray(doubt * SAFETY + TINY)
 
 
-def furthest(
-    given: Given, found: Influence, count: int, threshold: float, added: dict[int, float]
-) -> Number:
-    """Return how far so many labels move one score up at most; some labels move it by more."""
-    effects, extra = np.maximum(found.z * given.upper, found.z * given.lower), 0.0
-    if added:
-        effects[:, list(added)] += list(added.values())
-        extra = count * max(map(abs, added.values()))  # rounded together with effects
-    most = np.array([float(min(count, effects.shape[1]))])
-    _, at_most = _largest(effects, most, np.array([threshold]))
-    doubt = _doubt(given, found, most) + 8 * UNIT * (extra + np.abs(at_most))
-    total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
-    return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
-
-
-def _largest(
-    effects: FloatArray, count: FloatArray, t: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def largest(effects: FloatArray, count: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return bounds on the sums of the largest effects of each row, given thresholds."""
     size = effects.shape[1]
     lost, least = gamma_of_parts(size) + 12 * UNIT, size * TINY

@@ -21,7 +21,15 @@ from unswayed.verify.collective.asked import Asked, Form
 from unswayed.verify.collective.cases import Cases, Gains
 from unswayed.verify.data import Bias, Data, Given
 from unswayed.verify.document import row_numbers, sized, solution_of, vector
-from unswayed.verify.doubles import SAFETY, TINY, FloatArray, UnprovenError, gamma
+from unswayed.verify.doubles import (
+    SAFETY,
+    TINY,
+    UNIT,
+    FloatArray,
+    UnprovenError,
+    gamma,
+    is_ordinary,
+)
 from unswayed.verify.facts import (
     BUDGET,
     COLUMNS,
@@ -34,9 +42,10 @@ from unswayed.verify.facts import (
     Number,
     Rule,
     Track,
+    ends_of,
 )
 from unswayed.verify.facts import Asked as Selections
-from unswayed.verify.linear import Influence, fitting_model
+from unswayed.verify.linear import Influence, linear_model
 from unswayed.verify.rational import ExactInfluence, RationalRows
 from unswayed.verify.words import between, counted, ratio
 
@@ -79,6 +88,21 @@ def findings(
     with np.errstate(all="ignore"):
         check = (_Means if asked.ask == "mean" else _Check)(document, bias, asked, rows, proof)
         return list(track(check.parts(), "proving", 5)), rows.settled
+
+
+def _furthest(
+    given: Given, found: Influence, count: int, threshold: float, added: dict[int, float]
+) -> Number:
+    """Return how far so many labels move one score up at most; some labels move it by more."""
+    effects, extra = np.maximum(found.z * given.upper, found.z * given.lower), 0.0
+    if added:
+        effects[:, list(added)] += list(added.values())
+        extra = count * max(map(abs, added.values()))  # rounded together with effects
+    most = np.array([float(min(count, effects.shape[1]))])
+    _, at_most = linear.largest(effects, most, np.array([threshold]))
+    doubt = linear.doubt_of(given, found, most) + 8 * UNIT * (extra + np.abs(at_most))
+    total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
+    return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
 
 
 def _combined(found: Influence, factors: FloatArray) -> Influence:
@@ -125,7 +149,7 @@ class _Rows:
             for each in document["collective"].get("solutions", ())
             for at in row_numbers([each["row"]], 1, len(rows), "solutions")
         }
-        self._model = fitting_model(self.given, proof, self._hints) if floating_point else None
+        self._model = linear_model(self.given, proof, self._hints) if floating_point else None
         self._exact: dict[int, ExactInfluence] = {}
         self._kept: tuple[dict[int, int], Influence] | None = None
         self.settled: set[int] = set()  # test rows that took rational arithmetic
@@ -191,7 +215,7 @@ class _Rows:
             found.score[here], found.doubt[here],
         )  # fmt: skip
         row = np.array([factors]) if here else np.zeros((1, len(found.z)))
-        return linear.furthest(self.given, _combined(part, row), self._budget, threshold, added)
+        return _furthest(self.given, _combined(part, row), self._budget, threshold, added)
 
     def sums(self, factors: FloatArray, pairs: FloatArray, thresholds: FloatArray,
              moves: Moves | None, *, exactly: bool) -> list[Facts]:  # fmt: skip
