@@ -146,8 +146,8 @@ class ExactRow:
         if not self.overturned(limits, budget):
             raise InputError("no set of label changes within the budget overturns this row")
         needed, against = min(self._directions(limits))
-        # Of amounts that are not whole, the least one is rounded up, maybe beyond the budget.
-        sign, least = -against, budget.sized(min(needed, budget.amount))
+        # Of amounts that are not whole, a little more than the least, but not beyond the budget.
+        sign, least = -against, budget.sized(min(budget.comfortable(needed), budget.amount))
         chosen = least.choose_exactly(
             self._ranked[sign], lambda move: self._members(move.entry, sign)
         )

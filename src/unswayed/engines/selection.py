@@ -321,7 +321,7 @@ class ExactEngine(LinearEngine):
             chosen, share = needed.choose(strength, np.abs(offset))
             reach = np.array([math.fsum(strength[chosen] * share)])
             error = self._errors(rounded, needed.most_labels, reach, needed) + margins.slack
-            if narrower(reach, error) > margin:
+            if len(chosen) and narrower(reach, error) > margin:
                 return LabelChanges(chosen, offset[chosen] * share, sign * float(reach[0]))
         return None
 

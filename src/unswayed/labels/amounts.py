@@ -16,7 +16,7 @@ from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
 from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
 
-_COMFORT = 1.0 + 2.0**-30  # a total this much above the least is proven to overturn
+_COMFORT = 2.0**-30  # of a total: so much above the least one, a witness overturns its row
 
 
 def positive(value: Any, what: str) -> float:
@@ -105,8 +105,8 @@ class TotalBudget(Budget):
         return 0.0
 
     def comfortable(self, amount: float) -> float:
-        """Return a little more, but not more than the total itself."""
-        return amount * _COMFORT if math.isfinite(amount) else amount
+        """Return a billionth of the total more: what overturns a row must do so in doubles."""
+        return amount + _COMFORT * self.most
 
     @property
     def most_labels(self) -> float:
@@ -222,16 +222,20 @@ class TotalBudget(Budget):
         return total
 
     def least_exactly(self, moves: Sequence[Move], goal: Any) -> float:
-        """Return the least total, rounded up, that moves a score by `goal`; inf if none does."""
-        used, left = Fraction(0), Fraction(goal)
+        """Return the least total, rounded up, that crosses a limit; inf if none does.
+
+        The goal is the limit, and whether reaching it is crossing it.
+        """
+        left, touching = goal
+        used = Fraction(0)
         for price, move in self._prices(moves):
             room = Fraction(move.offset) * move.labels
-            if left <= price * room:
+            if left < price * room or (touching and left == price * room):
                 used += max(left, Fraction(0)) / price
                 return math.nextafter(float(used), math.inf)
             left -= price * room
             used += room
-        return math.inf if left > 0 else 0.0
+        return 0.0 if left < 0 or (touching and left == 0) else math.inf
 
     def choose_exactly(self, moves: Sequence[Move], members: Members) -> list[tuple[int, Fraction]]:
         """Return the labels that add most per unit of change; the last one changes in part."""

@@ -69,9 +69,9 @@ class ExactLimits:
             for sign, limit in self._limits.items()
         }
 
-    def ends(self, unit: Fraction) -> dict[int, Fraction]:
-        """Return the limits in some unit, by direction."""
-        return {sign: limit / unit for sign, limit in self._limits.items()}
+    def ends(self, unit: Fraction) -> dict[int, tuple[Fraction, bool]]:
+        """Return the limits in some unit, and whether reaching them overturns, by direction."""
+        return {sign: (limit / unit, self.touching) for sign, limit in self._limits.items()}
 
     def crossed(self, sign: int, moved: Fraction) -> bool:
         """Return whether a score that moves so far in a direction is overturned."""
