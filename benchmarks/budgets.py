@@ -4,27 +4,17 @@
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import Ridge
 
 from benchmarks.problems import income
-from benchmarks.timing import at_most, note
+from benchmarks.timing import at_most, interleaved, note
 from unswayed import CertifiedClassifier, CertifiedRegressor, LabelBias, Total
 
 ROUNDS = 5
 BARS = {"sum of three, by chance": 2.0, "sum of three groups": 2.0, "total": 1.5}
-
-
-def turns(works):
-    """Return the least processor time of each piece of work."""
-    best = dict.fromkeys(works, float("inf"))
-    for _ in range(ROUNDS):
-        for name, work in works.items():
-            started = time.process_time()
-            work()
-            best[name] = min(best[name], time.process_time() - started)
-    return best
 
 
 def main():
@@ -57,9 +47,8 @@ def main():
         for model in group.values():
             model.fit(X, y)
         for ask in ("certify", "minimum_budget"):
-            found = turns(
-                {name: (lambda m=model: getattr(m, ask)(tests)) for name, model in group.items()}  # noqa: B023
-            )
+            works = {name: partial(getattr(model, ask), tests) for name, model in group.items()}
+            found = interleaved(works, ROUNDS, time.process_time)
             for name, seconds in found.items():
                 if name == "count":
                     print(note(f"{title}, {ask}: count", 1e6 * seconds / len(tests), "µs"))

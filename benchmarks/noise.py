@@ -1,7 +1,7 @@
 """Random errors: Chernoff bounds against `minimum_budget`, and COMPAS against simulation."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.stats import binomtest
@@ -9,33 +9,24 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from benchmarks.problems import data_folder, income
-from benchmarks.timing import Line, at_most, note
+from benchmarks.timing import Line, at_most, interleaved, note
 from unswayed import CertifiedClassifier, LabelBias, LabelNoise
 from unswayed.datasets import load_compas
 
 DRAWS, CONFIDENCE = 10_000, 1 - 1e-6  # of hundreds of rows, none is beyond its interval by chance
 
 
-def processor_time(works: dict[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
-    """Best processor time of each piece of work, all threads together, taken in turns."""
-    best = dict.fromkeys(works, float("inf"))
-    for _ in range(rounds):
-        for name, work in works.items():
-            started = time.process_time()
-            work()
-            best[name] = min(best[name], time.process_time() - started)
-    return best
-
-
 def _speed() -> Iterator[Line]:
     problem = income()
     model = problem.fit()
     noise = LabelNoise(0.05)
-    took = processor_time(
+    took = interleaved(
         {
             "minimum_budget": lambda: model.minimum_budget(problem.tests),
             "chernoff": lambda: model.overturn_probability(problem.tests, noise),
-        }
+        },
+        9,
+        time.process_time,
     )
     name = f"{problem.name}, {len(problem.tests):,} rows"
     yield note(f"{name}: minimum_budget, processor time", took["minimum_budget"], "s")
