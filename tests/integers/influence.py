@@ -12,7 +12,7 @@ from itertools import chain
 from operator import mul
 from typing import Any
 
-from unswayed.verify.integers import (
+from tests.integers.algebra import (
     Integers,
     Matrix,
     Room,

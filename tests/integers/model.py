@@ -10,10 +10,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from unswayed.verify.data import Bias, Data
-from unswayed.verify.facts import Moves
-from unswayed.verify.influence import MODELS, Influence
-from unswayed.verify.integers import (
+from tests.integers.algebra import (
     Matrix,
     Room,
     Track,
@@ -23,6 +20,9 @@ from unswayed.verify.integers import (
     dot,
     whole,
 )
+from tests.integers.influence import MODELS, Influence
+from unswayed.verify.data import Bias, Data
+from unswayed.verify.facts import Moves
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from tests.integers.model import ExactModel
 from tests.verify.proving import specification, subjects
 from unswayed.estimators import linear_proof as producer
 from unswayed.verify.data import Bias, Data, Given
 from unswayed.verify.document import CertificateError, solution_of
 from unswayed.verify.doubles import UnprovenError
-from unswayed.verify.exact import ExactModel
 from unswayed.verify.facts import UP, Asked, Moves
 from unswayed.verify.linear import facts as facts_of
 from unswayed.verify.linear import linear_model

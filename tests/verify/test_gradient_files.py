@@ -226,8 +226,8 @@ def malformed(case, folder):
     yield put(document, question={"threshold": "balanced"}), "not one about a logistic model"
     yield document | {"region": {}}, "must not have a field 'region'"
     yield put(document, bias={"upper": 0.5}), "labels of a logistic model must be 0 and 1"
-    collective = {"ask": "together", "at_least": 0, "at_most": 1, "rests_on": "engine",
-                  "witness": {"up": [], "down": []}, "multipliers": {}}  # fmt: skip
+    collective = {"ask": "together", "at_least": 0, "at_most": 1,
+                  "witness": {"up": [], "down": []}}  # fmt: skip
     made = put(document, collective=collective)
     made["claims"] = []
     yield made, "no collective claims"
