@@ -261,3 +261,23 @@ def test_one_label_set_for_all_rows_keeps_within_clusters_and_costs(seed):
         labels[found.witness.indices] = found.witness.labels
         before, after = (Ridge().fit(X, each).predict(X) > 0.5 for each in (y, labels))
         assert found.at_least <= np.sum(before != after) <= found.at_most
+
+
+@pytest.mark.parametrize(
+    "bias",
+    [
+        LabelBias.shifts(1, budget=Total(3)),
+        LabelBias.shifts(1, budget=Sampled(checked=9, wrong=0, confidence=0.9)),
+        LabelBias.shifts(1, budget=1, clusters=np.arange(60) // 10),
+        LabelBias.shifts(1, budget=1, direction="up") + LabelBias.shifts(1, budget=1),
+    ],
+    ids=["total", "sample", "clusters", "sum"],
+)
+def test_rows_in_pieces_take_numbers_of_labels_only(bias):
+    frame = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    X, y = data()
+    table = frame.from_pandas(pandas.DataFrame(X, columns=list("abc")).assign(y=y), npartitions=2)
+    model = CertifiedRegressor(Ridge(), bias=bias, radius=0.1)
+    with pytest.raises(BiasError, match="in pieces"):
+        model.fit(table[list("abc")], table["y"])

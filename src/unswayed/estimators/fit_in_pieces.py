@@ -20,7 +20,7 @@ from unswayed.engines.protocol import Precision
 from unswayed.estimators.fitted import CHECKS, Fitted, Reading
 from unswayed.exceptions import BiasError, InputError
 from unswayed.labels.bias import LabelBias, ResolvedBias
-from unswayed.labels.budgets import Budget, as_budget
+from unswayed.labels.budgets import Budget, Statement, as_budget
 from unswayed.margins.decisions import Sign
 from unswayed.models.families import family_of
 from unswayed.models.family import one_alpha
@@ -110,9 +110,11 @@ def check_in_pieces(estimator: Any, bias: LabelBias, sample_weight: Any) -> None
             f"the bias has {what} with one entry per training row, which do not come in pieces; "
             "pass where=function of (X, y), which is asked about every batch of rows"
         )
-    if isinstance(bias.budget, Budget) and not bias.budget.countable:
+    counted = not isinstance(bias.budget, Statement) and bias.clusters is None and not bias.terms
+    if not counted or (isinstance(bias.budget, Budget) and not bias.budget.countable):
+        kind = "clusters" if bias.clusters is not None else type(bias.budget).__name__
         raise BiasError(
-            f"a budget of kind {type(bias.budget).__name__} is not possible for rows in pieces; "
+            f"a budget of kind {'sum' if bias.terms else kind} is not possible for rows in pieces; "
             "pass a count of labels, or a share of them"
         )
 
