@@ -130,6 +130,10 @@ def test_a_sum_is_certified_in_folds_each_term_for_its_own_rows():
     )
     found = cross_certify(CertifiedClassifier(Ridge(), bias=bias), X, y, cv=3)
     assert len(found.verdict) == 60
+    with pytest.raises(InputError, match="number of labels"):
+        found.certify_together()
+    with pytest.raises(InputError, match="number of labels"):
+        found.certify_metric("selection_rate")
 
 
 def test_one_label_set_for_all_rows_keeps_the_limits_of_a_sum():
@@ -244,6 +248,23 @@ def test_a_page_about_numbers_of_labels_is_not_written_for_other_budgets(tmp_pat
         certs.report(tmp_path / "page.html")
     with pytest.raises(BiasError, match="certificate file"):
         certs.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_label_set_for_all_rows_keeps_within_a_total(seed):
+    rng = np.random.default_rng(seed)
+    X, y, most = rng.normal(size=(24, 3)), rng.normal(size=24), rng.uniform(0.2, 2, 24)
+    for bias in (
+        LabelBias.shifts(1, budget=Total(3.3)),
+        LabelBias.intervals(-most, most, budget=Total(3.3)),
+    ):
+        model = CertifiedRegressor(Ridge(), bias=bias, radius=0.3).fit(X, y)
+        found = model.certify_together(X, time_limit=3)
+        added = np.zeros(24)
+        added[found.witness.indices] = found.witness.labels - y[found.witness.indices]
+        assert np.abs(added).sum() <= 3.3 * (1 + 1e-9)
+        before, after = (Ridge().fit(X, each).predict(X) for each in (y, y + added))
+        assert found.at_least <= np.sum(np.abs(before - after) > 0.3) <= found.at_most
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -159,6 +159,11 @@ class CrossCertificates(CertificateSet):
         return self.source
 
     def _amount(self, budget: int | Budget | None) -> Budget:
+        if budget is None and not self._folds().counted:
+            raise InputError(
+                f"one set of labels for the models of all folds is looked for within a number of "
+                f"labels, and here {self.question}; pass budget=, a number of labels"
+            )
         asked = Count(int(self.budget)) if budget is None else budget
         return asked if isinstance(asked, Budget) else Count(asked)
 

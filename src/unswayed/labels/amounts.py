@@ -197,7 +197,7 @@ class TotalBudget(Budget):
         self, strength: FloatArray, offset: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Return the labels that add most per unit of change; the last one changes in part."""
-        length = np.ones(len(strength)) if offset is None else offset
+        length = np.maximum(self.offsets.up, self.offsets.down) if offset is None else offset
         rows = np.flatnonzero((strength > 0) & (length > 0))
         rows = rows[np.argsort(-(strength[rows] / length[rows]), kind="stable")]
         ends = np.cumsum(length[rows])
