@@ -211,20 +211,20 @@ class Cost(Statement):
             return cls(surprise, np.maximum(np.log1p(-given) - np.log(given), 0.0))
 
     def _budget(self, labels: Movable) -> "CostBudget":
-        if len(self.per_label) != len(labels.lower):
-            raise BiasError(
-                f"Cost has {len(self.per_label):,} costs, but there are {len(labels.lower):,} "
-                "training labels; it needs exactly one for each"
-            )
-        return CostBudget(self.limit, self.per_label)
+        return CostBudget(self.limit, self._costs_of(len(labels.lower)))
 
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Cost":
+        return Cost(self.limit, self._costs_of(n_rows)[rows])
+
+    def _costs_of(self, n_rows: int) -> FloatArray:
+        """Return the costs; raise unless there is one for each training label."""
         if len(self.per_label) != n_rows:
             raise BiasError(
                 f"Cost has {len(self.per_label):,} costs, but there are {n_rows:,} training "
                 "labels; it needs exactly one for each"
             )
-        return Cost(self.limit, self.per_label[rows])
+        costs: FloatArray = self.per_label
+        return costs
 
 
 @dataclass(frozen=True, eq=False)
