@@ -81,7 +81,6 @@ class Total(Statement):
 class TotalBudget(Budget):
     """All changes add up to at most so much: the labels that do most per unit of change first."""
 
-    unit: ClassVar[str] = "total change"
     summed: ClassVar[bool] = False
 
     most: float

@@ -66,7 +66,6 @@ class Budget:
     """
 
     countable: ClassVar[bool] = False  # whether any labels may be wrong that are few enough
-    unit: ClassVar[str] = "labels"  # that its size is counted in
     # Whether its reach is computed up to rounding; if not, `inner` and `enough` bound it from the
     # other side.
     closed: ClassVar[bool] = True

@@ -231,7 +231,6 @@ class Cost(Statement):
 class CostBudget(Budget):
     """Wrong labels cost at most so much."""
 
-    unit: ClassVar[str] = "cost"
     closed: ClassVar[bool] = False
 
     limit: float

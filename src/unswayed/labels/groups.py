@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -115,8 +115,6 @@ class Clusters(Budget):
     Within a wrong cluster every label may be wrong, so that a cluster moves a score as far as all
     of its labels together.
     """
-
-    unit: ClassVar[str] = "clusters"
 
     clusters: int
     cluster: IntArray  # of each training row, numbered from 0
