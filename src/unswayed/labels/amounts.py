@@ -247,6 +247,12 @@ class TotalBudget(Budget):
                 left -= share * Fraction(move.offset)
         return sorted(chosen)
 
+    unit: ClassVar[str] = "total change"
+
+    def in_words(self, amount: float) -> str:
+        """Return a total."""
+        return f"a total change of {amount:,.6g}" if amount < math.inf else "no total change"
+
     def __str__(self) -> str:
         return f"labels are off by up to {self.most:g} in all"
 

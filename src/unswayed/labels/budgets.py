@@ -21,6 +21,7 @@ from unswayed._core.rounding import UNIT
 from unswayed._core.selection_numpy import Prefixes, crossing
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
+from unswayed.words import labels
 
 Amount: TypeAlias = float | Fraction | Decimal
 
@@ -288,6 +289,17 @@ class Budget:
         return [(row, Fraction(1)) for row in sorted(rows)]
 
     # --- for people and files -----------------------------------------------------------------
+
+    unit: ClassVar[str] = "labels"  # what amounts of it count, as the head of a column
+
+    def in_words(self, amount: float) -> str:
+        """Return an amount of this kind with its unit."""
+        return labels(amount)
+
+    @property
+    def source(self) -> str | None:
+        """Where the budget comes from and how sure it is, where a checked sample gave it."""
+        return None
 
     def __str__(self) -> str:
         """Say what may be wrong, to follow "if"."""

@@ -408,6 +408,12 @@ class CostBudget(Budget):
             rows += members(moves[number])[:count]
         return [(row, Fraction(1)) for row in sorted(rows)]
 
+    unit: ClassVar[str] = "cost"
+
+    def in_words(self, amount: float) -> str:
+        """Return a cost."""
+        return f"a cost of {amount:,.6g}" if amount < math.inf else "no cost"
+
     def __str__(self) -> str:
         return f"labels that cost up to {self.limit:g} together are wrong"
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import refuse_masked
 from unswayed.labels.budgets import Amount, Budget, Members, Move, Part, count_budget
+from unswayed.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +97,14 @@ class Parts(Budget):
         text = " labels, and ".join(limits) + " labels are wrong"
         if self.labels < sum(part.labels for part in self.limits):
             text += f", at most {self.labels:,} in all"
-        return (
-            text
-            if self.confidence is None
-            else f"{text} ({confident(self.confidence)}, from samples)"
-        )
+        return text if self.source is None else f"{text} ({self.source})"
+
+    @property
+    def source(self) -> str | None:
+        """How sure the limits are together, where samples gave them."""
+        if self.confidence is None:
+            return None
+        return f"{confident(self.confidence)}, from samples"
 
 
 def confident(confidence: Fraction) -> str:
@@ -116,8 +120,14 @@ class Clusters(Budget):
     of its labels together.
     """
 
+    unit: ClassVar[str] = "clusters"
+
     clusters: int
     cluster: IntArray  # of each training row, numbered from 0
+
+    def in_words(self, amount: float) -> str:
+        """Return a number of clusters."""
+        return counted(int(amount), "cluster") if amount < math.inf else "no number of clusters"
 
     @property
     def _n_clusters(self) -> int:

@@ -173,10 +173,15 @@ class SampledCount(Count):
         """Return a number of labels; another one than the sample gave is no finding of its."""
         return self if amount == self.labels else Count(int(min(amount, 2**53)))
 
-    def __str__(self) -> str:
+    @property
+    def source(self) -> str:
+        """The sample, and how sure its bound is."""
         found = f"{self.wrong:,} of {self.checked:,} labels checked at random"
         found += " was wrong" if self.wrong == 1 else " were wrong"
-        return f"{Count.__str__(self)} ({confident(self.level)}: {found})"
+        return f"{confident(self.level)}: {found}"
+
+    def __str__(self) -> str:
+        return f"{Count.__str__(self)} ({self.source})"
 
 
 def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts:

@@ -102,6 +102,8 @@ class Certified:
     chosen_threshold: bool = False
     can_balance: bool = False
     in_python: bool = False  # Whether options are called what they are in Python
+    unit: str = "labels"  # What budgets and minimum budgets count
+    source: str | None = None  # How sure the budget is, where a checked sample gave it
 
     @property
     def n_test(self) -> int:
@@ -188,6 +190,8 @@ def certified_facts(
         "quality": rows.quality,
         "undecided": int(rows.budgets[0].undecided.sum()) if rows.decided else None,
         "confidence": CONFIDENCE,
+        "unit": rows.unit,
+        "budget_source": rows.source,
         "budgets": [
             _rate(rows, each) | {"three": summaries[each.labels].to_dict() if summaries else None}
             for each in rows.budgets
