@@ -1,6 +1,7 @@
 """Influence rows over the entries: z = A·w, block by block, without the zeros of A if many."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -401,6 +402,16 @@ class InfluenceMap:
             self._design = rows  # entries × m, times m × block
         else:
             self._design = rows.T if unmerged else np.ascontiguousarray(rows.T)
+
+    def scaled(self, lower: FloatArray, upper: FloatArray) -> "InfluenceMap":
+        """Return the same map with offsets that are multiplied, one factor >= 0 per entry."""
+        found = copy(self)
+        entries = self.entries
+        # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
+        found.entries = replace(
+            entries, lower=entries.lower * lower + 0.0, upper=entries.upper * upper + 0.0
+        )
+        return found
 
     def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """Return the influence of every entry on every row of `weights`, in C order.

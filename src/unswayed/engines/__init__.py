@@ -9,6 +9,7 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `selection`  reach, minimum budgets and witnesses by selection over influence rows, dense or CSR
 `anchors`    the parameter box and the sandwich: bounds that need no selection
 `rational`   the same without rounding, for what doubles leave open (needs python-flint)
+`classes`    several classes: one selection for every rival
 `region`     models such as logistic regression, whose labels are in the gradient
 `passes`     training rows in pieces
 """

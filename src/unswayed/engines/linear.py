@@ -29,6 +29,7 @@ from unswayed.engines.protocol import (
     Stated,
     Terms,
     linear_errors,
+    predicted,
 )
 from unswayed.engines.rational import ExactRow, RationalEngine
 from unswayed.exceptions import InputError
@@ -204,6 +205,10 @@ class LinearCase(Generic[E]):
                 columns[name][at] = value
 
     # --- answers --------------------------------------------------------------------------
+
+    def predictions(self, score: FloatArray) -> Any:
+        """Return the prediction of each row, given its score."""
+        return predicted(self.decision, score, self.exact)
 
     def answer(self, budget: Budget, certifier: Certifier | None = None) -> Answer:
         """Return the answer that follows from the bounds of the engine, or of a certifier."""

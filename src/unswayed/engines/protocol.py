@@ -21,6 +21,8 @@ from unswayed._core.rounding import (
     SAFETY,
     SQUARES_UNDERFLOW,
     Bounds,
+    above,
+    below,
     exact_dots,
 )
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
@@ -277,11 +279,11 @@ class FeatureRows:
 
     def exactly(self, engine: RationalEngine, which: IntArray) -> Iterator[ExactRow]:
         """Return some of the rows in rational arithmetic."""
-        return engine.rows(self.represented.take(which))
+        return engine.rows(self.represented.take(self.which[which]))
 
     def shown(self, which: IntArray) -> Matrix:
         """Return some of the rows as the model's specification sees them."""
-        return self.represented.take(which)
+        return self.represented.take(self.which[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -422,6 +424,7 @@ class LabelChanges(NamedTuple):
     score: float  # what the model then says
     before: FloatArray | None = None  # their labels, where training labels are not in memory
     places: tuple[str, ...] | None = None  # where they are, likewise
+    rival: int | None = None  # of several classes, the one that draws level or passes
 
 
 class Stated(NamedTuple):
@@ -452,6 +455,28 @@ class Terms(NamedTuple):
     effort: int | None = None  # for engines with "effort": how much to do for undecided rows
 
 
+def score_columns(scores: Scores, bounds: Bounds) -> dict[str, FloatArray]:
+    """Return scores and the ends of their ranges, rounded outwards, as certificates have them."""
+    score, error = scores.value.copy(), scores.error
+    with np.errstate(invalid="ignore"):
+        return {
+            "score": score,
+            "error": error + bounds.error,
+            "low": below(score, -bounds.outer_down, error),
+            "high": above(score, bounds.outer_up, error),
+            "inner_low": above(score, -bounds.inner_down, error),
+            "inner_high": below(score, bounds.inner_up, error),
+        }
+
+
+def predicted(decision: Decision, score: FloatArray, exact: dict[int, ExactRow]) -> Any:
+    """Return what a decision makes of scores, some of which are known exactly."""
+    found = decision.predict(score)
+    for at, row in exact.items():
+        found[at] = decision.predict_exactly(row.score)
+    return found
+
+
 class Case(Protocol):
     """Rows and their margins, put to an engine; it remembers what it found of them."""
 
@@ -466,6 +491,9 @@ class Case(Protocol):
     @property
     def margins(self) -> Margins:
         """How far these may move."""
+
+    def predictions(self, score: FloatArray) -> Any:
+        """Return the prediction of each row, given its score."""
 
     def answer(self, budget: Budget, certifier: "Certifier | None" = None) -> Answer:
         """Return bounds and verdicts at a budget, by the engine or by bounds of another kind."""
@@ -506,8 +534,9 @@ class Case(Protocol):
 class Engine(Protocol):
     """Bounds margins for one model under one bias."""
 
-    can: frozenset[str]  # "bounds", "exact", "files", "joint", "draws", "effort", "errors"
-    setting: str  # what it is about, for refusals: "memory", "pieces" or "gradient"
+    # "bounds", "exact", "files", "pages", "joint", "draws", "effort", "errors"
+    can: frozenset[str]
+    setting: str  # what it is about, for refusals: "memory", "pieces", "gradient" or "classes"
 
     @property
     def learner(self) -> Learner:

@@ -68,24 +68,28 @@ class ExactEngine(LinearEngine):
     Everything about the training rows is prepared once; questions come as weight rows.
     """
 
-    can = frozenset({"bounds", "exact", "files", "joint", "draws", "errors"})
+    can = frozenset({"bounds", "exact", "files", "pages", "joint", "draws", "errors"})
     setting = "memory"
     again = True
     rounds = 8
 
-    def __init__(self, learner: LinearInLabels, bias: ResolvedBias) -> None:
+    def __init__(
+        self, learner: LinearInLabels, bias: ResolvedBias, influence: InfluenceMap | None = None
+    ) -> None:
         self.bias = bias
         self.learner = learner
-        self._prepare()
+        self.influence = self._merged() if influence is None else influence
+        self.precision = self._precision()
 
-    def _prepare(self) -> None:
-        """Merge equal training rows, and bound errors."""
+    def _merged(self) -> InfluenceMap:
+        """Merge equal training rows."""
         learner, bias = self.learner, self.bias
         apart = bias.budget.apart(bias.lower, bias.upper, learner.row_scale)
-        self.influence = InfluenceMap(
-            learner.design, bias.lower, bias.upper, learner.row_scale, apart
-        )
-        self.precision = Precision.of(learner, bias)
+        return InfluenceMap(learner.design, bias.lower, bias.upper, learner.row_scale, apart)
+
+    def _precision(self) -> Precision:
+        """Bound errors."""
+        return Precision.of(self.learner, self.bias)
 
     @property
     def width(self) -> int:

@@ -40,6 +40,7 @@ from unswayed.labels.bias import LabelBias, ResolvedBias
 from unswayed.labels.budgets import Budget, Movable, Stated, Statement, as_budget
 from unswayed.margins.decisions import Decision
 from unswayed.models.balanced import Balanced
+from unswayed.models.classes import ClassScores
 from unswayed.models.families import check_certifiable, family_of, fit_final
 from unswayed.models.family import check_weights
 from unswayed.models.learner import LinearInLabels
@@ -145,7 +146,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 trusted += ("sample_weight",)
         labels.targets.setflags(write=False)
         resolved = self.bias.resolve(
-            labels.targets, X=X, labels=y, flip_between=labels.flip_between
+            labels.targets,
+            X=X,
+            labels=y,
+            flip_between=labels.flip_between,
+            classes=labels.code.classes,
         )
         estimator = clone(self.estimator)
         seen = fit_steps(estimator, rows, labels.to_fit)
@@ -159,6 +164,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         family_of(final).check_bias(
             self.bias, resolved, labels.targets, labels.decision is not None
         )
+        if labels.n_classes > 2:
+            assert isinstance(learner, LinearInLabels)  # noqa: S101  (others refuse them)
+            learner = ClassScores(learner, family_of(final).codes, labels.n_classes)
         model = trained(learner, labels.targets, resolved)
         scored = model
         if labels.decision is not None and labels.decision.threshold == "balanced":

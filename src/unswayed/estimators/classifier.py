@@ -13,7 +13,7 @@ from unswayed.estimators.fitted import Fitted, LabelCode, Reading
 from unswayed.estimators.review import Reviewable
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias
-from unswayed.margins.decisions import AboveMean, Threshold
+from unswayed.margins.decisions import AboveMean, Argmax, Decision, Threshold
 from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
@@ -120,12 +120,12 @@ LinearSmoother, or a Pipeline that ends in one
                 "labels use CertifiedRegressor"
             )
         classes = np.unique(labels)
-        if len(classes) != 2:
-            what = "one class" if len(classes) == 1 else f"{len(classes)} classes"
+        if len(classes) < 2:
             raise InputError(
-                f"y has {what}. Only binary classification is supported: the labels must take "
-                "exactly two values"
+                "y has one class. A classifier needs labels that take at least two values"
             )
+        if len(classes) > 2:
+            return self._read_several(labels, classes)
         negative, positive = codes = family_of(self.estimator).codes
         targets = np.where(labels == classes[1], positive, negative)
         flips = self.bias is not None and self.bias.kind == "flips"
@@ -136,6 +136,30 @@ LinearSmoother, or a Pipeline that ends in one
             LabelCode(classes, positive, shifted=not flips),
             flip_between=codes,
             decision=self._rule(negative, positive, classes),
+        )
+
+    def _read_several(self, labels: NDArray[Any], classes: NDArray[Any]) -> Reading:
+        """Read labels of three or more classes: numbers of classes, one column of scores each."""
+        family, final = family_of(self.estimator), final_estimator(self.estimator)
+        if not family.several:
+            raise InputError(
+                f"y has {len(classes)} classes, and {type(final).__name__} is certified for two. "
+                "Only binary classification is supported for it; use RidgeClassifier, or Ridge, "
+                "KernelRidge or a smoother, which are trained on one column per class"
+            )
+        if self.threshold is not None:
+            raise InputError(
+                f"threshold={self.threshold!r} tells two classes apart, and y has {len(classes)}: "
+                "the highest score decides; leave it out"
+            )
+        number = np.searchsorted(classes, labels)
+        codes = family.codes
+        columns = np.where(number[:, None] == np.arange(len(classes)), codes[1], codes[0])
+        return Reading(
+            number.astype(np.float64),
+            labels if is_classifier(final) else columns,
+            LabelCode(classes),
+            decision=Argmax(classes),
         )
 
     def _rule(self, negative: float, positive: float, classes: NDArray[Any]) -> Threshold:
@@ -151,16 +175,19 @@ LinearSmoother, or a Pipeline that ends in one
     def _show(self, fitted: Fitted) -> None:
         super()._show(fitted)
         self.classes_ = fitted.labels.code.classes
-        self.threshold_ = self._decision(fitted).value + fitted.reference
+        self.__dict__.pop("threshold_", None)
+        decision = self._decision(fitted)
+        if isinstance(decision, Threshold):
+            self.threshold_ = decision.value + fitted.reference
 
-    def _decision(self, fitted: Fitted) -> Threshold:
+    def _decision(self, fitted: Fitted) -> Decision:
         decision = fitted.labels.decision
         assert decision is not None  # noqa: S101  (tells mypy)
         return decision
 
     @ordinary_arithmetic()
     def decision_function(self, X: Any) -> FloatArray:
-        """Return score minus threshold of each row: positive for the second class.
+        """Return score minus threshold of each row, or the score of each of several classes.
 
         Parameters
         ----------
@@ -169,11 +196,13 @@ LinearSmoother, or a Pipeline that ends in one
 
         Returns
         -------
-        (n,) array
-            One number per row.
+        (n,) or (n, n_classes) array
+            One number per row, positive for the second of two classes; of three or more classes
+            one column each, in the order of `classes_`.
         """
         fitted = self._current()
-        return fitted.raw(fitted.features(X)) - self._decision(fitted).value
+        decision, raw = self._decision(fitted), fitted.raw(fitted.features(X))
+        return raw - decision.value if isinstance(decision, Threshold) else raw
 
     @ordinary_arithmetic()
     def predict(self, X: Any) -> NDArray[Any]:
@@ -194,5 +223,5 @@ LinearSmoother, or a Pipeline that ends in one
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = family_of(self.estimator).several
         return tags

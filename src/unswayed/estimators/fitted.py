@@ -25,7 +25,7 @@ from unswayed.exceptions import (
     warn_asker,
 )
 from unswayed.inputs import refuse_masked
-from unswayed.margins.decisions import Decision, Threshold
+from unswayed.margins.decisions import Decision
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.gradient.problem import stiff_columns
 from unswayed.models.learner import Learner, Parametric
@@ -45,13 +45,15 @@ class LabelCode:
     """How labels are coded as numbers, and how to turn such numbers into labels again."""
 
     classes: NDArray[Any] | None = None  # (negative, positive), as the user writes them
-    positive: float = 1.0  # the number that stands for the positive class
+    positive: float = 1.0  # of two classes, the number that stands for the positive one
     shifted: bool = False  # labels are numbers, however many of them happen to land on a class
 
     def decode(self, targets: FloatArray) -> NDArray[Any]:
         """Return labels as the user writes them; numbers of no class stay as they are."""
         if self.classes is None or self.shifted:
             return targets
+        if len(self.classes) > 2:  # numbers of classes
+            return np.asarray(self.classes[targets.astype(np.intp)])
         return np.asarray(self.classes[(targets == self.positive).astype(np.intp)])
 
 
@@ -63,7 +65,12 @@ class Reading:
     to_fit: NDArray[Any]  # What the wrapped estimator is trained on
     code: LabelCode
     flip_between: tuple[float, float] | None = None  # The numbers that stand for two classes
-    decision: Threshold | None = None  # Which class a score stands for, where labels are classes
+    decision: Decision | None = None  # Which class a score stands for, where labels are classes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 where labels are numbers."""
+        return 0 if self.code.classes is None else len(self.code.classes)
 
 
 # --- Checks of solvers: the wrapped estimator may stop before it reaches the solution ---------
@@ -173,6 +180,17 @@ _IN_GRADIENT = (
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
 _REFUSALS = {
+    ("classes", "bounds"): (
+        "{what} bounds one score, and several classes have a lead over every rival; use "
+        "method='exact'"
+    ),
+    ("classes", "joint"): (
+        "{what} is not offered for three or more classes yet; ask about one class against the rest"
+    ),
+    ("classes", "files"): (
+        "there are no certificate files about three or more classes yet; to_frame() has the "
+        "verdicts"
+    ),
     ("gradient", "bounds"): _IN_GRADIENT,
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,
@@ -192,7 +210,7 @@ _REFUSALS = {
         "a certificate file is about training rows that fit into memory, and these are in pieces; "
         "certify.to_frame() has the verdicts"
     ),
-    ("pieces", "files", "report"): (
+    ("pieces", "pages"): (
         "the page shows labels of training rows, and these are in pieces; unswayed certify writes "
         "a page about folders of files, and to_frame() has the verdicts"
     ),
@@ -342,7 +360,9 @@ class Fitted:
         if self._warned:
             return
         score = score[:CHECKED]
-        gap = self.check.gap(score, self.raw(features[: len(score)]), self.largest_label)
+        own = self.raw(features[: len(score)])
+        own = own if self.labels.decision is None else self.labels.decision.scored(own)
+        gap = self.check.gap(score, own, self.largest_label)
         kind, proven = type(self.final).__name__, self.engine.proven
         if gap <= self.check.tolerance and proven:
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unswayed._core.rounding import above, below, ordinary_arithmetic, wider
+from unswayed._core.rounding import ordinary_arithmetic, wider
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import (
     MAX_ANCHORS,
@@ -23,7 +23,7 @@ from unswayed.engines.anchors import (
 )
 from unswayed.engines.choice import Trained
 from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import Case, Certifier, Engine, Terms
+from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
@@ -275,20 +275,9 @@ class Question(Source):
         link: str | None = None,
     ) -> CertificateSet:
         """Return an answer as certificates, settled in rational arithmetic where that was asked."""
-        score, error, bounds = self.scores.value.copy(), self.scores.error, answer.bounds
-        with np.errstate(invalid="ignore"):
-            columns = {
-                "score": score,
-                "error": error + bounds.error,
-                "low": below(score, -bounds.outer_down, error),
-                "high": above(score, bounds.outer_up, error),
-                "inner_low": above(score, -bounds.inner_down, error),
-                "inner_high": below(score, bounds.inner_up, error),
-            }
+        columns = score_columns(self.scores, answer.bounds)
         self.case.settle(answer, budget, columns)
-        prediction = self.decision.predict(columns["score"])
-        for at, row in self.case.exact.items():
-            prediction[at] = self.decision.predict_exactly(row.score)
+        prediction = self.case.predictions(columns["score"])
         return CertificateSet(
             **{name: values[self.group] for name, values in columns.items()},
             verdict=answer.verdict[self.group],
@@ -322,7 +311,8 @@ class Question(Source):
         found = self.case.changes(int(self.group[row]), self.engine.bias.budget.sized(amount))
         before = self.targets[found.rows] if found.before is None else found.before
         labels = self.code.decode(before + found.added)
-        return Witness(found.rows, labels, found.score, found.places)
+        rival = None if found.rival is None else self.code.decode(np.array([found.rival]))[0]
+        return Witness(found.rows, labels, found.score, found.places, rival)
 
     def standard_errors(self) -> StandardErrors:
         """Return by how much chance in the sample moves the numbers that are asked about."""
@@ -444,5 +434,5 @@ class Question(Source):
 
     def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
         """Write a page about certificates."""
-        need(self.engine, "files", "report")
+        need(self.engine, "pages", "report")
         super().report(certificates, path, **shown)

@@ -1,6 +1,6 @@
 """LabelBias: which labels may be wrong, by how much, and how many at once (paper, section 3)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from reprlib import repr as shown
@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles, refuse_masked, take_rows
@@ -24,8 +23,10 @@ from unswayed.labels.budgets import (
     as_written,
     budget_of_rows,
 )
+from unswayed.labels.classes import ClassChanges, allowed_changes, flip_offsets, joined_changes
 from unswayed.labels.costs import Cost
 from unswayed.labels.groups import Clusters, cluster_count, numbered
+from unswayed.labels.offsets import as_range, check_index, cut, share_of
 from unswayed.labels.samples import joined, known_rows
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
@@ -46,6 +47,7 @@ class ResolvedBias:
     upper: FloatArray  # >= 0
     budget: Budget
     whole: bool = False
+    classes: ClassChanges | None = None  # where labels are numbers of three or more classes
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
@@ -93,6 +95,8 @@ class LabelBias:
         The cluster of each training row, where whole clusters are wrong.
     terms : tuple of LabelBias
         The biases that a sum is made of.
+    to : dict, optional
+        From a class to those that its labels may really be.
 
     Examples
     --------
@@ -122,6 +126,7 @@ class LabelBias:
     clip: tuple[float, float] | None = None  # the range that no label can leave
     clusters: Any = None
     terms: "tuple[LabelBias, ...]" = ()
+    to: Any = None
 
     def __post_init__(self) -> None:
         if self.clusters is not None:
@@ -143,8 +148,9 @@ class LabelBias:
         where: Where = None,
         direction: Direction = None,
         clusters: ArrayLike | None = None,
+        to: Mapping[Any, Any] | None = None,
     ) -> "LabelBias":
-        """Return a bias of binary labels, each of which may be the other one.
+        """Return a bias of labels that are classes, each of which may be another one.
 
         Parameters
         ----------
@@ -154,10 +160,13 @@ class LabelBias:
         where : (n,) array of bool, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
-            "up": only negative labels may be wrong; "down": only positive ones.
+            "up": only negative labels may be wrong; "down": only positive ones. Of two classes.
         clusters : (n,) array-like, optional
             Whose label each is: an annotator, a day, a site. All labels of a cluster may then be
             wrong at once, and the budget counts clusters.
+        to : dict, optional
+            From a class to those that its labels may really be; labels of other classes are right.
+            By default, any label may be any other class.
 
         Returns
         -------
@@ -172,8 +181,11 @@ class LabelBias:
         --------
         >>> LabelBias.flips(budget=0.01, direction="up")
         LabelBias.flips(budget=0.01, direction='up')
+        >>> LabelBias.flips(budget=9, to={"hired": ["declined"]})
+        LabelBias.flips(budget=9, to={'hired': ['declined']})
         """
-        return cls("flips", budget, where=where, direction=direction, clusters=clusters)
+        rest: dict[str, Any] = {"where": where, "direction": direction, "clusters": clusters}
+        return cls("flips", budget, to=to, **rest)
 
     @classmethod
     def shifts(
@@ -233,7 +245,7 @@ class LabelBias:
         if not ends.shape and ends < 0:
             raise BiasError(f"shifts({amount!r}): the amount must not be negative")
         lower, upper = (ends[:1], ends[1:]) if ends.shape else (-ends[None], ends[None])
-        within = None if clip is None else _range(clip)
+        within = None if clip is None else as_range(clip)
         return cls("shifts", budget, lower, upper, where, direction, relative, within, clusters)
 
     @classmethod
@@ -345,6 +357,7 @@ class LabelBias:
         X: Any = None,
         labels: Any = None,
         flip_between: tuple[float, float] | None = None,
+        classes: Any = None,
     ) -> ResolvedBias:
         """Return the offsets of the labels `y`, and the budget.
 
@@ -356,6 +369,9 @@ class LabelBias:
             What a callable `where` is given: the features, and the labels as the user has them.
         flip_between : (negative, positive), optional
             The numbers that stand for the two classes; by default read off `y`.
+        classes : array, optional
+            The classes as the user writes them, where labels are classes. Of three or more, `y`
+            holds their numbers.
 
         Returns
         -------
@@ -365,25 +381,10 @@ class LabelBias:
         y = np.asarray(y, dtype=np.float64)
         if self.kind == "sum":
             options: dict[str, Any] = {"X": X, "labels": labels, "flip_between": flip_between}
+            options["classes"] = classes
             return self._added([each.resolve(y, **options) for each in self.terms], len(y))
         n_rows = len(y)
-        if self.kind == "flips":
-            lower, upper = _flip_offsets(y, flip_between)
-        else:
-            assert self.lower is not None and self.upper is not None  # noqa: S101, PT018
-            for name, end in (("lower", self.lower), ("upper", self.upper)):
-                if self.kind == "intervals" and end.size not in (1, n_rows):
-                    raise BiasError(f"{name} has {end.size} entries for {n_rows} training rows")
-            lower = np.broadcast_to(self.lower, n_rows).copy()
-            upper = np.broadcast_to(self.upper, n_rows).copy()
-        if self.relative:
-            lower, upper = -_share(-lower, y), _share(upper, y)
-        if self.clip is not None:
-            lower, upper = cut(lower, upper, y, self.clip)
-        if self.direction == "up":
-            lower[:] = 0.0
-        elif self.direction == "down":
-            upper[:] = 0.0
+        lower, upper, changes = self._ends(y, flip_between, classes)
         mask = self._mask(n_rows, X, y if labels is None else labels)
         population = int(mask.sum())
         if isinstance(self.budget, Statement):
@@ -396,7 +397,53 @@ class LabelBias:
         else:
             assert self.budget is not None  # noqa: S101  (only sums have none)
             budget = as_budget(self.budget, n_rows, Movable(lower, upper, whole, population))
-        return ResolvedBias(lower, upper, budget, whole=whole)
+        return ResolvedBias(lower, upper, budget, whole, changes and changes.only(mask))
+
+    def _ends(
+        self, y: FloatArray, flip_between: tuple[float, float] | None, classes: Any
+    ) -> tuple[FloatArray, FloatArray, ClassChanges | None]:
+        """Return how far labels may fall and rise, whichever rows the bias is about."""
+        n_rows = len(y)
+        allowed = self._allowed(classes)
+        changes = None
+        if allowed is not None and len(allowed) > 2:
+            changes = ClassChanges(y.astype(np.intp), allowed[y.astype(np.intp)])
+            lower, upper = changes.ends()
+        elif self.kind == "flips":
+            lower, upper = flip_offsets(y, flip_between, allowed)
+        else:
+            assert self.lower is not None and self.upper is not None  # noqa: S101, PT018
+            for name, end in (("lower", self.lower), ("upper", self.upper)):
+                if self.kind == "intervals" and end.size not in (1, n_rows):
+                    raise BiasError(f"{name} has {end.size} entries for {n_rows} training rows")
+            lower = np.broadcast_to(self.lower, n_rows).copy()
+            upper = np.broadcast_to(self.upper, n_rows).copy()
+        if self.relative:
+            lower, upper = -share_of(-lower, y), share_of(upper, y)
+        if self.clip is not None:
+            lower, upper = cut(lower, upper, y, self.clip)
+        if self.direction == "up":
+            lower[:] = 0.0
+        elif self.direction == "down":
+            upper[:] = 0.0
+        return lower, upper, changes
+
+    def _allowed(self, classes: Any) -> BoolArray | None:
+        """Return which classes labels may be; None for any of two, and for numbers."""
+        several = classes is not None and len(classes) > 2
+        if self.to is None and not several:
+            return None
+        if classes is None:
+            raise BiasError(
+                "to is for labels that are classes, and these are numbers; use LabelBias.shifts"
+            )
+        if self.kind != "flips" or (several and self.direction is not None):
+            given = f"direction={self.direction!r}" if self.kind == "flips" else self.kind
+            raise BiasError(
+                f"{given} is for numbers and for two classes, and there are {len(classes)}; say "
+                "what labels may really be with LabelBias.flips(budget=..., to={'a': ['b']})"
+            )
+        return allowed_changes(self.to, classes)
 
     def _added(self, terms: list[ResolvedBias], n_rows: int) -> ResolvedBias:
         """Return what several biases allow together, each within its own budget."""
@@ -406,7 +453,9 @@ class LabelBias:
             [(np.flatnonzero((each.lower < 0) | (each.upper > 0)), each.budget) for each in terms],
             cap,
         )
-        return ResolvedBias(lower, upper, budget, whole=all(term.whole for term in terms))
+        changes = [term.classes for term in terms if term.classes is not None]
+        several = joined_changes(changes) if changes else None
+        return ResolvedBias(lower, upper, budget, all(term.whole for term in terms), several)
 
     def _mask(self, n_rows: int, X: Any, labels: Any) -> BoolArray:
         if self.where is None:
@@ -415,7 +464,7 @@ class LabelBias:
         if callable(where):
             where = where(deepcopy(X), deepcopy(labels))  # the caller's own stay as they are
         refuse_masked(where, "where", BiasError)
-        _check_index(where, X)
+        check_index(where, X)
         mask = np.asarray(where)
         if mask.dtype == object and all(isinstance(flag, bool | np.bool_) for flag in mask.flat):
             mask = mask.astype(bool)
@@ -453,72 +502,9 @@ class LabelBias:
         direction += ", relative=True" if self.relative else ""
         clip = f", clip=({self.clip[0]:g}, {self.clip[1]:g})" if self.clip else ""
         clusters = "" if self.clusters is None else f", clusters=<{np.size(self.clusters)} rows>"
-        rest = f"{where}{direction}{clip}{clusters}"
+        to = "" if self.to is None else f", to={self.to!r}"
+        rest = f"{where}{direction}{clip}{clusters}{to}"
         return f"LabelBias.{self.kind}({first}budget={self.budget!r}{rest})"
-
-
-def cut(
-    lower: FloatArray, upper: FloatArray, y: FloatArray, clip: tuple[float, float]
-) -> tuple[FloatArray, FloatArray]:
-    """Return offsets that end where a label would leave a range."""
-    low, high = clip
-    for row in np.flatnonzero((y < low) | (y > high))[:1]:
-        raise BiasError(
-            f"the label {y[row]:g} at row {row} is outside clip=({low:g}, {high:g}), which no "
-            "label can leave; pass a range that holds every label, or mend the label"
-        )
-    if np.isfinite(low):
-        lower = np.maximum(lower, below(np.full(len(y), low), -y, np.zeros(len(y))))
-    if np.isfinite(high):
-        upper = np.minimum(upper, above(np.full(len(y), high), -y, np.zeros(len(y))))
-    return lower, upper
-
-
-def _range(clip: Any) -> tuple[float, float]:
-    wanted = f"clip must be a pair (low, high) with low <= high, got {shown(clip)}"
-    if not isinstance(clip, tuple | list) or len(clip) != 2:
-        raise BiasError(f"{wanted}; None stands for no end")
-    low = -np.inf if clip[0] is None else float(as_doubles(clip[0], wanted, BiasError))
-    high = np.inf if clip[1] is None else float(as_doubles(clip[1], wanted, BiasError))
-    if not low <= high:
-        raise BiasError(f"{wanted}; None stands for no end")
-    return low, high
-
-
-def _share(share: FloatArray, y: FloatArray) -> FloatArray:
-    """Return a share of the absolute value of each label, rounded up."""
-    found = share * np.abs(y)
-    return np.where((share > 0) & (y != 0), np.nextafter(found, np.inf), 0.0)
-
-
-def _check_index(where: Any, X: Any) -> None:
-    """Raise if two pandas objects do not line up: masks are taken by position."""
-    mine: Any = getattr(where, "index", None)
-    theirs: Any = getattr(X, "index", None)
-    if hasattr(mine, "equals") and hasattr(theirs, "equals") and not mine.equals(theirs):
-        raise BiasError(
-            "where and X have different indexes, so that flags and rows would be mixed up; "
-            "build the mask from X itself, for example where=X['gender'] == 'female'"
-        )
-
-
-def _flip_offsets(
-    y: FloatArray, flip_between: tuple[float, float] | None
-) -> tuple[FloatArray, FloatArray]:
-    if flip_between is None:
-        values = np.unique(y)
-        if np.isin(values, (0.0, 1.0)).all():
-            flip_between = (0.0, 1.0)
-        elif len(values) == 2:
-            flip_between = (float(values[0]), float(values[1]))
-        else:
-            raise BiasError(
-                f"flips needs binary labels, got {len(values)} different values; "
-                "for real-valued labels use LabelBias.shifts or LabelBias.intervals"
-            )
-    negative, positive = flip_between
-    step = positive - negative
-    return np.where(y == positive, -step, 0.0), np.where(y == positive, 0.0, step)
 
 
 # --- A bias for labels that were not checked, or for some of the training rows -------------

@@ -115,6 +115,10 @@ class Decision(ABC):
     def predict_exactly(self, score: Fraction) -> Any:
         """Return the prediction made of an exact score, which may lie between two doubles."""
 
+    def scored(self, raw: FloatArray) -> FloatArray:
+        """Return the score of each row that decides, given what an estimator says."""
+        return raw
+
     def positive(self, score: FloatArray) -> BoolArray:
         """Return which scores are on the upper side: of two classes, the second one."""
         return np.asarray(score > 0.0)
@@ -241,6 +245,48 @@ class AboveMean(Threshold):
     def threshold(self) -> str:
         """The mean of the labels."""
         return "balanced"
+
+
+@dataclass(frozen=True, slots=True)
+class Argmax(Decision):
+    """Classification among several classes: the highest of their scores, of equal ones the first.
+
+    What counts is a row's *lead*: the score of its class less that of the strongest rival. There is
+    a margin for every rival (`engines/classes`).
+    """
+
+    task: ClassVar[str | None] = "classes"
+    names: NDArray[Any] = field(compare=False)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes."""
+        return self.names
+
+    def margins(self, scores: Scores) -> Margins:
+        """Return how far leads may fall; touching 0 may or may not count."""
+        never = np.full(len(scores.value), np.inf)
+        return Margins(never, scores.value.copy(), hidden_slack(scores.value, scores.error))
+
+    def limits(self, score: Fraction) -> ExactLimits:
+        """Return how far a lead may fall, exactly."""
+        return ExactLimits(None, score, touching=False)
+
+    def scored(self, raw: FloatArray) -> FloatArray:
+        """Return the lead of each row, given the scores of all classes."""
+        ranked = np.sort(raw, axis=1)
+        return np.asarray(ranked[:, -1] - ranked[:, -2])
+
+    def predict(self, score: FloatArray) -> NDArray[Any]:
+        """Return the class of each row, given the scores of all classes."""
+        return np.asarray(self.names[np.argmax(score, axis=1)])
+
+    def predict_exactly(self, score: Fraction) -> Any:
+        """Raise: a lead does not say whose it is."""
+        raise InputError("the class of a row does not follow from its lead")
+
+    def __str__(self) -> str:
+        return "same class"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,5 +8,6 @@
 `smoother`  an explicit influence matrix, dense or CSR, for everything else
 `gradient`  logistic and Poisson regression
 `balanced`  scores measured from the mean of the labels
+`classes`   several classes: one column of scores each
 `steps`     users' data, and the steps before the final estimator: do they look at labels?
 """

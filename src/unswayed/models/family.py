@@ -202,12 +202,18 @@ def check_step(name: str, step: Any) -> None:
 
 def predicted_scores(final: Any, features: Any) -> FloatArray:
     """Return what an estimator predicts."""
-    return np.asarray(final.predict(features), dtype=np.float64).ravel()
+    return _one_column(final.predict(features))
 
 
 def decision_scores(final: Any, features: Any) -> FloatArray:
     """Return what an estimator's decisions are made of."""
-    return np.asarray(final.decision_function(features), dtype=np.float64).ravel()
+    return _one_column(final.decision_function(features))
+
+
+def _one_column(found: Any) -> FloatArray:
+    """Return one number per row, or of several classes one per class."""
+    scores = np.asarray(found, dtype=np.float64)
+    return scores.ravel() if scores.ndim < 2 or scores.shape[1] == 1 else scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +238,7 @@ class Family:
     scores: Callable[[Any, Any], FloatArray] = predicted_scores
     threshold: float | None = None  # Where scores decide, if that is not halfway between the codes
     weighs_classes: bool = False  # Whether its `class_weight`, as numbers, is accounted for
+    several: bool = True  # Whether three or more classes are certified, one column of scores each
     # Whether its labels are counts, and its scores their logarithms: a regressor only
     counts: bool = False
 

@@ -50,6 +50,8 @@ class Witness:
         What the model that is trained on them says.
     places : tuple, optional
         File (or partition) and row of each, where training rows are in files.
+    rival : optional
+        Of several classes, the one that draws level with the predicted one, or passes it.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Witness:
     labels: NDArray[Any]  # their new labels, as the user writes labels
     score: float  # what the refitted model then says
     places: tuple[Any, ...] | None = None  # file and row of each, where they are in files
+    rival: Any = None  # of several classes, the one that draws level or passes
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -13,8 +13,9 @@ import numpy as np
 
 from unswayed._typing import BoolArray, FloatArray
 from unswayed.exceptions import InputError
-from unswayed.labels.bias import LabelBias, cut
+from unswayed.labels.bias import LabelBias
 from unswayed.labels.budgets import as_written, count_budget, least_share
+from unswayed.labels.offsets import cut
 from unswayed.margins.decisions import AboveMean, Threshold
 from unswayed.tables.delimited import Dialect
 from unswayed.tables.inspection import Roles

@@ -329,13 +329,13 @@ class MergedEngine(ExactEngine):
         self.scan, self._rows, self._count, self.located = scan, rows, count, located
         super().__init__(learner, bias)
 
-    def _prepare(self) -> None:
-        lower, upper = self.bias.lower, self.bias.upper
-        self.influence = InfluenceMap(self._rows, lower, upper, count=self._count)
-        offsets = OffsetSums.of(
-            np.maximum(-lower, upper), 1.0, entry_errors(self._rows), self._count
-        )
-        self.precision = Precision(self.learner.error_scale, offsets)
+    def _merged(self) -> InfluenceMap:
+        return InfluenceMap(self._rows, self.bias.lower, self.bias.upper, count=self._count)
+
+    def _precision(self) -> Precision:
+        offset = np.maximum(-self.bias.lower, self.bias.upper)
+        offsets = OffsetSums.of(offset, 1.0, entry_errors(self._rows), self._count)
+        return Precision(self.learner.error_scale, offsets)
 
     def witness(
         self,

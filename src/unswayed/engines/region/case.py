@@ -17,6 +17,7 @@ from unswayed.engines.protocol import (
     LabelChanges,
     Stated,
     Terms,
+    predicted,
 )
 from unswayed.engines.rational import ExactRow
 from unswayed.engines.region.attack import Found
@@ -303,6 +304,10 @@ class RegionCase:
         return int(min(budget.most_labels, self.engine.moves.n_movable))
 
     # --- answers --------------------------------------------------------------------------
+
+    def predictions(self, score: FloatArray) -> Any:
+        """Return the prediction of each row, given its score."""
+        return predicted(self.terms.decision, score, self.exact)
 
     def answer(self, budget: Budget, certifier: Certifier | None = None) -> Answer:
         """Return bounds by regions, and what attacks found."""

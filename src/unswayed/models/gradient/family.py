@@ -348,6 +348,7 @@ register(
         scores=decision_scores,
         threshold=0.0,
         weighs_classes=True,
+        several=False,
     )
 )
 

@@ -1,0 +1,336 @@
+"""Several classes: a row has a margin for every rival of its class, and each is one selection.
+
+The lead of a rival over the winner is a score that is linear in the labels, with intervals of its
+own (`labels/classes`): a *duel*, which the linear engines answer exactly. A row is robust if no
+rival can draw level; ties go to the class that comes first, as scikit-learn's argmax has it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unswayed._core.influence import InfluenceMap, distinct_rows
+from unswayed._core.rounding import Bounds
+from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed.engines.linear import LinearCase
+from unswayed.engines.protocol import (
+    Certifier,
+    Claimed,
+    FeatureRows,
+    LabelChanges,
+    Stated,
+    Terms,
+    score_columns,
+)
+from unswayed.engines.rational import ExactRow
+from unswayed.engines.selection import ExactEngine, SparseEngine
+from unswayed.exceptions import InputError
+from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.budgets import Budget, Move
+from unswayed.labels.classes import ClassChanges
+from unswayed.margins.decisions import EXACT, Answer, Margins, Rise, verdicts
+from unswayed.models.classes import ClassScores, leads
+from unswayed.models.learner import Scores, Solution
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
+from unswayed.results.groups import StandardErrors
+
+_KEPT = 2**24  # numbers of the engines that are kept: larger ones are made again
+
+
+class ClassEngine:
+    """Bounds the leads of rows over every rival: one linear engine per pair of classes."""
+
+    can = frozenset({"exact", "pages"})
+    setting = "classes"
+
+    def __init__(self, learner: ClassScores, bias: ResolvedBias) -> None:
+        assert bias.classes is not None  # noqa: S101  (labels are classes)
+        self.learner, self.bias, self.changes = learner, bias, bias.classes
+        self._kept: dict[tuple[int, int], ExactEngine] = {}
+
+    @property
+    def proven(self) -> bool:
+        """Whether rounding errors are bounded at all."""
+        return self.learner.inner.error_scale.proven
+
+    @property
+    def width(self) -> int:
+        """Number of weights of a row."""
+        return self._shared.width
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of model and bias."""
+        return self.duel(0, 1).fingerprint
+
+    @cached_property
+    def _shared(self) -> InfluenceMap:
+        """Training rows of one kind merged, each label up and down by one."""
+        bias, learner, ones = self.bias, self.learner.inner, np.ones(self.learner.n_rows)
+        kind = self.changes.kind.astype(np.float64)
+        apart = bias.budget.apart(bias.lower, bias.upper, learner.row_scale)
+        if apart is not None:
+            kind = distinct_rows(np.column_stack((kind, apart)))[1].astype(np.float64)
+        moves = np.where((bias.lower < 0) | (bias.upper > 0), ones, 0.0)
+        return InfluenceMap(learner.design, -moves, moves, learner.row_scale, kind)
+
+    def duel(self, winner: int, rival: int) -> ExactEngine:
+        """Return the engine of a rival's lead over the winner."""
+        pair = winner, rival
+        if pair not in self._kept:
+            found = self._made(*pair)
+            if len(self._kept) * self.learner.n_rows > _KEPT:
+                self._kept.clear()
+            self._kept[pair] = found
+        return self._kept[pair]
+
+    def _made(self, winner: int, rival: int) -> ExactEngine:
+        _, lower, upper = self.changes.lead(winner, rival, self.learner.step)
+        bias = ResolvedBias(lower, upper, self.bias.budget, whole=True)
+        inner = self.learner.inner
+        if inner.sparse:
+            return SparseEngine(inner, bias)
+        at = self._shared.entries.rows  # labels of one kind have one interval
+        return ExactEngine(inner, bias, self._shared.scaled(-lower[at], upper[at]))
+
+    # --- what is asked --------------------------------------------------------------------
+
+    def rows(self, features: Matrix) -> FeatureRows:
+        """Return feature rows as weights that are made on demand."""
+        return FeatureRows.of(self.learner.inner, features)
+
+    def coefficients(self, sums: Matrix | None = None) -> FeatureRows:
+        """Raise: every class has coefficients of its own."""
+        self.learner.with_coefficients()
+        raise AssertionError
+
+    def scores(self, rows: FeatureRows, solution: Solution) -> Scores:
+        """Return the leads of rows, with bounds on their errors."""
+        return leads(_class_scores(self.learner, rows, solution))[0]
+
+    def case(self, rows: FeatureRows, terms: Terms) -> "ClassCase":
+        """Put rows to the engine."""
+        scores, winner = leads(_class_scores(self.learner, rows, terms.solution))
+        found = ClassCase(self, rows, scores, winner, terms)
+        if terms.resolve:
+            found.settle_winners()
+        return found
+
+    def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
+        """Return nothing: there are no files about several classes."""
+        return {}
+
+
+def _class_scores(learner: ClassScores, rows: FeatureRows, solution: Solution) -> list[Scores]:
+    parts = (Solution(each, solution.residual, solution.rounding) for each in solution.values)
+    return [rows.scores(each) for each in parts]
+
+
+class Duel(NamedTuple):
+    """Rows of one class against one rival."""
+
+    rival: int
+    rows: IntArray  # among all rows
+    case: LinearCase[ExactEngine]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCase:
+    """Rows put to every rival of their class."""
+
+    engine: ClassEngine
+    rows: FeatureRows
+    scores: Scores  # leads over the strongest rival
+    winner: IntArray
+    terms: Terms
+    exact: dict[int, ExactRow] = field(default_factory=dict)  # none: leads are of several rivals
+    _answered: list[tuple[Duel, Answer]] = field(default_factory=list)
+
+    @property
+    def margins(self) -> Margins:
+        """How far the lead of each row may fall."""
+        return self.terms.decision.margins(self.scores)
+
+    @property
+    def _changes(self) -> ClassChanges:
+        return self.engine.changes
+
+    def predictions(self, score: FloatArray) -> NDArray[Any]:
+        """Return the class of each row."""
+        classes = self.terms.decision.classes
+        assert classes is not None  # noqa: S101  (tells mypy)
+        return np.asarray(classes[self.winner])
+
+    # --- duels ----------------------------------------------------------------------------
+
+    def _duel(self, winner: int, rival: int, rows: IntArray) -> Duel:
+        engine = self.engine.duel(winner, rival)
+        targets, _, _ = self._changes.lead(winner, rival, self.engine.learner.step)
+        # A tie goes to the class that comes first.
+        decision = Rise(None, touching=rival < winner)
+        terms = self.terms._replace(
+            decision=decision, targets=targets, solution=engine.learner.solve(targets)
+        )
+        return Duel(rival, rows, engine.case(self.rows.take(rows), terms))
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """All rows against all rivals of their classes."""
+        return [
+            self._duel(winner, rival, np.flatnonzero(self.winner == winner))
+            for winner in np.unique(self.winner).tolist()
+            for rival in range(self._changes.n_classes)
+            if rival != winner
+        ]
+
+    def settle_winners(self) -> None:
+        """Find out, in rational arithmetic, whose leads are that rounding hides."""
+        hidden = ~np.isfinite(self.margins.slack)
+        for row in np.flatnonzero(hidden).tolist():
+            first, one = int(self.winner[row]), np.array([row])
+            best, winner = Fraction(0), first
+            for rival in range(self._changes.n_classes):
+                if rival != first:
+                    ((_, found),) = self._duel(first, rival, one).case.exactly(np.array([0]))
+                    if (found.score, -rival) > (best, -winner):
+                        best, winner = found.score, rival
+            self.winner[row] = winner
+
+    # --- answers --------------------------------------------------------------------------
+
+    def answer(self, budget: Budget, certifier: Certifier | None = None) -> Answer:
+        """Return verdicts at a budget: robust if every duel is; ranges come with `settle`."""
+        return self._combined(lambda duel: duel.case.answer(budget), budget)
+
+    def verdicts(self, budget: Budget) -> Answer:
+        """Return verdicts that follow from minimum budgets; ranges may say nothing."""
+        return self._combined(lambda duel: duel.case.verdicts(budget), budget)
+
+    def _combined(self, ask: Callable[[Duel], Answer], budget: Budget) -> Answer:
+        self._answered[:] = [(duel, ask(duel)) for duel in self.duels]
+        if self.terms.resolve:
+            for duel, found in self._answered:
+                duel.case.settle(found, budget, score_columns(duel.case.scores, found.bounds))
+        count = len(self.rows)
+        robust, broken = np.ones(count, dtype=bool), self._lost(budget)
+        method = np.full(count, EXACT, dtype="<U13")
+        for duel, found in self._answered:
+            robust[duel.rows] &= found.verdict == Verdict.ROBUST
+            broken[duel.rows] |= found.verdict == Verdict.NOT_ROBUST
+            other = found.method != EXACT
+            method[duel.rows[other]] = found.method[other]
+        zeros = np.zeros((3, count))
+        return Answer(Bounds.outside(*zeros), verdicts(broken, ~robust & ~broken), method)
+
+    def settle(self, answer: Answer, budget: Budget, columns: dict[str, FloatArray]) -> None:
+        """Write the ranges of leads: a lead is the least of those over each rival."""
+        for name, end in _ENDS.items():
+            columns[name][:] = end
+        for duel, found in self._answered:
+            own = score_columns(duel.case.scores, found.bounds)
+            duel.case.settle(found, budget, own)
+            for name, other in _LEAST.items():
+                columns[name][duel.rows] = np.minimum(columns[name][duel.rows], -own[other])
+            columns["error"][duel.rows] = np.maximum(columns["error"][duel.rows], own["error"])
+        # No label need be wrong: a lead is reached as it is, but for its error.
+        columns["inner_high"][:] = columns["score"] - columns["error"]
+
+    def _lost(self, budget: Budget) -> NDArray[np.bool_]:
+        """Return rows whose class can lose all of its labels: no model would know it then."""
+        gone = [
+            self._within(budget, own) for own in map(self._labels, range(self._changes.n_classes))
+        ]
+        return np.array(gone, dtype=bool)[self.winner]
+
+    def _labels(self, number: int) -> IntArray:
+        """Return the labels of a class; none if not all of them may be wrong."""
+        own = np.flatnonzero(self._changes.own == number)
+        free = self._changes.allowed[own].sum(axis=1) > 1
+        return own if free.all() else own[:0]
+
+    @staticmethod
+    def _within(budget: Budget, rows: IntArray) -> bool:
+        moves = [Move(1, 1, at, row) for at, row in enumerate(rows.tolist())]
+        return bool(moves) and budget.reach_exactly(moves) >= len(moves)
+
+    @cached_property
+    def least(self) -> MinimumBudgets:
+        """The least budget that overturns each row: the least over its rivals."""
+        low, high, rival = np.full((3, len(self.rows)), np.inf)
+        for duel in self.duels:
+            found = duel.case.least
+            sooner = found.high < high[duel.rows]
+            low[duel.rows] = np.minimum(low[duel.rows], found.low)  # NaN stays
+            high[duel.rows] = np.fmin(high[duel.rows], found.high)
+            rival[duel.rows[sooner]] = duel.rival
+        kind = self.engine.bias.budget
+        for number in np.unique(self.winner).tolist():
+            rows = self._labels(number)
+            if len(rows):
+                moves = [Move(1, 1, at, row) for at, row in enumerate(rows.tolist())]
+                gone = kind.least_exactly(moves, len(moves)) if kind.summed else np.inf
+                own = self.winner == number
+                low[own], high[own] = np.minimum(low[own], gone), np.minimum(high[own], gone)
+        return MinimumBudgets(low, high)
+
+    def changes(self, row: int, budget: Budget) -> LabelChanges:
+        """Return the smallest known set of label changes within a budget that overturns a row."""
+        needed, duel, at = min(
+            (
+                (float(duel.case.least.high[at]), duel, at)
+                for duel in self.duels
+                for at in np.flatnonzero(duel.rows == row).tolist()
+            ),
+            key=lambda each: each[0],
+        )
+        number = int(self.winner[row])
+        gone = self._labels(number)
+        if len(gone) and len(gone) < needed and self._within(budget, gone):
+            return self._removed(gone, row)
+        if not needed <= budget.amount and not self.terms.resolve:
+            raise InputError(f"no set of label changes within the budget overturns row {row}")
+        found = duel.case.changes(at, budget)
+        new = self._changes.towards(number, duel.rival, found.rows, rising=found.added > 0)
+        added = (new - self._changes.own[found.rows]).astype(np.float64)
+        return LabelChanges(found.rows, added, -found.score, rival=duel.rival)
+
+    def _removed(self, rows: IntArray, row: int) -> LabelChanges:
+        """Return changes of all labels of a class, each to the first that it may really be."""
+        allowed = self._changes.allowed[rows].copy()
+        allowed[np.arange(len(rows)), self._changes.own[rows]] = False
+        new = np.argmax(allowed, axis=1)
+        added = (new - self._changes.own[rows]).astype(np.float64)
+        return LabelChanges(rows, added, float("-inf"))
+
+    # --- for people and files -------------------------------------------------------------
+
+    def standard_errors(self) -> StandardErrors:
+        """Return that leads have none."""
+        return StandardErrors.missing(len(self.rows), "leads are of several columns of numbers")
+
+    def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
+        """Return the numbers that a certificate file states: those of the certificates."""
+        return Stated(certificates.low, certificates.high, certificates.minimum_budgets)
+
+    def stated_changes(self, row: int, budget: Budget) -> LabelChanges:
+        """Return the label changes that a certificate file states for a row."""
+        return self.changes(row, budget)
+
+    def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
+        """Return how many rows each of several label changes, a CSR matrix, overturns."""
+        raise NotImplementedError
+
+    def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
+        """Return that no label sets were tried."""
+        return None
+
+
+_ENDS = {"score": np.inf, "error": 0.0, "low": np.inf, "high": np.inf, "inner_low": np.inf}
+"""Where the search for the least lead begins."""
+_LEAST = {"score": "score", "low": "high", "high": "low", "inner_low": "inner_high"}
+"""Of a lead and of the rival's, which is its negative: what is the least of what."""
