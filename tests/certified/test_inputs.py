@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -293,14 +293,33 @@ def test_missing_numbers_are_refused_by_row(value):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(InputError, match=r"y has one class.*exactly two values"):
+    with pytest.raises(InputError, match=r"y has one class.*at least two values"):
         classifier().fit(X, np.ones(N))
 
 
 @pytest.mark.parametrize("labels", [np.arange(N) % 3, ["a", "b", "c", "d"] * (N // 4)], ids=str)
-def test_more_than_two_classes_are_refused(labels):
-    with pytest.raises(InputError, match=r"y has [34] classes. Only binary classification is su"):
-        classifier().fit(X, labels)
+def test_more_than_two_classes_are_refused_for_models_that_have_two(labels):
+    bias = LabelBias.flips(budget=1)
+    with pytest.raises(InputError, match=r"y has [34] classes.*is certified for two.*RidgeClass"):
+        CertifiedClassifier(LogisticRegression(), bias=bias).fit(X, labels)
+    with pytest.raises(InputError, match=r"threshold=0.5 tells two classes apart.*leave it out"):
+        CertifiedClassifier(Ridge(), bias=bias, threshold=0.5).fit(X, labels)
+    with pytest.raises(BiasError, match=r"direction='up' is for numbers and for two classes"):
+        CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1, direction="up")).fit(X, labels)
+    with pytest.raises(BiasError, match=r"to names 'z', which is no class"):
+        CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1, to={"z": ["a"]})).fit(X, labels)
+    with pytest.raises(BiasError, match=r"to must say which classes.*pass a dict"):
+        CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1, to=["a"])).fit(X, labels)
+
+
+def test_to_says_which_of_two_classes_may_be_wrong():
+    labels = ["a", "b"] * (N // 2)
+    given = LabelBias.flips(budget=3, to={"b": "a"})
+    same = LabelBias.flips(budget=3, direction="down")
+    found, other = (CertifiedClassifier(Ridge(), bias=each).fit(X, labels) for each in (given, same))
+    assert found.minimum_budget(X).tolist() == other.minimum_budget(X).tolist()
+    with pytest.raises(BiasError, match=r"to is for labels that are classes"):
+        CertifiedRegressor(Ridge(), bias=given, radius=1.0).fit(X, np.arange(N) % 2)
 
 
 def test_real_valued_labels_are_no_classes():

@@ -1,4 +1,4 @@
-"""Every label set of a small problem with several classes, refitted: what the engine must agree with."""
+"""Every label set of a small problem with several classes, each refitted."""
 
 from itertools import combinations, product
 
@@ -26,7 +26,7 @@ def class_scores(X, labels, tests, n_classes, codes=(0.0, 1.0), **model):
 
 
 def outcome(scores, labels, *, near=1e-9):
-    """The class of each row: the highest, of equal ones the first; a class without labels is none."""
+    """The class of each row: the highest, of equal ones the first."""
     best = scores.max(axis=1, keepdims=True)
     return np.argmax(scores >= best - near, axis=1)
 

@@ -6,7 +6,7 @@ rival can draw level; ties go to the class that comes first, as scikit-learn's a
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +40,27 @@ from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdic
 from unswayed.results.groups import StandardErrors
 
 _KEPT = 2**24  # numbers of the engines that are kept: larger ones are made again
+_SHARED = 2**26  # numbers of influence that are kept for the next rival: 512 MB
+
+
+class SharedInfluence(InfluenceMap):
+    """Influence of one set of rows after the other, each of them for all rivals.
+
+    Rivals differ in how far labels may move, and not in what these do: products are made once.
+    """
+
+    _last: dict[bytes, FloatArray]
+
+    def __call__(self, weights: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """Return the influence of every entry on every row of `weights`."""
+        key = weights.tobytes()
+        found = self._last.get(key)
+        if found is None:
+            found = super().__call__(weights)
+            while self._last and sum(each.size for each in self._last.values()) > _SHARED:
+                self._last.pop(next(iter(self._last)), None)  # another thread may have been faster
+            self._last[key] = found
+        return found
 
 
 class ClassEngine:
@@ -52,6 +73,7 @@ class ClassEngine:
         assert bias.classes is not None  # noqa: S101  (labels are classes)
         self.learner, self.bias, self.changes = learner, bias, bias.classes
         self._kept: dict[tuple[int, int], ExactEngine] = {}
+        self._solved: dict[tuple[int, int], Solution] = {}
 
     @property
     def proven(self) -> bool:
@@ -69,7 +91,7 @@ class ClassEngine:
         return self.duel(0, 1).fingerprint
 
     @cached_property
-    def _shared(self) -> InfluenceMap:
+    def _shared(self) -> SharedInfluence:
         """Training rows of one kind merged, each label up and down by one."""
         bias, learner, ones = self.bias, self.learner.inner, np.ones(self.learner.n_rows)
         kind = self.changes.kind.astype(np.float64)
@@ -77,7 +99,9 @@ class ClassEngine:
         if apart is not None:
             kind = distinct_rows(np.column_stack((kind, apart)))[1].astype(np.float64)
         moves = np.where((bias.lower < 0) | (bias.upper > 0), ones, 0.0)
-        return InfluenceMap(learner.design, -moves, moves, learner.row_scale, kind)
+        found = SharedInfluence(learner.design, -moves, moves, learner.row_scale, kind)
+        found._last = {}
+        return found
 
     def duel(self, winner: int, rival: int) -> ExactEngine:
         """Return the engine of a rival's lead over the winner."""
@@ -97,6 +121,15 @@ class ClassEngine:
             return SparseEngine(inner, bias)
         at = self._shared.entries.rows  # labels of one kind have one interval
         return ExactEngine(inner, bias, self._shared.scaled(-lower[at], upper[at]))
+
+    def solution(self, winner: int, rival: int) -> Solution:
+        """Return the model that was trained on the numbers whose score is a rival's lead."""
+        pair = min(winner, rival), max(winner, rival)
+        if pair not in self._solved:
+            targets, _, _ = self.changes.lead(*pair, self.learner.step)
+            self._solved[pair] = self.learner.inner.solve(targets)
+        found = self._solved[pair]
+        return found if winner < rival else replace(found, values=-found.values)
 
     # --- what is asked --------------------------------------------------------------------
 
@@ -174,7 +207,7 @@ class ClassCase:
         # A tie goes to the class that comes first.
         decision = Rise(None, touching=rival < winner)
         terms = self.terms._replace(
-            decision=decision, targets=targets, solution=engine.learner.solve(targets)
+            decision=decision, targets=targets, solution=self.engine.solution(winner, rival)
         )
         return Duel(rival, rows, engine.case(self.rows.take(rows), terms))
 
