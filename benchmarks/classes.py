@@ -7,6 +7,7 @@ embeddings are: 100,000 × 768, 20 classes (``--large``).
 import resource
 import sys
 import time
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import RidgeClassifier
@@ -58,7 +59,9 @@ def main() -> None:
             one = CertifiedClassifier(RidgeClassifier(), bias=bias).fit(X, labels == digit)
             binary += seconds(lambda one=one: getattr(one, what)(tests))
         own = seconds(lambda: getattr(several, what)(tests))
-        print(f"{what}: ten digits {own:.2f} s, nine binary problems {binary:.2f} s: {own / binary:.2f}")
+        print(
+            f"{what}: ten digits {own:.2f} s, nine binary problems {binary:.2f} s: {own / binary:.2f}"
+        )
 
 
 if __name__ == "__main__":

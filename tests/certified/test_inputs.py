@@ -316,7 +316,9 @@ def test_to_says_which_of_two_classes_may_be_wrong():
     labels = ["a", "b"] * (N // 2)
     given = LabelBias.flips(budget=3, to={"b": "a"})
     same = LabelBias.flips(budget=3, direction="down")
-    found, other = (CertifiedClassifier(Ridge(), bias=each).fit(X, labels) for each in (given, same))
+    found, other = (
+        CertifiedClassifier(Ridge(), bias=each).fit(X, labels) for each in (given, same)
+    )
     assert found.minimum_budget(X).tolist() == other.minimum_budget(X).tolist()
     with pytest.raises(BiasError, match=r"to is for labels that are classes"):
         CertifiedRegressor(Ridge(), bias=given, radius=1.0).fit(X, np.arange(N) % 2)

@@ -31,7 +31,7 @@ from unswayed.engines.rational import ExactRow
 from unswayed.engines.selection import ExactEngine, SparseEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget, Move
+from unswayed.labels.budgets import Budget
 from unswayed.labels.classes import ClassChanges
 from unswayed.margins.decisions import EXACT, Answer, Margins, Rise, verdicts
 from unswayed.models.classes import ClassScores, leads
@@ -250,7 +250,7 @@ class ClassCase:
             for duel, found in self._answered:
                 duel.case.settle(found, budget, score_columns(duel.case.scores, found.bounds))
         count = len(self.rows)
-        robust, broken = np.ones(count, dtype=bool), self._lost(budget)
+        robust, broken = np.ones(count, dtype=bool), self._forgotten <= budget.amount
         method = np.full(count, EXACT, dtype="<U13")
         for duel, found in self._answered:
             robust[duel.rows] &= found.verdict == Verdict.ROBUST
@@ -273,42 +273,33 @@ class ClassCase:
         # No label need be wrong: a lead is reached as it is, but for its error.
         columns["inner_high"][:] = columns["score"] - columns["error"]
 
-    def _lost(self, budget: Budget) -> NDArray[np.bool_]:
-        """Return rows whose class can lose all of its labels: no model would know it then."""
-        gone = [
-            self._within(budget, own) for own in map(self._labels, range(self._changes.n_classes))
-        ]
-        return np.array(gone, dtype=bool)[self.winner]
-
     def _labels(self, number: int) -> IntArray:
         """Return the labels of a class; none if not all of them may be wrong."""
         own = np.flatnonzero(self._changes.own == number)
         free = self._changes.allowed[own].sum(axis=1) > 1
         return own if free.all() else own[:0]
 
-    @staticmethod
-    def _within(budget: Budget, rows: IntArray) -> bool:
-        moves = [Move(1, 1, at, row) for at, row in enumerate(rows.tolist())]
-        return bool(moves) and budget.reach_exactly(moves) >= len(moves)
+    @cached_property
+    def _forgotten(self) -> FloatArray:
+        """The least budget at which the class of each row can lose all of its labels.
+
+        No model would know the class then. With an intercept its score is below another's anyway.
+        """
+        kind, found = self.engine.bias.budget, np.full(self._changes.n_classes, np.inf)
+        for number in np.unique(self.winner).tolist():
+            rows = self._labels(number)
+            found[number] = kind.price(rows) if len(rows) else np.inf
+        return np.asarray(found[self.winner])
 
     @cached_property
     def least(self) -> MinimumBudgets:
         """The least budget that overturns each row: the least over its rivals."""
-        low, high, rival = np.full((3, len(self.rows)), np.inf)
+        low, high = np.full((2, len(self.rows)), np.inf)
         for duel in self.duels:
             found = duel.case.least
-            sooner = found.high < high[duel.rows]
             low[duel.rows] = np.minimum(low[duel.rows], found.low)  # NaN stays
             high[duel.rows] = np.fmin(high[duel.rows], found.high)
-            rival[duel.rows[sooner]] = duel.rival
-        kind = self.engine.bias.budget
-        for number in np.unique(self.winner).tolist():
-            rows = self._labels(number)
-            if len(rows):
-                moves = [Move(1, 1, at, row) for at, row in enumerate(rows.tolist())]
-                gone = kind.least_exactly(moves, len(moves)) if kind.summed else np.inf
-                own = self.winner == number
-                low[own], high[own] = np.minimum(low[own], gone), np.minimum(high[own], gone)
+        low, high = np.minimum(low, self._forgotten), np.fmin(high, self._forgotten)
         return MinimumBudgets(low, high)
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
@@ -322,9 +313,8 @@ class ClassCase:
             key=lambda each: each[0],
         )
         number = int(self.winner[row])
-        gone = self._labels(number)
-        if len(gone) and len(gone) < needed and self._within(budget, gone):
-            return self._removed(gone, row)
+        if self._forgotten[row] < needed and self._forgotten[row] <= budget.amount:
+            return self._without(self._labels(number))
         if not needed <= budget.amount and not self.terms.resolve:
             raise InputError(f"no set of label changes within the budget overturns row {row}")
         found = duel.case.changes(at, budget)
@@ -332,7 +322,7 @@ class ClassCase:
         added = (new - self._changes.own[found.rows]).astype(np.float64)
         return LabelChanges(found.rows, added, -found.score, rival=duel.rival)
 
-    def _removed(self, rows: IntArray, row: int) -> LabelChanges:
+    def _without(self, rows: IntArray) -> LabelChanges:
         """Return changes of all labels of a class, each to the first that it may really be."""
         allowed = self._changes.allowed[rows].copy()
         allowed[np.arange(len(rows)), self._changes.own[rows]] = False

@@ -219,6 +219,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
                 f"decision must be a Decision, got {decision!r}; for example "
                 "unswayed.margins.Radius(2000)"
             )
+        if decision is not None:
+            fitted.need("decisions", "decision=")
         seen = fitted.features(X)
         features = as_matrix(seen)
         first, group = distinct_rows(features)

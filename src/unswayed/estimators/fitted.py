@@ -184,6 +184,10 @@ _REFUSALS = {
         "{what} bounds one score, and several classes have a lead over every rival; use "
         "method='exact'"
     ),
+    ("classes", "decisions"): (
+        "{what} says what must stay the same of one score, and three or more classes have one "
+        "score each: the highest decides; leave it out"
+    ),
     ("classes", "joint"): (
         "{what} is not offered for three or more classes yet; ask about one class against the rest"
     ),

@@ -288,6 +288,11 @@ class Budget:
         rows = [row for move, taken in self._shares(moves) for row in members(move)[:taken]]
         return [(row, Fraction(1)) for row in sorted(rows)]
 
+    def price(self, rows: IntArray) -> float:
+        """Return the least amount that allows all of some labels to be wrong; inf if none does."""
+        moves = [Move(1, 1, at, row) for at, row in enumerate(rows.tolist())]
+        return self.least_exactly(moves, len(moves))
+
     # --- for people and files -----------------------------------------------------------------
 
     unit: ClassVar[str] = "labels"  # what amounts of it count, as the head of a column

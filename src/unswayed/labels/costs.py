@@ -408,6 +408,12 @@ class CostBudget(Budget):
             rows += members(moves[number])[:count]
         return [(row, Fraction(1)) for row in sorted(rows)]
 
+    def price(self, rows: IntArray) -> float:
+        """Return what some labels cost together, rounded up."""
+        units, below = self._units()
+        own = units[rows].tolist()
+        return math.inf if -1 in own else _rounded(sum(own), below, math.inf)
+
     unit: ClassVar[str] = "cost"
 
     def in_words(self, amount: float) -> str:

@@ -58,7 +58,7 @@ class StreamedEngine(LinearEngine):
     """Ranges, minimum budgets and witnesses, by passes over the training labels."""
 
     learner: SummedRidge
-    can = frozenset({"bounds"})
+    can = frozenset({"bounds", "decisions"})
     setting = "pieces"
     again = False  # it would take another pass
     rounds = 1  # anchors of a sandwich come in one lot: in one pass
@@ -314,7 +314,7 @@ _BELOW = 1.0 - 2.0**-30  # an effect is not computed to the last bit in every ba
 class MergedEngine(ExactEngine):
     """The exact engine on distinct training rows with counts; witnesses take a pass."""
 
-    can = frozenset({"bounds"})
+    can = frozenset({"bounds", "decisions"})
     setting = "pieces"
 
     def __init__(
