@@ -57,11 +57,10 @@ def main() -> None:
         binary = 0.0
         for digit in range(9):
             one = CertifiedClassifier(RidgeClassifier(), bias=bias).fit(X, labels == digit)
-            binary += seconds(lambda one=one: getattr(one, what)(tests))
-        own = seconds(lambda: getattr(several, what)(tests))
-        print(
-            f"{what}: ten digits {own:.2f} s, nine binary problems {binary:.2f} s: {own / binary:.2f}"
-        )
+            binary += seconds(partial(getattr(one, what), tests))
+        own = seconds(partial(getattr(several, what), tests))
+        ratio = own / binary
+        print(f"{what}: ten digits {own:.2f} s, nine binary problems {binary:.2f} s: {ratio:.2f}")
 
 
 if __name__ == "__main__":
