@@ -25,7 +25,7 @@ def class_scores(X, labels, tests, n_classes, codes=(0.0, 1.0), **model):
     return refit_scores(X, columns, tests, **model).T
 
 
-def outcome(scores, labels, *, near=1e-9):
+def outcome(scores, *, near=1e-9):
     """The class of each row: the highest, of equal ones the first."""
     best = scores.max(axis=1, keepdims=True)
     return np.argmax(scores >= best - near, axis=1)
@@ -33,11 +33,11 @@ def outcome(scores, labels, *, near=1e-9):
 
 def least_budgets(X, labels, allowed, tests, n_classes, most, **model):
     """The fewest changed labels that change the class of each row, up to `most`; else inf."""
-    before = outcome(class_scores(X, labels, tests, n_classes, **model), labels)
+    before = outcome(class_scores(X, labels, tests, n_classes, **model))
     found = np.full(len(tests), np.inf)
     for changed in label_sets(labels, allowed, most):
         count = int((changed != labels).sum())
-        after = outcome(class_scores(X, changed, tests, n_classes, **model), changed)
+        after = outcome(class_scores(X, changed, tests, n_classes, **model))
         gone = ~np.isin(before, changed)  # no model knows the class any more
         found = np.where((after != before) | gone, np.minimum(found, count), found)
     return before, found

@@ -66,7 +66,7 @@ class SharedInfluence(InfluenceMap):
 class ClassEngine:
     """Bounds the leads of rows over every rival: one linear engine per pair of classes."""
 
-    can = frozenset({"exact", "pages"})
+    can = frozenset({"bounds", "exact", "pages"})
     setting = "classes"
 
     def __init__(self, learner: ClassScores, bias: ResolvedBias) -> None:
@@ -164,6 +164,18 @@ def _class_scores(learner: ClassScores, rows: FeatureRows, solution: Solution) -
     return [rows.scores(each) for each in parts]
 
 
+@dataclass(frozen=True, eq=False)
+class ByDuels:
+    """Bounds of another kind than the engine's, made for every duel."""
+
+    fingerprint: str
+    make: "Callable[[LinearCase[ExactEngine]], Certifier]"
+
+    def bounds(self, rows: Any, budget: Budget, margins: Margins) -> Bounds:
+        """Raise: leads are bounded one rival at a time."""
+        raise NotImplementedError
+
+
 class Duel(NamedTuple):
     """Rows of one class against one rival."""
 
@@ -238,7 +250,10 @@ class ClassCase:
 
     def answer(self, budget: Budget, certifier: Certifier | None = None) -> Answer:
         """Return verdicts at a budget: robust if every duel is; ranges come with `settle`."""
-        return self._combined(lambda duel: duel.case.answer(budget), budget)
+        if not isinstance(certifier, ByDuels):
+            return self._combined(lambda duel: duel.case.answer(budget), budget)
+        make = certifier.make
+        return self._combined(lambda duel: duel.case.answer(budget, make(duel.case)), budget)
 
     def verdicts(self, budget: Budget) -> Answer:
         """Return verdicts that follow from minimum budgets; ranges may say nothing."""

@@ -180,10 +180,6 @@ _IN_GRADIENT = (
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
 _REFUSALS = {
-    ("classes", "bounds"): (
-        "{what} bounds one score, and several classes have a lead over every rival; use "
-        "method='exact'"
-    ),
     ("classes", "decisions"): (
         "{what} says what must stay the same of one score, and three or more classes have one "
         "score each: the highest decides; leave it out"

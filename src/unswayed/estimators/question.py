@@ -21,7 +21,8 @@ from unswayed.engines.anchors import (
     Sandwich,
     check_budget,
 )
-from unswayed.engines.choice import Trained
+from unswayed.engines.choice import Cascade, Trained
+from unswayed.engines.classes import ByDuels, ClassEngine
 from unswayed.engines.linear import LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
@@ -89,6 +90,8 @@ def certifier_of(
             "bounds on coefficients do not bound scores that are measured from the mean of the "
             "labels, as they are with threshold='balanced': use method='exact' or 'auto'"
         )
+    if isinstance(asked.engine, ClassEngine):
+        return _by_duels(asked.engine, budget, method)
     build: dict[str, Callable[[], Any]] = {
         "exact": lambda: None,
         "auto": lambda: asked.auto,
@@ -110,6 +113,30 @@ def certifier_of(
     if isinstance(made, Sandwich):
         return BySandwich(made)
     return ByBox(made, fitted.learner.with_coefficients())
+
+
+def _by_duels(engine: ClassEngine, budget: Budget, method: Method) -> Certifier | None:
+    """Return the certifier of several classes: bounds for every rival."""
+
+    def box(case: LinearCase[ExactEngine]) -> Certifier:
+        learner = case.engine.learner.with_coefficients()
+        names = tuple(map(str, range(learner.n_parameters)))
+        return ByBox(ParameterBox.build(case.engine, budget, case.terms.solution, names), learner)
+
+    def anchors(case: LinearCase[ExactEngine]) -> Certifier:
+        made = Sandwich(case.engine, budget, MAX_ANCHORS)
+        return BySandwich(made.choose_anchors(case.terms.solution, case.decision))
+
+    makers: dict[Any, Any] = {"box": box, "sandwich": anchors}
+    makers["auto"] = lambda case: Cascade(case.engine)
+    if method == "exact":
+        return None
+    if not isinstance(method, str):
+        raise InputError(
+            "bounds that were built before are about one score, and several classes have a lead "
+            "over every rival; pass method='box', 'sandwich' or 'auto'"
+        )
+    return ByDuels(engine.fingerprint, makers[method])
 
 
 def parameter_box(fitted: Fitted, budget: Budget) -> ParameterBox:

@@ -69,15 +69,23 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
         ----------
         X : (n, p) array or sparse matrix
             Training rows; with influence="precomputed", n columns whose values are not used.
-        y : (n,) array
-            Labels.
+        y : (n,) or (n, k) array
+            Labels, or several columns of them.
 
         Returns
         -------
         LinearSmoother
             The estimator itself.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            y_numeric=True,
+            dtype=np.float64,
+            multi_output=np.ndim(y) > 1 and np.shape(y)[1] > 1,
+        )
         if not (callable(self.influence) or self.influence == "precomputed"):
             raise InputError(
                 f"influence must be 'precomputed' or a callable, got {self.influence!r}"
@@ -139,8 +147,8 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        (m,) array
-            One number per row.
+        (m,) or (m, k) array
+            One number per row, and per column of labels.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
