@@ -21,7 +21,7 @@ from unswayed._core.rounding import UNIT
 from unswayed._core.selection_numpy import Prefixes, crossing
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
-from unswayed.words import labels
+from unswayed.words import in_unit
 
 Amount: TypeAlias = float | Fraction | Decimal
 
@@ -256,6 +256,10 @@ class Budget:
         rows = np.sort(_first(np.sort(np.concatenate(chosen)), strength, self.cap))
         return rows, np.ones(len(rows))
 
+    def used(self, rows: IntArray, change: FloatArray) -> float:
+        """Return how much of this kind some changes of labels take up."""
+        return float(len(rows))
+
     # --- exactly ------------------------------------------------------------------------------
 
     def _shares(self, moves: Sequence[Move]) -> Iterator[tuple[Move, int]]:
@@ -293,8 +297,8 @@ class Budget:
     unit: ClassVar[str] = "labels"  # what amounts of it count, as the head of a column
 
     def in_words(self, amount: float) -> str:
-        """Return an amount of this kind with its unit."""
-        return labels(amount)
+        """Return an amount of this kind with its unit; sums are rounded up."""
+        return in_unit(amount, self.unit, 1)
 
     @property
     def source(self) -> str | None:
