@@ -416,7 +416,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def in_unit(amount: float, unit: str = "labels", way: int = 0) -> str:
-    """Return an amount of a budget with its unit.
+    """Return an amount of a budget with its unit; one that somebody chose has all of its digits.
 
     >>> in_unit(1, "clusters"), in_unit(2.50000001, "total change", 1), in_unit(math.inf, "cost")
     ('1 cluster', 'a total change of 2.50001', 'never')
@@ -425,7 +425,7 @@ def in_unit(amount: float, unit: str = "labels", way: int = 0) -> str:
         return "never" if math.isinf(amount) else "unknown"
     if is_whole(unit):
         return counted(int(amount), unit.removesuffix("s"))
-    return f"a {unit} of {number_end(amount, way)}"
+    return f"a {unit} of {number_end(amount, way, 6 if way else 17)}"
 
 
 def is_whole(unit: str) -> bool:

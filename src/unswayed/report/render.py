@@ -34,6 +34,8 @@ from unswayed.results.groups import LARGE_GROUPS
 from unswayed.words import (
     between,
     distance,
+    in_unit,
+    is_whole,
     labels,
     number_end,
     percent,
@@ -41,6 +43,7 @@ from unswayed.words import (
     separated,
     share_range,
     signed,
+    written,
 )
 
 _HASHES = {"1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572"}
@@ -68,6 +71,8 @@ def _environment() -> jinja2.Environment:
         "signed": signed,
         "between": between,
         "labels": labels,
+        "amount": written,
+        "in_unit": in_unit,
         "number": _number,
         "distance": distance,
         "low": lambda value: _number(value, -1),
@@ -134,11 +139,12 @@ def _policy(*scripts: str) -> str:
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
     keys = "kind task three train_rows test_rows main decided named small_group rows".split()
+    keys += ["unit", "plain", "measure", "budget_source"]
     dial = facts["decided"] and not facts["no_rows"]
     if dial:
         keys += ["top", "minimum_budget", "enough"]
     charts = {
-        f"curve-{at}": curve_chart(curve, facts["main"], facts["keeps"])
+        f"curve-{at}": curve_chart(curve, facts)
         for at, curve in enumerate(facts.get("curves", ()))
     }
     if facts["coefficients"]["rows"]:
@@ -156,6 +162,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     return {key: facts[key] for key in keys} | {
         "charts": charts,
         "dial": dial,
+        "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],
         "sections": [each["row"] for each in facts["chosen"]["rows"]],
     }
