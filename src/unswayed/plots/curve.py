@@ -167,7 +167,11 @@ class RobustnessCurveDisplay:
 
     @classmethod
     def _of(
-        cls, least: FloatArray, groups: ArrayLike | None, max_budget: float | None, unit: str
+        cls,
+        least: FloatArray,
+        groups: ArrayLike | None,
+        max_budget: float | None,
+        unit: str = "labels",
     ) -> Self:
         """Return curves of minimum budgets. Of rows with none (NaN) nothing is proven at all."""
         if not len(least):

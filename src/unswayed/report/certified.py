@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, NamedTuple
 
@@ -53,8 +53,7 @@ _LABELS = Measure(
 )
 _LIMITED = replace(
     _LABELS,
-    before="within the limits of each set of labels, up to",
-    after="labels are wrong in all",
+    after="labels are wrong in all, each set of them within its limit",
     axis="wrong labels in all, each set within its limit",
     over="the number of wrong labels in all",
     allowed="Wrong labels allowed in all",
@@ -106,17 +105,14 @@ _COST = Measure(
     explained="Each label has its own cost, and those of the wrong ones are added up. Labels of "
     "infinite cost are never wrong, and labels that cost nothing may all be",
 )
-_MEASURES = {
-    "labels": _LABELS,
-    "clusters": _CLUSTERS,
-    "total change": _TOTAL,
-    "cost": _COST,
-}
+_MEASURES = {"labels": _LABELS, "clusters": _CLUSTERS, "total change": _TOTAL, "cost": _COST}
 
 
-def measure(unit: str) -> Measure:
-    """Return the words of a unit."""
-    return _MEASURES[unit]
+def words_of(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the words of a page for what its budgets count, and whether they count labels only."""
+    limited = facts.get("limited", False)
+    found = _LIMITED if limited else _MEASURES[facts["unit"]]
+    return {"plain": facts["unit"] == "labels" and not limited, "measure": asdict(found)}
 
 
 def _rounded_up(value: float) -> float:
@@ -198,11 +194,6 @@ class Certified:
     def plain(self) -> bool:
         """Whether budgets are numbers of labels, and any labels may be wrong that are so few."""
         return self.unit == "labels" and not self.limited
-
-    @property
-    def measure(self) -> "Measure":
-        """What budgets count, in the words of a page."""
-        return _LIMITED if self.limited else measure(self.unit)
 
     @property
     def main(self) -> float:

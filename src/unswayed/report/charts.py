@@ -108,14 +108,14 @@ _RANGE = ("low", "high", "inner_low", "inner_high")
 
 
 @_unchecked
-def curve_chart(curve: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+def curve_chart(curve: dict[str, Any], facts: dict[str, Any], axis: str) -> dict[str, Any]:
     """Draw the robustness rate over budgets, of all rows and of the groups of one column.
 
     Groups of few rows are drawn faintly, and so are those that no colour is left for; these have
     no entry in the legend. A rule marks the budget that the reader picks; it is the parameter
     "budget" of the chart.
     """
-    words, axis, whole = f"rows that {facts['keeps']}", facts["measure"]["axis"], is_whole(facts["unit"])
+    words, whole = f"rows that {facts['keeps']}", is_whole(facts["unit"])
     x = _counts("budget:Q", axis, whole=whole, domain=[0, curve["budget"][-1]])
     y = _shares(words if len(words) <= _TITLE else "robust rows")
     tip = [
@@ -334,7 +334,9 @@ def _robust_shares(point: dict[str, Any], left: bool) -> list[float]:
 
 
 @_unchecked
-def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
+def count_chart(
+    budgets: list[dict[str, Any]], rows: int, head: str = "wrong labels"
+) -> dict[str, Any]:
     """Draw how many rows are overturned together beside how many one at a time, by budget."""
     names = [_drawable(each["budget"]) for each in budgets]
     values = []
@@ -349,7 +351,7 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
             | {"most": number_end(each["at_most"], 1), "least": number_end(each["at_least"], -1)},
         ]
     base = _chart(values).encode(
-        y=alt.Y("budget:N", title="wrong labels", sort=names, axis=_ticks()),
+        y=alt.Y("budget:N", title=head, sort=names, axis=_ticks()),
         yOffset=alt.YOffset("what:N", sort=[_SINGLY, _TOGETHER]),
         color=alt.Color(
             "what:N",
@@ -358,7 +360,7 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
             legend=alt.Legend(orient="top", symbolType="square"),
         ),
         tooltip=[
-            alt.Tooltip("budget:N", title="wrong labels"),
+            alt.Tooltip("budget:N", title=head),
             alt.Tooltip("what:N", title="counted"),
             alt.Tooltip("most:N", title="at most"),
             alt.Tooltip("least:N", title="at least"),

@@ -71,6 +71,7 @@ def certified_facts(
         "confidence": CONFIDENCE,
         "unit": rows.unit,
         "budget_source": rows.source,
+        **({"limited": True} if rows.limited else {}),
         "budgets": [
             _rate(rows, each) | {"three": summaries[each.amount].to_dict() if summaries else None}
             for each in rows.budgets

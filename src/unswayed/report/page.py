@@ -8,7 +8,7 @@ import os
 import platform
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -105,8 +105,6 @@ def page_facts(
         "named": named,
         "small_group": SMALL_GROUP,
         "main": rows.main,
-        "plain": rows.plain,
-        "measure": asdict(rows.measure),
         **(_over_budgets(rows, facts) if rows.decided else {}),
         "rows": _least_robust(rows, shown, witnesses)
         if rows.decided
