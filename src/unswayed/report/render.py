@@ -143,11 +143,11 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
     keys = "kind task three train_rows test_rows main decided named small_group rows".split()
     keys += ["unit", "budget_source"]
-    dial = facts["decided"] and not facts["no_rows"]
+    dial, words = facts["decided"] and not facts["no_rows"], words_of(facts)
     if dial:
         keys += ["top", "minimum_budget", "enough"]
     charts = {
-        f"curve-{at}": curve_chart(curve, facts, words_of(facts)["measure"]["axis"])
+        f"curve-{at}": curve_chart(curve, facts, words["measure"]["axis"])
         for at, curve in enumerate(facts.get("curves", ()))
     }
     if facts["coefficients"]["rows"]:
@@ -164,7 +164,8 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
     return {key: facts[key] for key in keys} | {
         "charts": charts,
-        **words_of(facts),
+        "plain": words["plain"],
+        "around": [words["measure"][name] for name in ("before", "after")],
         "dial": dial,
         "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],

@@ -18,10 +18,9 @@
   const said = (text) => (data.task === "regression" && /^-?\d+(\.\d+)?$/.test(text)
     ? text.replace(/^-?\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",")) : text);
   const labels = (count) => (count === 1 ? "1 label" : number(count) + " labels");
-  const measure = data.measure;
   // Numbers of labels and of clusters are whole; totals and costs have all of their digits.
   const amount = (value) => (data.whole ? number(value) : value.toLocaleString("en-US", { maximumSignificantDigits: 15 }));
-  const inWords = (value) => (data.plain ? labels(value) : [measure.before, amount(value), measure.after].join(" "));
+  const inWords = (value) => (data.plain ? labels(value) : [data.around[0], amount(value), data.around[1]].join(" "));
 
   // --- the budget -----------------------------------------------------------------------
   // A row keeps its prediction at k wrong labels when its minimum budget is above k.
