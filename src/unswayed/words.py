@@ -415,28 +415,77 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def in_unit(amount: float, unit: str = "labels", way: int = 0) -> str:
+    """Return an amount of a budget with its unit; one that somebody chose has all of its digits.
+
+    >>> in_unit(1, "clusters"), in_unit(2.50000001, "total change", 1), in_unit(math.inf, "cost")
+    ('1 cluster', 'a total change of 2.50001', 'never')
+    """
+    if not math.isfinite(amount):
+        return "never" if math.isinf(amount) else "unknown"
+    if is_whole(unit):
+        return counted(int(amount), unit.removesuffix("s"))
+    return f"a {unit} of {number_end(amount, way, 6 if way else 17)}"
+
+
+def is_whole(unit: str) -> bool:
+    """Return whether amounts in a unit are whole numbers.
+
+    >>> is_whole("clusters"), is_whole("cost")
+    (True, False)
+    """
+    return unit in ("labels", "clusters")
+
+
+def whole_or_sum(amount: float, unit: str) -> float:
+    """Return an amount as an int where its unit is counted, else as a float.
+
+    >>> whole_or_sum(2.0, "clusters"), whole_or_sum(2, "cost")
+    (2, 2.0)
+    """
+    return int(amount) if is_whole(unit) else float(amount)
+
+
 def labels(count: float) -> str:
     """Return a number of labels as text.
 
     >>> labels(1), labels(2943), labels(math.inf), labels(math.nan)
     ('1 label', '2,943 labels', 'never', 'unknown')
     """
-    if not math.isfinite(count):
-        return "never" if math.isinf(count) else "unknown"
-    return counted(int(count), "label")
+    return in_unit(count)
 
 
-def labels_between(low: float, high: float) -> str:
-    """Return a number of labels that is known from below and from above as text.
+_CLOSE = 1e-6  # of an amount: ends that differ by less are one number to a reader
+
+
+def is_settled(low: float, high: float, unit: str) -> bool:
+    """Return whether two ends of an amount are the same, or of sums nearly so.
+
+    >>> is_settled(3, 4, "labels"), is_settled(3.0, 3.0 + 1e-9, "cost")
+    (False, True)
+    """
+    return low == high or (not is_whole(unit) and high - low <= _CLOSE * high < math.inf)
+
+
+def labels_between(low: float, high: float, unit: str = "labels") -> str:
+    """Return a least amount that is known from below and from above as text.
+
+    Sums are rounded outwards; one that is known to six digits is rounded up, so that it is enough.
 
     >>> labels_between(3, 3), labels_between(3, 5), labels_between(3, math.inf)
     ('3 labels', '3 to 5 labels', '3 labels or more')
+    >>> labels_between(2 / 3, 2 / 3 + 1e-12, "cost"), labels_between(2 / 3, 0.8, "cost")
+    ('a cost of 0.666667', 'a cost of 0.666666 to 0.8')
     """
-    if low == high or not math.isfinite(low):
-        return labels(low)
+    if not math.isfinite(low):
+        return in_unit(low, unit)
     if not math.isfinite(high):
-        return f"{labels(low)} or more"
-    return f"{int(low):,} to {labels(high)}"
+        return f"{in_unit(low, unit, -1)} or more"
+    if is_settled(low, high, unit):
+        return in_unit(high, unit, 1)
+    last = counted(int(high), unit.removesuffix("s")) if is_whole(unit) else number_end(high, 1)
+    first = f"{int(low):,}" if is_whole(unit) else in_unit(low, unit, -1)
+    return f"{first} to {last}"
 
 
 def labels_of(count: int, movable: int, n_train: int) -> str:

@@ -23,7 +23,7 @@ def test_terminal_json_and_page_say_the_same_sentence(folder):
     done = certify(folder, "--noise", "5%", "--json", "--report", "page.html")
     assert done.returncode == 0, done.stderr
     noise = json.loads(done.stdout)["noise"]
-    assert noise["sentence"].startswith("with 5 % of labels wrong at random, ")
+    assert noise["sentence"].startswith("with 5 % of labels wrong, independently of each other, ")
     assert noise["sentence"] in (folder / "page.html").read_text(encoding="utf-8")
     terminal = " ".join(certify(folder, "--noise", "5%").stdout.split())
     assert noise["sentence"] in terminal

@@ -35,6 +35,8 @@ from unswayed import (
     RangeDisplay,
     RobustnessCurveDisplay,
     RowSum,
+    Sampled,
+    Total,
     TradeoffDisplay,
     cross_certify,
     prediction_range,
@@ -838,6 +840,24 @@ def library_pages(record):
     page_of(record, numbers.certify(test[FEATURES]), "numbers", table=test)
     folds = cross_certify(model, train[FEATURES][:60], train["decision"][:60], cv=3)
     page_of(record, folds, "folds", groups=["gender"])
+
+
+@case
+def library_pages_of_budgets(record):
+    """Pages about budgets that are no plain numbers of labels: clusters, samples, a total."""
+    train, test = story(60, 6)
+    women, steps = (train["gender"] == "female").to_numpy(), encoded(Ridge(alpha=1), drop="first")
+    some = [Sampled(checked=20, wrong=wrong, confidence=0.975) for wrong in (0, 1)]
+    for name, bias in {
+        "clusters": LabelBias.flips(budget=2, clusters=np.arange(60) % 12),
+        "limits": LabelBias.flips(budget=some[0], where=women)
+        + LabelBias.flips(budget=some[1], where=~women, direction="up"),
+    }.items():
+        model = CertifiedClassifier(steps, bias=bias).fit(train[FEATURES], train["decision"])
+        page_of(record, model.certify(test[FEATURES]), name)
+    bias = LabelBias.shifts(2000, budget=Total(4500.5))
+    total = CertifiedRegressor(steps, bias=bias, radius=400).fit(train[FEATURES], train["salary"])
+    page_of(record, total.certify(test[FEATURES]), "total", table=test)
 
 
 # Data sets, refusals, warnings

@@ -26,7 +26,7 @@ ANSWERS = {
     "audit, asked, rows, sources": [FILES / "audit_command" / "page-facts.json"],
     "compare": [FILES / "compare" / "answer.json"],
     "tradeoff": [FILES / "tradeoff" / "answer.json"],
-    "page": [*FILES.glob("certify_*/*-facts.json"), *FILES.glob("library_pages/*-facts.json")],
+    "page": [*FILES.glob("certify_*/*-facts.json"), *FILES.glob("library_pages*/*-facts.json")],
     "together, sources": [FILES / "together_command" / "page-facts.json"],
     "fairness, sources": [FILES / "fairness" / "page-facts.json"],
     "review plan, sources": [FILES / "review_command" / "page-facts.json"],

@@ -199,7 +199,7 @@ def show_noise(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print how likely labels that are wrong at random change predictions, if that was asked."""
     if facts.get("noise"):
         terminal.say()
-        _say_named(terminal, "random rate", facts["noise"]["sentence"])
+        _say_named(terminal, "independent", facts["noise"]["sentence"])
         _say_named(terminal, "", facts["noise"]["explained"])
 
 

@@ -303,7 +303,8 @@ class ClassCase:
         kind, found = self.engine.bias.budget, np.full(self._changes.n_classes, np.inf)
         for number in np.unique(self.winner).tolist():
             rows = self._labels(number)
-            found[number] = kind.price(rows) if len(rows) else np.inf
+            if len(rows):
+                found[number] = kind.sized(np.inf).used(rows, np.zeros(0))
         return np.asarray(found[self.winner])
 
     @cached_property

@@ -128,7 +128,8 @@ LinearSmoother, or a Pipeline that ends in one
             return self._read_several(labels, classes)
         negative, positive = codes = family_of(self.estimator).codes
         targets = np.where(labels == classes[1], positive, negative)
-        flips = self.bias is not None and self.bias.kind == "flips"
+        terms = () if self.bias is None else self.bias.terms or (self.bias,)
+        flips = bool(terms) and all(each.kind == "flips" for each in terms)
         return Reading(
             targets,
             # A classifier codes its classes itself.

@@ -429,6 +429,7 @@ def join(folds: Folds) -> CrossCertificates:
         question=question,
         trusted=folds.trusted,
         link=least.link,
+        unit=least.unit,
         source=folds,
         fold=at[folds.order],
     )

@@ -7,7 +7,7 @@ with one model, and the same search bounds it from both sides.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -90,7 +90,7 @@ class Folds(Source):
         (fold,) = (each for each in self.folds if row in each.test)
         within = int(np.flatnonzero(fold.test == row)[0])
         found = fold.question.witness(within, max(amount, fold.certificates.budget))
-        return Witness(fold.train[found.indices], found.labels, found.score)
+        return replace(found, indices=fold.train[found.indices])
 
     def training_labels(self) -> NDArray[Any]:
         """Return the labels of all rows."""

@@ -218,11 +218,6 @@ class Source(ABC):
 
     def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
         """Write a page about certificates."""
-        if not self.counted:
-            raise InputError(
-                f"a report is about a number of wrong labels, and here {certificates.question}; "
-                "print the certificates, or write to_frame() to a file"
-            )
         # The charts' libraries take a second: only those who want a page pay for them.
         try:
             from unswayed.estimators.report import write_report  # noqa: PLC0415
@@ -316,6 +311,7 @@ class Question(Source):
             names=names,
             source=self,
             link=link,
+            unit=budget.unit,
         )
 
     @ordinary_arithmetic()
@@ -335,11 +331,14 @@ class Question(Source):
     @ordinary_arithmetic()
     def witness(self, row: int, amount: float) -> Witness:
         """Return the smallest known set of `amount` label changes at most that overturns a row."""
-        found = self.case.changes(int(self.group[row]), self.engine.bias.budget.sized(amount))
+        budget = self.engine.bias.budget
+        found = self.case.changes(int(self.group[row]), budget.sized(amount))
+        used = None if budget.unit == "labels" else budget.used(found.rows, found.added)
         before = self.targets[found.rows] if found.before is None else found.before
         labels = self.code.decode(before + found.added)
         rival = None if found.rival is None else self.code.decode(np.array([found.rival]))[0]
-        return Witness(found.rows, labels, found.score, found.places, rival)
+        words = None if used is None else budget.in_words(used)
+        return Witness(found.rows, labels, found.score, found.places, rival, words)
 
     def standard_errors(self) -> StandardErrors:
         """Return by how much chance in the sample moves the numbers that are asked about."""

@@ -11,11 +11,9 @@ from unswayed.atomic import atomic_write
 from unswayed.estimators.three_numbers import summaries
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, eager_frame, refuse_masked
+from unswayed.report.certified import BudgetRate, Certified, Size
 from unswayed.report.facts import (
     MOST_GROUPS,
-    BudgetRate,
-    Certified,
-    Size,
     certified_facts,
     effect_facts,
     quality,
@@ -24,7 +22,15 @@ from unswayed.report.facts import (
 from unswayed.report.page import Shown, model_effects, page_facts, provenance
 from unswayed.report.render import render
 from unswayed.results.certificates import CertificateSet, Witness, probability_ranges
-from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, written
+from unswayed.words import (
+    as_text,
+    beginning,
+    distinct_texts,
+    shorten,
+    suggest,
+    whole_or_sum,
+    written,
+)
 
 if TYPE_CHECKING:
     from unswayed.estimators.question import Question, Source
@@ -93,13 +99,14 @@ def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
     wrong = "really be the other class" if kind == "logistic" else f"be off, by {ends}"
+    at_once = "" if bias.budget.countable else f"; at once, {bias.budget}"
     radius = decision.radius
     scale = " in the logarithm" if kind == "poisson" and decision.task == "regression" else ""
     return {
         "task": "regression" if radius is not None else "classification",
         "label": "the label",
         "versus_rest": [],
-        "bias": f"{movable:,} of {len(bias.lower):,} training labels may {wrong}",
+        "bias": f"{movable:,} of {len(bias.lower):,} training labels may {wrong}{at_once}",
         "keeps": "keep their prediction"
         if radius is None
         else f"stay within {written(radius)}{scale}",
@@ -128,7 +135,8 @@ def _certified(
 ) -> Certified:
     """Return certificates as arrays, classes and groups in texts."""
     parts, labels = source.asked(), source.training_labels()
-    question, budget = parts[0].question, certificates.budget
+    question, budget, unit = parts[0].question, certificates.budget, certificates.unit
+    amount = whole_or_sum(budget, unit)
     decision, kind, bias = question.decision, _KINDS[certificates.link], question.engine.bias
     classes = [] if decision.classes is None else decision.classes.tolist()
     names = dict(zip(classes, distinct_texts(classes), strict=True))
@@ -139,7 +147,7 @@ def _certified(
     return Certified(
         n_train=min(len(each.place) for each in parts),
         n_movable=int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0))),
-        budgets=[BudgetRate.of(f"{budget:g}", int(budget), certificates.verdict)],
+        budgets=[BudgetRate.of(written(budget), amount, certificates.verdict)],
         score=certificates.score,
         minimum_budget=certificates.minimum_budgets.low,
         enough=certificates.minimum_budgets.high,
@@ -158,6 +166,9 @@ def _certified(
         chosen_threshold=decision.threshold not in (None, middle),
         can_balance=kind == "ridge" and decision.threshold != "balanced",
         in_python=True,
+        unit=unit,
+        limited=unit == "labels" and not bias.budget.countable,
+        source=bias.budget.sized(amount).source,
     )
 
 

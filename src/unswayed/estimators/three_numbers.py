@@ -7,7 +7,6 @@ import numpy as np
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed.estimators.question import Asked
-from unswayed.exceptions import InputError
 from unswayed.joint.attack import Drawn, at_random
 from unswayed.joint.fragile import count_goal
 from unswayed.joint.quick import Attacks, Exclusive, Placed, Quick
@@ -15,6 +14,7 @@ from unswayed.joint.search import Deadline, Search
 from unswayed.labels.budgets import Budget
 from unswayed.results.certificates import CertificateSet, Verdict
 from unswayed.results.curves import Alone, RandomDraws, Summary
+from unswayed.words import whole_or_sum
 
 DRAWS = 1000
 _REFITS = 50  # draws of models that have to be trained again
@@ -25,11 +25,6 @@ _LARGE = 2**20  # numbers of weights: attacks then take their time
 
 def summary_of(asked: Sequence[Asked], certificates: CertificateSet, *, seed: int = 0) -> Summary:
     """Return the three numbers at the budget of some certificates."""
-    if not asked[0].question.engine.bias.budget.countable:
-        raise InputError(
-            "a summary is about a number of wrong labels, and this budget is one of another kind; "
-            "certify_together says what one admissible set of labels does to all rows"
-        )
     robust = int(certificates.robust.sum())
     undecided = int(np.sum(certificates.verdict == Verdict.UNDECIDED))
     keeps = "keep their prediction"
@@ -37,7 +32,7 @@ def summary_of(asked: Sequence[Asked], certificates: CertificateSet, *, seed: in
         keeps = f"stay {certificates.question.partition(' if ')[0]}"
     (found,) = summaries(
         asked,
-        [Alone(int(certificates.budget), robust, undecided)],
+        [Alone(whole_or_sum(certificates.budget, certificates.unit), robust, undecided)],
         len(certificates),
         keeps=keeps,
         seed=seed,
@@ -54,7 +49,7 @@ def summaries(
     keeps: str,
     seed: int = 0,
 ) -> list[Summary]:
-    """Return the three numbers at each number of labels, which ascend.
+    """Return the three numbers at each number of labels, or other amount of the budget, ascending.
 
     Several models, of folds, share their labels: the bounds of the models add up, and every draw is
     one set of wrong labels for all of them. Without a model at hand there are no draws, and no
@@ -62,6 +57,8 @@ def summaries(
     """
     most, least = _together(asked, alone, n_rows)
     random = _random(asked, alone, n_rows, seed)
+    own = asked[0].question.engine.bias.budget if asked else None
+    within = [None if own is None else own.sized(at.labels) for at in alone]
     return [
         Summary(
             labels=at.labels,
@@ -72,8 +69,12 @@ def summaries(
             at_least=at_least,
             random=drawn,
             keeps=keeps,
+            allowed=None if budget is None or budget.countable else str(budget),
+            source=None if budget is None else budget.source,
         )
-        for at, at_most, at_least, drawn in zip(alone, most, least, random, strict=True)
+        for at, budget, at_most, at_least, drawn in zip(
+            alone, within, most, least, random, strict=True
+        )
     ]
 
 
@@ -82,18 +83,22 @@ def summaries(
 
 def _together(
     asked: Sequence[Asked], alone: Sequence[Alone], n_rows: int
-) -> tuple[list[int], list[int | None]]:
+) -> tuple[list[int | None], list[int | None]]:
     """Return at most and at least how many rows one label set overturns, at each budget."""
     most = [n_rows - each.robust for each in alone]
     own = asked[0].question.engine.bias.budget if asked else None
-    if own is None or not own.countable or not all(_can(each, "joint") for each in asked):
-        return most, [_attacked(asked, each) for each in alone]
+    if own is not None and not own.countable:
+        return _of_other_kind(asked, alone, most)
+    if own is None or not all(_can(each, "joint") for each in asked):
+        return [*most], [_attacked(asked, each) for each in alone]
     placed = [Placed(_quick(each), each.place) for each in asked]
     budgets = [own.sized(each.labels) for each in alone]
     main = [each for each, at in zip(budgets, alone, strict=True) if at.main]
     sets = [[part.quick.exclusive(each) for part in placed] for each in main]
     for at, each in enumerate(alone):
-        found = [_counted(placed, of, each.labels) for of in sets if of[0].amount >= each.labels]
+        found = [
+            _counted(placed, of, int(each.labels)) for of in sets if of[0].amount >= each.labels
+        ]
         most[at] = min(most[at], *found) if found else most[at]
     attacks = Attacks(placed, budgets[-1])
     # Where that takes its time, sets of the largest are tried at the others.
@@ -102,12 +107,33 @@ def _together(
     least = [max(low, attacks.known(each)) for low, each in zip(least, budgets, strict=True)]
     for at, each in enumerate(alone):
         if each.main and len(asked) == 1:
-            low, high = _thoroughly(asked[0], budgets[at])
+            low, high = _few(asked[0], budgets[at]) or (0, n_rows)
             least[at], most[at] = max(least[at], low), min(most[at], high)
     # More labels do more: what some budget reaches, every larger one reaches too.
     return (
         np.minimum.accumulate(most[::-1])[::-1].tolist(),
         np.maximum.accumulate(np.array(least, dtype=int)).tolist(),
+    )
+
+
+def _of_other_kind(
+    asked: Sequence[Asked], alone: Sequence[Alone], most: Sequence[int]
+) -> tuple[list[int | None], list[int | None]]:
+    """Return the same for a budget that is no number of labels: None unless there are few rows."""
+    found: list[tuple[int, int] | None] = [None] * len(alone)
+    if len(asked) == 1 and _can(asked[0], "joint"):
+        budget = asked[0].question.engine.bias.budget
+        found = [
+            _few(asked[0], budget.sized(each.labels)) if each.main else (0, n)
+            for each, n in zip(alone, most, strict=True)
+        ]
+    if None in found:
+        return [None] * len(alone), [None] * len(alone)
+    pairs = [each for each in found if each is not None]
+    at_most = [min(high, n) for (_, high), n in zip(pairs, most, strict=True)]
+    return (
+        np.minimum.accumulate(at_most[::-1])[::-1].tolist(),
+        np.maximum.accumulate([low for low, _ in pairs]).tolist(),
     )
 
 
@@ -133,16 +159,17 @@ def _counted(placed: Sequence[Placed], sets: Sequence[Exclusive], labels: int) -
     )
 
 
-def _thoroughly(asked: Asked, budget: Budget) -> tuple[int, int]:
-    """Return better bounds where there are few rows; bounds that say nothing where there are not.
+def _few(asked: Asked, budget: Budget) -> tuple[int, int] | None:
+    """Return bounds where there are few rows that can be overturned; None where there are not.
 
     The linear programme only guides: the bound that is made of its multipliers is proven.
     """
     question = asked.question
-    n_rows, entries = len(question.group), len(question.selection.engine.influence.entries)
     fragile = int(np.sum(asked.least <= budget.amount))
-    if not 0 < fragile * entries <= _SMALL:
-        return 0, n_rows
+    if fragile * len(question.selection.engine.influence.entries) > _SMALL:
+        return None
+    if not fragile:
+        return 0, len(question.group)
     rows = question.fragile(budget)
     goal = count_goal(question.count[rows.row].astype(np.int64), Fraction(1), rows.row)
     found = Search(rows).largest(goal, Deadline.of(0.0))
@@ -154,7 +181,7 @@ def _attacked(asked: Sequence[Asked], alone: Alone) -> int | None:
     if not alone.main or len(asked) != 1:
         return None
     question = asked[0].question
-    return question.case.overturned_at_least(alone.labels, question.count)
+    return question.case.overturned_at_least(int(alone.labels), question.count)
 
 
 # --- at random ------------------------------------------------------------------------------
@@ -174,7 +201,7 @@ def _random(
     for main, draws in ((True, _REFITS if refits else DRAWS), (False, _FEW_DRAWS)):
         at = [place for place, each in enumerate(alone) if each.main == main]
         if at and (main or not refits):
-            drawn = at_random(models, [alone[each].labels for each in at], n_rows, draws, seed)
+            drawn = at_random(models, [int(alone[each].labels) for each in at], n_rows, draws, seed)
             for place, each in zip(at, drawn, strict=True):
                 found[place] = each
     return found

@@ -44,7 +44,7 @@ from unswayed.evidence.effects import Claims, LabelEffects
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
 from unswayed.labels.samples import class_named
-from unswayed.results.reviews import ExpectedAudit
+from unswayed.results.reviews import ExpectedChecks
 from unswayed.words import counted, percent
 
 UNKNOWN = "?"
@@ -445,7 +445,7 @@ them, on average over audits like this one"
         runs: int | None = None,
         aim: float | None = None,
         seed: int = 0,
-    ) -> ExpectedAudit:
+    ) -> ExpectedChecks:
         """Estimate how many rows further draws confirm, by simulated audits from here on.
 
         Parameters
@@ -463,7 +463,7 @@ them, on average over audits like this one"
 
         Returns
         -------
-        ExpectedAudit
+        ExpectedChecks
             Confirmed rows after each number of draws. Of a list that is confirmed as a whole, rows
             that have enough evidence.
         """
@@ -474,7 +474,8 @@ them, on average over audits like this one"
             raise InputError(f"wrong must be a share of the labels, from 0 to 1; got {wrong!r}")
         many = runs or (5 if wrong else 1)
         counts = [self._simulated(wrong, places, aim, seed + run) for run in range(many)]
-        return ExpectedAudit(places, np.array(counts), float(wrong), len(self._group))
+        rows = len(self._group)
+        return ExpectedChecks(places, np.array(counts), float(wrong), rows, "confirmed")
 
     def _simulated(self, wrong: float, checks: IntArray, aim: float | None, seed: int) -> list[int]:
         """Return how many rows have enough evidence after further draws, in one simulated audit."""

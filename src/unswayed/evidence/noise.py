@@ -44,13 +44,13 @@ class LabelNoise:
     Examples
     --------
     >>> LabelNoise(rate=0.05)
-    LabelNoise(5 % of labels wrong at random)
+    LabelNoise(5 % of labels wrong, independently of each other)
     >>> LabelNoise.by_group(["f", "m", "f"], {"f": 0.05, "m": 0.01}).rate.tolist()
     [0.05, 0.01, 0.05]
     >>> LabelNoise.by_class({"yes": 0.05, "no": 0.01})
-    LabelNoise(5 % of yes, 1 % of no labels wrong at random)
+    LabelNoise(5 % of yes, 1 % of no labels wrong, independently of each other)
     >>> LabelNoise.shifts(2000, rate=0.1, law="normal")
-    LabelNoise(10 % of labels wrong at random, normal shifts of 2,000)
+    LabelNoise(10 % of labels wrong, independently of each other, normal shifts of 2,000)
     """
 
     rate: Any
@@ -158,7 +158,8 @@ class LabelNoise:
             ends = sorted({float(self.rate.min()), float(self.rate.max())})
             words = " to ".join(f"{100 * rate:.6g} %" for rate in ends) + " of labels"
         size = " or ".join(written(each) for each in self.sizes)
-        return f"{words} wrong at random" + (f", {self.law} shifts of {size}" if size else "")
+        law = f", {self.law} shifts of {size}" if size else ""
+        return f"{words} wrong, independently of each other{law}"
 
     def __repr__(self) -> str:
         return f"LabelNoise({self})"
@@ -207,8 +208,9 @@ class OverturnProbability:
     [0.00856, 0.028]
     >>> found.share_below(0.01), len(found.to_frame())
     (0.5, 2)
-    >>> found.sentence(0.01)
-    'with 10 % of labels wrong at random, 50.0 % of predictions change with probability below 0.01'
+    >>> print(found.sentence(0.01))
+    with 10 % of labels wrong, independently of each other, 50.0 % of predictions change with
+    probability below 0.01
     """
 
     low: FloatArray

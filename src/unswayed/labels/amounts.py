@@ -15,6 +15,7 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
 from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
+from unswayed.words import written
 
 _COMFORT = 2.0**-30  # of a total: so much above the least one, a witness overturns its row
 
@@ -205,6 +206,10 @@ class TotalBudget(Budget):
         order = np.argsort(rows[share > 0])
         return rows[share > 0][order], share[share > 0][order]
 
+    def used(self, rows: IntArray, change: FloatArray) -> float:
+        """Return the sum of the changes, without their signs."""
+        return math.fsum(np.abs(change).tolist())
+
     # --- exactly ------------------------------------------------------------------------------
 
     @staticmethod
@@ -249,12 +254,8 @@ class TotalBudget(Budget):
 
     unit: ClassVar[str] = "total change"
 
-    def in_words(self, amount: float) -> str:
-        """Return a total."""
-        return f"a total change of {amount:,.6g}" if amount < math.inf else "no total change"
-
     def __str__(self) -> str:
-        return f"labels are off by up to {self.most:g} in all"
+        return f"labels are off by up to {written(self.most)} in all"
 
 
 class _Fill(NamedTuple):

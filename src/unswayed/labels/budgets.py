@@ -21,7 +21,7 @@ from unswayed._core.rounding import UNIT
 from unswayed._core.selection_numpy import Prefixes, crossing
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
-from unswayed.words import labels
+from unswayed.words import in_unit
 
 Amount: TypeAlias = float | Fraction | Decimal
 
@@ -256,6 +256,13 @@ class Budget:
         rows = np.sort(_first(np.sort(np.concatenate(chosen)), strength, self.cap))
         return rows, np.ones(len(rows))
 
+    def used(self, rows: IntArray, change: FloatArray) -> float:
+        """Return how much of this kind some changes of labels take up; inf if more than any."""
+        parts = self.parts()
+        of = self._part_of(max([part.end for part in parts] + (1 + rows).tolist()))[rows]
+        fits = all(np.sum(of == at) <= part.labels for at, part in enumerate(parts))
+        return float(len(rows)) if fits and (of >= 0).all() else math.inf
+
     # --- exactly ------------------------------------------------------------------------------
 
     def _shares(self, moves: Sequence[Move]) -> Iterator[tuple[Move, int]]:
@@ -288,18 +295,13 @@ class Budget:
         rows = [row for move, taken in self._shares(moves) for row in members(move)[:taken]]
         return [(row, Fraction(1)) for row in sorted(rows)]
 
-    def price(self, rows: IntArray) -> float:
-        """Return the least amount that allows all of some labels to be wrong; inf if none does."""
-        moves = [Move(1, 1, at, row) for at, row in enumerate(rows.tolist())]
-        return self.least_exactly(moves, len(moves))
-
     # --- for people and files -----------------------------------------------------------------
 
     unit: ClassVar[str] = "labels"  # what amounts of it count, as the head of a column
 
     def in_words(self, amount: float) -> str:
-        """Return an amount of this kind with its unit."""
-        return labels(amount)
+        """Return an amount of this kind with its unit; sums are rounded up."""
+        return in_unit(amount, self.unit, 1)
 
     @property
     def source(self) -> str | None:

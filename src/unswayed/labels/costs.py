@@ -24,6 +24,7 @@ from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
 from unswayed.labels.amounts import positive
 from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
+from unswayed.words import written
 
 _NODES = 20_000  # of branch and bound, for one row in one direction
 
@@ -408,20 +409,16 @@ class CostBudget(Budget):
             rows += members(moves[number])[:count]
         return [(row, Fraction(1)) for row in sorted(rows)]
 
-    def price(self, rows: IntArray) -> float:
-        """Return what some labels cost together, rounded up."""
+    unit: ClassVar[str] = "cost"
+
+    def used(self, rows: IntArray, change: FloatArray) -> float:
+        """Return what the labels cost together, rounded up."""
         units, below = self._units()
         own = units[rows].tolist()
         return math.inf if -1 in own else _rounded(sum(own), below, math.inf)
 
-    unit: ClassVar[str] = "cost"
-
-    def in_words(self, amount: float) -> str:
-        """Return a cost."""
-        return f"a cost of {amount:,.6g}" if amount < math.inf else "no cost"
-
     def __str__(self) -> str:
-        return f"labels that cost up to {self.limit:g} together are wrong"
+        return f"labels that cost up to {written(self.limit)} together are wrong"
 
 
 class _Row(NamedTuple):

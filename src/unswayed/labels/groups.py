@@ -16,7 +16,6 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import refuse_masked
 from unswayed.labels.budgets import Amount, Budget, Members, Move, Part, count_budget
-from unswayed.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +124,9 @@ class Clusters(Budget):
     clusters: int
     cluster: IntArray  # of each training row, numbered from 0
 
-    def in_words(self, amount: float) -> str:
-        """Return a number of clusters."""
-        return counted(int(amount), "cluster") if amount < math.inf else "no number of clusters"
+    def used(self, rows: IntArray, change: FloatArray) -> float:
+        """Return how many clusters the labels are of."""
+        return float(len(np.unique(self.cluster[rows])))
 
     @property
     def _n_clusters(self) -> int:

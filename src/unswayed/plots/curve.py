@@ -17,6 +17,12 @@ from unswayed.results.groups import GroupRates, group_names
 ALL_ROWS = "all rows"
 ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 BUDGETS = (0.005, 0.01, 0.02)
+_AXES = {
+    "labels": "labels wrong",
+    "clusters": "clusters wrong",
+    "total change": "total change of labels, in the label's unit",
+    "cost": "cost of the wrong labels",
+}
 
 
 class RobustnessCurveDisplay:
@@ -74,7 +80,7 @@ class RobustnessCurveDisplay:
         rates: Mapping[str, ArrayLike],
         *,
         steps: bool = True,
-        unit: str = "labels wrong",
+        unit: str = _AXES["labels"],
     ) -> None:
         self.budgets = as_doubles(budgets, "budgets")
         self.rates = _doubles(rates, "rates of {!r}")
@@ -121,8 +127,10 @@ class RobustnessCurveDisplay:
         -------
         RobustnessCurveDisplay
         """
-        least = need(estimator, "minimum_budget")(X)
-        return cls._of(least, groups, max_budget).plot(ax, **options)
+        certificates = need(estimator, "certify")(X)
+        return cls.from_certificates(
+            certificates, groups=groups, max_budget=max_budget, ax=ax, **options
+        )
 
     @classmethod
     def from_certificates(
@@ -139,7 +147,8 @@ class RobustnessCurveDisplay:
         Parameters
         ----------
         certificates : CertificateSet
-            Its minimum budgets are drawn, so that the budget it was asked about does not matter.
+            Its minimum budgets are drawn, so that the size of the budget it was asked about does
+            not matter. Of clusters, a total or costs the horizontal axis is in their unit.
         groups : (n,) array-like, optional
             The group of each row, for one curve per group.
         max_budget : float, optional
@@ -153,10 +162,17 @@ class RobustnessCurveDisplay:
         -------
         RobustnessCurveDisplay
         """
-        return cls._of(certificates.minimum_budget, groups, max_budget).plot(ax, **options)
+        least, unit = certificates.minimum_budget, certificates.unit
+        return cls._of(least, groups, max_budget, unit).plot(ax, **options)
 
     @classmethod
-    def _of(cls, least: FloatArray, groups: ArrayLike | None, max_budget: float | None) -> Self:
+    def _of(
+        cls,
+        least: FloatArray,
+        groups: ArrayLike | None,
+        max_budget: float | None,
+        unit: str = "labels",
+    ) -> Self:
         """Return curves of minimum budgets. Of rows with none (NaN) nothing is proven at all."""
         if not len(least):
             raise InputError("there are no rows to draw a curve of; pass at least one")
@@ -172,7 +188,7 @@ class RobustnessCurveDisplay:
                 str(name): _rates(least[which == place], budgets)
                 for place, name in enumerate(names)
             }
-        return cls(budgets, rates)
+        return cls(budgets, rates, unit=_AXES[unit])
 
     def plot(self, ax: Any = None, *, legend: bool | None = None, **options: Any) -> Self:
         """Draw.

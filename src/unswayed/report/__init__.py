@@ -1,7 +1,8 @@
 """Facts of an answer, and pages made of them.
 
-`facts`   what was found, as one dict: rates, classes, groups, caveats, coefficients
-`page`    what a page shows beside that: curves, single rows, labels, how it was made
-`charts`  Vega-Lite specifications, made with altair
-`render`  facts to HTML
+`certified`  test rows as arrays, and what their budgets count, in words
+`facts`      what was found, as one dict: rates, classes, groups, caveats, coefficients
+`page`       what a page shows beside that: curves, single rows, labels, how it was made
+`charts`     Vega-Lite specifications, made with altair
+`render`     facts to HTML
 """

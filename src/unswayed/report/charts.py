@@ -16,7 +16,15 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from unswayed.words import distinct_texts, number_end, percent, separated, share_end, written
+from unswayed.words import (
+    distinct_texts,
+    is_whole,
+    number_end,
+    percent,
+    separated,
+    share_end,
+    written,
+)
 
 _unchecked = debug_mode(False)
 """Decorates what draws a chart: altair would look up every part of it in its schema."""
@@ -34,9 +42,9 @@ def _chart(values: list[dict[str, Any]]) -> Any:
     return alt.Chart(alt.Data(values=_Records(values)))  # type: ignore[no-untyped-call]
 
 
-def _counts(field: str, title: str, **scale: Any) -> Any:
-    """Return a horizontal axis of numbers of labels."""
-    axis = alt.Axis(format=",d", tickMinStep=1)
+def _counts(field: str, title: str, *, whole: bool = True, **scale: Any) -> Any:
+    """Return a horizontal axis of numbers of labels, or of other amounts."""
+    axis = alt.Axis(format=",d", tickMinStep=1) if whole else alt.Axis(format=_SUMS)
     return alt.X(field, title=title, axis=axis, scale=alt.Scale(**scale, nice=False))
 
 
@@ -98,6 +106,7 @@ def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
 _PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6F00", "#882255"]
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
+_SUMS = ",~r"  # how numbers are written that are not counted
 _TITLE = 50  # characters that fit along an axis
 _SINGLY, _TOGETHER = "one at a time", "together"
 _THICK = 15  # pixels of a bar
@@ -107,20 +116,20 @@ _RANGE = ("low", "high", "inner_low", "inner_high")
 
 
 @_unchecked
-def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
+def curve_chart(curve: dict[str, Any], facts: dict[str, Any], axis: str) -> dict[str, Any]:
     """Draw the robustness rate over budgets, of all rows and of the groups of one column.
 
     Groups of few rows are drawn faintly, and so are those that no colour is left for; these have
     no entry in the legend. A rule marks the budget that the reader picks; it is the parameter
     "budget" of the chart.
     """
-    words = f"rows that {keeps}"
-    x = _counts("budget:Q", "wrong labels", domain=[0, curve["budget"][-1]])
+    words, whole = f"rows that {facts['keeps']}", is_whole(facts["unit"])
+    x = _counts("budget:Q", axis, whole=whole, domain=[0, curve["budget"][-1]])
     y = _shares(words if len(words) <= _TITLE else "robust rows")
     tip = [
         alt.Tooltip("group:N", title=_drawable(curve["column"] or "rows")),
         alt.Tooltip("rows:Q", title="number of rows", format=",d"),
-        alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
+        alt.Tooltip("budget:Q", title=axis, format=",d" if whole else _SUMS),
         alt.Tooltip("share:N", title="robust"),
     ]
 
@@ -131,7 +140,7 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
 
     named = [each for each in curve["groups"] if each["named"]]
     others = [each for each in curve["groups"] if not each["named"]]
-    layers = [_band(curve, x, y)] if curve["standing"] != curve["all"] else []
+    layers = [_band(curve, x, y, tip[2])] if curve["standing"] != curve["all"] else []
     if others:
         layers.append(steps(others, "faint", detail="group:N"))
     if named:
@@ -144,10 +153,10 @@ def curve_chart(curve: dict[str, Any], main: int, keeps: str) -> dict[str, Any]:
     )
     now = _chart([{}]).transform_calculate(budget="budget").mark_rule(style="now", clip=True)
     chart = alt.layer(*layers, now.encode(x=x))
-    return _spec_of(chart.add_params(alt.param(name="budget", value=main)), 260)
+    return _spec_of(chart.add_params(alt.param(name="budget", value=facts["main"])), 260)
 
 
-def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
+def _band(curve: dict[str, Any], x: Any, y: Any, tip: Any) -> Any:
     """Draw what lies between the rows that are proven robust and those that were not overturned."""
     ends = zip(curve["budget"], curve["all"], curve["standing"], strict=True)
     values = [
@@ -163,7 +172,7 @@ def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
             y=y,
             y2="high:Q",
             tooltip=[
-                alt.Tooltip("budget:Q", title="wrong labels", format=",d"),
+                tip,
                 alt.Tooltip("proven:N", title="proven robust"),
                 alt.Tooltip("standing:N", title="not overturned"),
             ],
@@ -171,7 +180,7 @@ def _band(curve: dict[str, Any], x: Any, y: Any) -> Any:
     )
 
 
-def _records(budgets: list[int], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _records(budgets: list[float], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the points of step curves: where a rate changes, and both ends."""
     found = []
     for each in groups:
@@ -333,7 +342,9 @@ def _robust_shares(point: dict[str, Any], left: bool) -> list[float]:
 
 
 @_unchecked
-def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
+def count_chart(
+    budgets: list[dict[str, Any]], rows: int, head: str = "wrong labels"
+) -> dict[str, Any]:
     """Draw how many rows are overturned together beside how many one at a time, by budget."""
     names = [_drawable(each["budget"]) for each in budgets]
     values = []
@@ -348,7 +359,7 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
             | {"most": number_end(each["at_most"], 1), "least": number_end(each["at_least"], -1)},
         ]
     base = _chart(values).encode(
-        y=alt.Y("budget:N", title="wrong labels", sort=names, axis=_ticks()),
+        y=alt.Y("budget:N", title=head, sort=names, axis=_ticks()),
         yOffset=alt.YOffset("what:N", sort=[_SINGLY, _TOGETHER]),
         color=alt.Color(
             "what:N",
@@ -357,7 +368,7 @@ def count_chart(budgets: list[dict[str, Any]], rows: int) -> dict[str, Any]:
             legend=alt.Legend(orient="top", symbolType="square"),
         ),
         tooltip=[
-            alt.Tooltip("budget:N", title="wrong labels"),
+            alt.Tooltip("budget:N", title=head),
             alt.Tooltip("what:N", title="counted"),
             alt.Tooltip("most:N", title="at most"),
             alt.Tooltip("least:N", title="at least"),

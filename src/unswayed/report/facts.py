@@ -7,25 +7,23 @@ or certificates that were made in Python.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.report.certified import BudgetRate, Certified, Size
 from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS, CertificateSet, Verdict
 from unswayed.results.curves import Alone, Summary
-from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, wilson
-from unswayed.words import labels, labels_of, natural, percent, shorten
+from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates
+from unswayed.words import in_unit, labels, labels_of, natural, percent, shorten
 
 MOST_GROUPS = 40
 """Groups of one column that can still be compared."""
 _NAMED = 5  # small groups that a caveat names
-_STOPS = 10  # numbers of labels between which a slider moves, beside those that were asked about
-_NEARLY_ALL = 0.995
-_MARGIN = 1.1  # the main budget is not at the very edge of a chart
+_STOPS = 10  # amounts between which a slider moves, beside those that were asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,126 +42,6 @@ class Caveat:
 def caveat_dicts(caveats: Iterable[Caveat]) -> list[dict[str, Any]]:
     """Return caveats as plain values."""
     return [asdict(each) | {"sentence": str(each)} for each in caveats]
-
-
-class Size(NamedTuple):
-    """Size of a class or of a group among the training rows."""
-
-    rows: int
-    movable: int  # of these, how many labels may be wrong
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BudgetRate:
-    """A budget that was asked about, and which test rows are robust at it."""
-
-    text: str  # as it was written
-    labels: int
-    robust: BoolArray
-    undecided: BoolArray  # neither proven robust nor overturned
-
-    @classmethod
-    def of(cls, text: str, labels: int, verdicts: NDArray[np.object_]) -> "BudgetRate":
-        """Sort verdicts."""
-        found = (np.asarray(verdicts == each) for each in (Verdict.ROBUST, Verdict.UNDECIDED))
-        return cls(text, labels, *(each.astype(bool) for each in found))
-
-    def interval(self, own: BoolArray) -> list[float]:
-        """Return an interval of the robust share of some rows, however undecided ones turn out."""
-        robust, undecided = self.robust[own].sum(), self.undecided[own].sum()
-        return [float(end) for end in wilson(robust, own.sum(), most=robust + undecided)]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Certified:
-    """Certified test rows: the arrays that facts are computed from."""
-
-    n_train: int
-    n_movable: int  # Training labels that may be wrong
-    budgets: Sequence[BudgetRate]  # The first is the main one
-    score: FloatArray
-    minimum_budget: FloatArray  # Fewer labels are proven not to overturn a row; NaN: not known
-    enough: FloatArray  # So many labels are known to overturn it
-    prediction: Sequence[str]
-    truth: Sequence[str] | None  # Labels of the test rows, where they are known
-    quality: float | None  # Accuracy, or the share of variance explained
-    classes: tuple[str, ...] = ()  # Both classes, the positive one last; none for numbers
-    groups: Mapping[str, list[str]] = field(default_factory=dict)  # Of every row, by column
-    # Whether there are verdicts: False where nobody said how far a number may move
-    decided: bool = True
-    # Training labels of each class, and the size of classes and groups; empty where not known
-    train_counts: Sequence[int] = ()
-    class_sizes: Mapping[str, Size] = field(default_factory=dict)
-    group_sizes: Mapping[str, Mapping[str, Size]] = field(default_factory=dict)
-    # From how many rows are robust one at a time, at ascending numbers of labels, to what these do
-    # to all rows together, and at random
-    three: Callable[[Sequence[Alone]], list[Summary]] | None = None
-    # Whether someone chose where one class ends, and whether the mean of the labels could say it
-    chosen_threshold: bool = False
-    can_balance: bool = False
-    in_python: bool = False  # Whether options are called what they are in Python
-    unit: str = "labels"  # What budgets and minimum budgets count
-    source: str | None = None  # How sure the budget is, where a checked sample gave it
-
-    @property
-    def n_test(self) -> int:
-        """Number of test rows."""
-        return len(self.score)
-
-    @property
-    def main(self) -> int:
-        """Number of wrong labels at the main budget."""
-        return self.budgets[0].labels
-
-    @property
-    def safe(self) -> FloatArray:
-        """A number of labels for every row: fewer are proven not to overturn it; 0: not known."""
-        return np.nan_to_num(self.minimum_budget, nan=0.0, posinf=np.inf)
-
-    @property
-    def breaking(self) -> FloatArray:
-        """So many labels are known to overturn a row; infinite where none are."""
-        return np.nan_to_num(self.enough, nan=np.inf, posinf=np.inf)
-
-    @property
-    def slider_end(self) -> int:
-        """The largest budget of a slider: nearly every row that can be overturned is, there."""
-        asked = max(budget.labels for budget in self.budgets)
-        known = self.enough[np.isfinite(self.enough)]
-        known = known if known.size else self.safe[np.isfinite(self.safe)]
-        reach = float(np.quantile(known, _NEARLY_ALL, method="higher")) if known.size else 0.0
-        return int(min(self.n_train, max(reach, np.ceil(_MARGIN * asked), 10)))
-
-    def codes(self, names: Sequence[str]) -> IntArray:
-        """Return the position of each class among the classes."""
-        return np.array([self.classes.index(name) for name in names], dtype=np.intp)
-
-    def at_budgets(self, own: BoolArray) -> dict[str, Any]:
-        """Return how many of some rows are robust, at each budget; None where there are none."""
-        known = self.decided and own.any()
-        return {
-            "rates": [float(each.robust[own].mean()) if known else None for each in self.budgets],
-            "highest_rates": [
-                float((each.robust | each.undecided)[own].mean()) if known else None
-                for each in self.budgets
-            ],
-            "intervals": [each.interval(own) if known else None for each in self.budgets],
-            "undecided": [
-                int(each.undecided[own].sum()) if self.decided else None for each in self.budgets
-            ],
-        }
-
-    def within_budget(self, size: Size | None) -> dict[str, Any]:
-        """Return how much of a class or group each budget can change."""
-        if size is None:
-            return dict.fromkeys(("train_rows", "movable", "can_be_wrong", "fewer_than_budget"))
-        allowed = [each.labels for each in self.budgets]
-        return {
-            "train_rows": size.rows,
-            "movable": size.movable,
-            "can_be_wrong": [min(each, size.movable) / max(1, size.rows) for each in allowed],
-            "fewer_than_budget": [size.rows < each for each in allowed],
-        }
 
 
 def certified_facts(
@@ -192,8 +70,9 @@ def certified_facts(
         "confidence": CONFIDENCE,
         "unit": rows.unit,
         "budget_source": rows.source,
+        **({"limited": True} if rows.limited else {}),
         "budgets": [
-            _rate(rows, each) | {"three": summaries[each.labels].to_dict() if summaries else None}
+            _rate(rows, each) | {"three": summaries[each.amount].to_dict() if summaries else None}
             for each in rows.budgets
         ],
         "three": _dial(summaries, rows.main) if slider and summaries else None,
@@ -212,12 +91,15 @@ def _rate(rows: Certified, budget: BudgetRate) -> dict[str, Any]:
         "highest_rate": float((budget.robust | budget.undecided).mean()),
         "interval": budget.interval(np.ones(rows.n_test, dtype=bool)),
     }
+    amount, words = budget.amount, in_unit(budget.amount, rows.unit)
+    if rows.plain:
+        words = labels_of(int(amount), rows.n_movable, rows.n_train)
     return {
         "budget": budget.text,
-        "labels": budget.labels,
-        "labels_in_words": labels_of(budget.labels, rows.n_movable, rows.n_train),
-        "share": budget.labels / rows.n_train,
-        "share_of_movable": min(1.0, budget.labels / max(1, rows.n_movable)),
+        "labels": amount,
+        "labels_in_words": words,
+        "share": amount / rows.n_train if rows.plain else None,
+        "share_of_movable": min(1.0, amount / max(1, rows.n_movable)) if rows.plain else None,
         **(found if rows.decided else dict.fromkeys(found)),
     }
 
@@ -399,9 +281,11 @@ def _result_caveats(rows: Certified, facts: dict[str, Any]) -> Iterator[Caveat]:
     """Yield what could mislead about the results, whoever made them."""
     option = "budget=" if rows.in_python else "--budget "
     for each in rows.budgets:
-        if not min(each.labels, rows.n_movable):
-            yield nothing_wrong(f"{option}{each.text}")
-    yield from _outnumbered(rows)
+        if not min(each.amount, rows.n_movable):
+            yield nothing_wrong(
+                f"{option}{each.text}" if rows.plain else f"a budget of {each.text}"
+            )
+    yield from _outnumbered(rows) if rows.plain else ()
     if rows.n_test >= FEW_ROWS:
         yield from _useless_classes(rows, facts) if rows.classes else _useless_numbers(rows)
 
@@ -469,24 +353,23 @@ def _useless_classes(rows: Certified, facts: dict[str, Any]) -> Iterator[Caveat]
 # --- three numbers beside every rate: one at a time, together, and wrong at random -----------
 
 
-def _summaries(rows: Certified, *, slider: bool) -> dict[int, Summary]:
-    """Return the three numbers by number of labels: as asked, and up to the end of a slider."""
+def _summaries(rows: Certified, *, slider: bool) -> dict[float, Summary]:
+    """Return the three numbers by amount: as asked, and up to the end of a slider."""
     if rows.three is None or not rows.decided:
         return {}
     alone = {
-        each.labels: Alone(each.labels, int(each.robust.sum()), int(each.undecided.sum()))
+        each.amount: Alone(each.amount, int(each.robust.sum()), int(each.undecided.sum()))
         for each in rows.budgets
     }
-    stops = np.linspace(0, rows.slider_end, _STOPS + 1).round().astype(int)
-    for count in np.unique(stops).tolist() if slider else ():
-        kept = rows.safe > count
-        still = int((~kept & (rows.breaking > count)).sum())
-        alone.setdefault(count, Alone(count, int(kept.sum()), still, main=False))
-    return {each.labels: each for each in rows.three([alone[count] for count in sorted(alone)])}
+    for amount in rows.grid(_STOPS + 1) if slider else ():
+        kept = rows.safe > amount
+        still = int((~kept & (rows.breaking > amount)).sum())
+        alone.setdefault(amount, Alone(amount, int(kept.sum()), still, main=False))
+    return {each.labels: each for each in rows.three([alone[amount] for amount in sorted(alone)])}
 
 
-def _dial(summaries: dict[int, Summary], main: int) -> dict[str, Any]:
-    """Return columns over the number of labels, for a slider, and the sentences where it starts."""
+def _dial(summaries: dict[float, Summary], main: float) -> dict[str, Any]:
+    """Return columns over amounts, for a slider, and the sentences where it starts."""
     found = list(summaries.values())
     sure, drawn = ("labels", "at_most", "at_least"), ("mean", "largest", "draws")
     return {

@@ -16,11 +16,11 @@ import numpy as np
 from unswayed import __version__
 from unswayed._core.kernels import kernel_name
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.report.certified import Certified
 from unswayed.report.facts import (
     CHANCE,
     ENDS,
     NOT_IDENTIFIED,
-    Certified,
     certified,
     effect_facts,
 )
@@ -111,7 +111,7 @@ def page_facts(
         else _furthest(rows, shown, relative=facts["log"]),
         "chosen": _chosen_rows(rows, shown, witnesses, relative=facts["log"]),
         "suspects": suspects(rows, shown, witnesses) if rows.decided and named else None,
-        "coefficients": drawn_effects(effects, rows.main),
+        "coefficients": drawn_effects(effects, rows.main, rows.unit),
         "tradeoff": None if tradeoff is None else {"budgets": budgets, "points": list(tradeoff)},
         "provenance": made,
     }
@@ -124,7 +124,7 @@ def page_facts(
 
 
 def _over_budgets(rows: Certified, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page shows at every number of wrong labels."""
+    """Return what the page shows at every amount of wrong labels."""
     grouped = [_codes(values) for values in rows.groups.values()]
     predicted = [(list(rows.classes), rows.codes(rows.prediction))] if rows.classes else []
     named = ["prediction"] * len(predicted) + [each["column"] for each in facts["groups"]]
@@ -137,13 +137,13 @@ def _over_budgets(rows: Certified, facts: dict[str, Any]) -> dict[str, Any]:
         "kept": int(kept.sum()),
         "left": int(left.sum()),
         "overturned": int((rows.breaking <= rows.main).sum()),
-        "unknown": int(np.sum(rows.minimum_budget != rows.enough)),
+        "unknown": int(np.sum(~rows.settled)),
         "exact_predicted": [_kept(kept, left, *each) for each in predicted],
         "exact_groups": exact,
         "exact_gaps": [max(each) - min(each) for each in rates],
         # One number per test row gives every rate at every budget; -1 stands for never.
-        "minimum_budget": np.where(np.isfinite(rows.safe), rows.safe, -1).astype(int).tolist(),
-        "enough": np.where(np.isfinite(rows.breaking), rows.breaking, -1).astype(int).tolist(),
+        "minimum_budget": [rows.amount(each) for each in rows.safe.tolist()],
+        "enough": [rows.amount(each) for each in rows.breaking.tolist()],
         "predicted_codes": [codes.tolist() for _, codes in predicted],
         "group_codes": [codes.tolist() for _, codes in grouped],
         "curves": _curves(rows, named, [*predicted, *grouped]),
@@ -178,12 +178,11 @@ def _curves(
     groups, one for all rows. "all" is what is proven to keep its prediction, "standing" what was
     not overturned by any labels that were found: the truth is in between.
     """
-    grid = np.unique(np.linspace(0, rows.slider_end, _CURVE_POINTS).round())
-    least = rows.safe
+    grid, least = rows.grid(_CURVE_POINTS), rows.safe
 
     def rate(values: FloatArray) -> list[float]:
         curve = robustness_curve(values)
-        return [curve(budget) for budget in grid.tolist()]
+        return [curve(budget) for budget in grid]
 
     curves: list[dict[str, Any]] = []
     for column, (names, codes) in zip(columns, grouped, strict=True):
@@ -202,7 +201,7 @@ def _curves(
         ]
         curves.append({"column": column, "groups": groups})
     same = {
-        "budget": grid.astype(int).tolist(),
+        "budget": grid,
         "all": rate(least),
         "standing": rate(rows.breaking),
     }
@@ -271,8 +270,8 @@ def _least_robust(rows: Certified, shown: Shown, witnesses: dict[int, Witness]) 
         witness = witnesses.get(row)
         return {
             **_scored(rows, shown, row),
-            "least": None if math.isinf(safe[row]) else int(safe[row]),
-            "enough": int(enough[row]) if math.isfinite(enough[row]) else None,
+            "least": None if math.isinf(safe[row]) else rows.amount(safe[row]),
+            "enough": rows.amount(enough[row]) if math.isfinite(enough[row]) else None,
             "witness": None
             if witness is None
             else [[number, new] for number, new, _ in _changes(shown, witness, _LISTED)],
@@ -287,7 +286,7 @@ def _scored(rows: Certified, shown: Shown, row: int) -> dict[str, Any]:
     """Return score, probability where there is one, and how many labels overturn a row."""
     found = {
         "score": float(f"{rows.score[row]:.6g}"),
-        "needs": labels_between(rows.minimum_budget[row], rows.enough[row]),
+        "needs": labels_between(rows.minimum_budget[row], rows.enough[row], rows.unit),
     }
     if shown.probability is None:
         return found
@@ -351,7 +350,7 @@ def _chosen_rows(
             **_scored(rows, shown, row),
             "least": None if witness is None else len(witness),
             "never": bool(np.isposinf(rows.minimum_budget[row])),
-            "proven": bool(rows.minimum_budget[row] == rows.enough[row]),
+            "proven": bool(rows.settled[row]),
             "changes": [] if witness is None else _compared(shown, witness, own),
         }
 
@@ -452,23 +451,23 @@ def sampling_in_words(*, reason: str, linear: bool, classes: bool, penalised: bo
     )
 
 
-def drawn_effects(found: dict[str, Any], labels: int) -> dict[str, Any]:
+def drawn_effects(found: dict[str, Any], labels: float, unit: str) -> dict[str, Any]:
     """Return coefficients for a page: the largest of those that are identified, in one unit.
 
-    `labels` may be wrong, where the facts name no other number, and `scope` says of which model
+    `labels` may be wrong, in the unit, where the facts name no other number, and `scope` says of which model
     they are, where that is not the one that was certified.
     """
     known = [each for each in found["rows"] if each["verdict"] != NOT_IDENTIFIED]
     intercept = found["intercept"]
     return {"scope": "", "labels": labels} | found | {
-        "intercept": None if intercept is None else _drawable(intercept),
-        "rows": [_comparable(each) for each in known[:_COEFFICIENTS]],
+        "intercept": None if intercept is None else _drawable(intercept, unit),
+        "rows": [_comparable(each, unit) for each in known[:_COEFFICIENTS]],
     }  # fmt: skip
 
 
-def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
+def _comparable(coefficient: dict[str, Any], unit: str) -> dict[str, Any]:
     """Return a coefficient for a page: standardised, with its base level in its name."""
-    row = _drawable(coefficient)
+    row = _drawable(coefficient, unit)
     if coefficient.get("standard") is not None:
         original = {end: row[end] for end in ENDS}
         row |= _finite(coefficient["standard"]) | {"original": original}
@@ -481,9 +480,9 @@ def _comparable(coefficient: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _drawable(coefficient: dict[str, Any]) -> dict[str, Any]:
+def _drawable(coefficient: dict[str, Any], unit: str) -> dict[str, Any]:
     """Return a coefficient for a page: infinite ends become None, the budget a text."""
-    budget = labels_between(coefficient["minimum_budget"], coefficient["enough"])
+    budget = labels_between(coefficient["minimum_budget"], coefficient["enough"], unit)
     return coefficient | _finite(coefficient) | {"minimum_budget": budget}
 
 

@@ -21,6 +21,7 @@ import platformdirs
 import vl_convert
 
 from unswayed.atomic import atomic_write, private_folder
+from unswayed.report.certified import words_of
 from unswayed.report.charts import (
     coefficient_chart,
     count_chart,
@@ -34,6 +35,8 @@ from unswayed.results.groups import LARGE_GROUPS
 from unswayed.words import (
     between,
     distance,
+    in_unit,
+    is_whole,
     labels,
     number_end,
     percent,
@@ -41,12 +44,14 @@ from unswayed.words import (
     separated,
     share_range,
     signed,
+    written,
 )
 
 _HASHES = {"1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572"}
 """sha256 of the script that each version of vl-convert makes."""
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _DRAWN = 24  # coefficients drawn; more become a wall
+_STATES = ("confirmed", "enough evidence", "open", "overturned so far")  # of rows of an audit
 _NAMED = 6  # small groups that are named
 _NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -68,6 +73,8 @@ def _environment() -> jinja2.Environment:
         "signed": signed,
         "between": between,
         "labels": labels,
+        "amount": written,
+        "in_unit": in_unit,
         "number": _number,
         "distance": distance,
         "low": lambda value: _number(value, -1),
@@ -89,6 +96,7 @@ def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[
     code = "\n".join(_source(environment, name) for name in ("charts.js", script))
     return environment.get_template(template).render(
         facts=facts,
+        **words_of(facts),
         data=_json(data),
         library=library,
         script=code,
@@ -134,11 +142,12 @@ def _policy(*scripts: str) -> str:
 def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a summary that the page's script uses, and its charts."""
     keys = "kind task three train_rows test_rows main decided named small_group rows".split()
-    dial = facts["decided"] and not facts["no_rows"]
+    keys += ["unit", "budget_source"]
+    dial, words = facts["decided"] and not facts["no_rows"], words_of(facts)
     if dial:
         keys += ["top", "minimum_budget", "enough"]
     charts = {
-        f"curve-{at}": curve_chart(curve, facts["main"], facts["keeps"])
+        f"curve-{at}": curve_chart(curve, facts, words["measure"]["axis"])
         for at, curve in enumerate(facts.get("curves", ()))
     }
     if facts["coefficients"]["rows"]:
@@ -155,7 +164,10 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
     return {key: facts[key] for key in keys} | {
         "charts": charts,
+        "plain": words["plain"],
+        "around": [words["measure"][name] for name in ("before", "after")],
         "dial": dial,
+        "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],
         "sections": [each["row"] for each in facts["chosen"]["rows"]],
     }
@@ -188,14 +200,23 @@ def render_collective(facts: dict[str, Any]) -> str:
     charts: dict[str, Any] = {}
     if "together" in facts:
         asked = facts["together"]
-        charts["counts"] = count_chart(asked["budgets"], asked["rows"])
+        charts["counts"] = count_chart(
+            asked["budgets"], asked["rows"], words_of(facts)["measure"]["axis"]
+        )
     if "fairness" in facts:
         found = facts["fairness"]
         charts |= _ranges(found)
         facts = facts | {"fairness": found | {"headline": _headline(found)}}
+    if "audit" in facts:
+        facts = facts | {"audit": facts["audit"] | {"listed": _by_state(facts["audit"]["listed"])}}
     if "review" in facts and facts["review"]["n_labels"]:
         charts["review"] = review_chart(facts["review"])
     return _charted_page("collective.html", "collective.js", facts, {"charts": charts})
+
+
+def _by_state(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of an audit: confirmed ones first, then open ones, then overturned ones."""
+    return sorted(listed, key=lambda each: (_STATES.index(each["state"]), -each["e_value"]))
 
 
 def _headline(found: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +284,9 @@ def _ranges(found: dict[str, Any]) -> dict[str, Any]:
 
 def render_comparison(facts: dict[str, Any]) -> str:
     """Return the page of a comparison."""
-    return _environment().get_template("compare.html").render(facts=facts, policy=_NO_SCRIPTS)
+    words = [words_of(facts[side]) for side in ("first", "second")]
+    template = _environment().get_template("compare.html")
+    return template.render(facts=facts, words=words, policy=_NO_SCRIPTS)
 
 
 # --- the script that draws charts -----------------------------------------------------------

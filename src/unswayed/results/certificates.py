@@ -52,6 +52,8 @@ class Witness:
         File (or partition) and row of each, where training rows are in files.
     rival : optional
         Of several classes, the one that draws level with the predicted one, or passes it.
+    uses : str, optional
+        What they take up of the budget, such as "2 clusters", where it is no number of labels.
 
     Examples
     --------
@@ -73,18 +75,23 @@ class Witness:
     score: float  # what the refitted model then says
     places: tuple[Any, ...] | None = None  # file and row of each, where they are in files
     rival: Any = None  # of several classes, the one that draws level or passes
+    uses: str | None = None  # of the budget, where it is no number of labels
 
     def __len__(self) -> int:
         return len(self.indices)
 
     def __str__(self) -> str:
-        changes = "1 label change moves" if len(self) == 1 else f"{len(self)} label changes move"
-        return f"{changes} the score to {number_end(self.score)}"
+        changes = "1 label change" if len(self) == 1 else f"{len(self)} label changes"
+        changes += "" if self.uses is None else f" ({self.uses})"
+        return f"{changes} move{'s' * (len(self) == 1)} the score to {number_end(self.score)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MinimumBudgets:
     """Least number of labels that overturns each row: at least `low`, at most `high`.
+
+    They are in the unit of the budget: numbers of labels, or clusters, totals or costs. Sums, which
+    are no whole numbers, are known up to rounding: `low` is rounded down, `high` up.
 
     Of models that are linear in their labels the two differ only where rounding leaves the number
     open. Of others `low` is one more than what is proven safe, and `high` what was found to
@@ -174,8 +181,11 @@ class CertificateSet(Saved):
     verdict : array of Verdict
         UNDECIDED where the bounds, or rounding, leave it open.
     budget : int or float
-        At most so much was taken to be wrong: a number of labels, unless the bias has a budget of
-        another kind.
+        At most so much was taken to be wrong, in `unit`: a number of labels, unless the bias has a
+        budget of another kind.
+    unit : str
+        What `budget` and `minimum_budget` count: "labels", "clusters", "total change" (in the unit
+        of the labels) or "cost".
     question : str
         What was asked, in words.
     method : array of str
@@ -246,6 +256,7 @@ class CertificateSet(Saved):
     names: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
     link: str | None = None
+    unit: str = "labels"
     source: Any = None  # of `unswayed.estimators.question`
     _WITHOUT_MODEL: ClassVar[str] = (
         "these certificates carry no model to ask; make them with certify() of the fitted "
@@ -296,7 +307,7 @@ class CertificateSet(Saved):
 
     @cached_property
     def minimum_budgets(self) -> MinimumBudgets:
-        """Proven bounds on the least number of wrong labels that overturns each row."""
+        """Proven bounds on the least amount of wrong labels, in `unit`, that overturns each row."""
         found: MinimumBudgets = self._model().minimum_budgets()
         return found
 
@@ -304,8 +315,12 @@ class CertificateSet(Saved):
     def minimum_budget(self) -> FloatArray:
         """Least number of wrong labels that overturns each row; inf if none does.
 
-        Fewer are proven not to; where `minimum_budget_proven` is False it is open whether as many
-        do: `minimum_budgets.high` do. NaN where nothing is known.
+        It is in the unit of the budget (`unit`): clusters, a total change or a cost, where the
+        budget is one. In a sum of biases, each with a limit of its own, it counts labels in all,
+        and inf means that none within these limits do.
+
+        Less is proven not to overturn the row; where `minimum_budget_proven` is False it is open
+        whether as much does: `minimum_budgets.high` does. NaN where nothing is known.
         """
         return self.minimum_budgets.low
 
@@ -376,7 +391,9 @@ class CertificateSet(Saved):
 
         Rows *one at a time*, each against its own worst labels, which is what verdicts and
         `robustness_rate` are about; all rows *together* against one set of wrong labels; and labels
-        that are wrong *at random*, which is simulated. It takes a second or two.
+        that are wrong *at random*, which is simulated. It takes a second or two. Of budgets that
+        are no numbers of labels nothing is simulated, and *together* is answered for few rows only:
+        `certify_together` answers it for more.
 
         Parameters
         ----------
@@ -438,7 +455,8 @@ class CertificateSet(Saved):
         dict of str to array or list
             One entry per certificate in each. Of logistic regression with ranges of probabilities,
             and of this and Poisson regression with ``enough``: how many labels were found to be
-            enough to overturn a row. Of coefficients with ``standard_error`` and the ends of 95 %
+            enough to overturn a row. Where minimum budgets are no numbers of labels, with their
+            ``unit``. Of coefficients with ``standard_error`` and the ends of 95 %
             confidence intervals, which are NaN where they are not computed.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
@@ -450,6 +468,8 @@ class CertificateSet(Saved):
         if self.link == "logistic":
             extra |= {"probability_low": self.probability_low}
             extra |= {"probability_high": self.probability_high}
+        if self.unit != "labels":
+            extra |= {"unit": [self.unit] * len(self)}
         if self.link is not None:
             extra |= {"enough": self.minimum_budgets.high}
         common = {

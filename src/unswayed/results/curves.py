@@ -1,5 +1,6 @@
 """Robustness curves, and summaries of one label set for all rows and of random ones."""
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ class RobustnessCurve:
     Attributes
     ----------
     budgets : (k,) array
-        Where the rate changes, ascending from 0.
+        Where the rate changes, ascending from 0, in the unit of the minimum budgets.
     rate : (k,) array
         Share of robust rows from there on.
 
@@ -40,7 +41,10 @@ class RobustnessCurve:
     def __call__(self, budget: float) -> float:
         """Return the rate at a budget."""
         if not budget >= 0:
-            raise InputError(f"a budget is a count of labels, 0 or more; got {budget!r}")
+            raise InputError(
+                f"a budget is a number of labels, or an amount in the unit of the minimum budgets, "
+                f"0 or more; got {budget!r}"
+            )
         return float(self.rate[np.searchsorted(self.budgets, budget, side="right") - 1])
 
 
@@ -50,7 +54,8 @@ def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
     Parameters
     ----------
     minimum_budget : (n,) array-like
-        Least number of wrong labels that overturns each row; inf where none does.
+        Least number of wrong labels that overturns each row, or the least of another budget, in
+        its unit; inf where none does.
 
     Returns
     -------
@@ -96,9 +101,9 @@ class RandomDraws:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """How many rows are robust at a number of labels, one at a time, and how many undecided."""
+    """How many rows are robust at an amount, one at a time, and how many undecided."""
 
-    labels: int
+    labels: float  # or what else the budget counts
     robust: int
     undecided: int
     main: bool = True  # asked about, and not only passed by a slider
@@ -113,22 +118,27 @@ class Summary:
 
     Attributes
     ----------
-    labels : int
-        How many labels are wrong.
+    labels : int or float
+        How many labels are wrong; of a budget of another kind, how much, in its unit.
     rows : int
         How many predictions there are.
     robust : int
         Rows that keep their prediction whatever labels are wrong: a proof, row by row.
     undecided : int
         Rows that are neither proven robust nor overturned.
-    at_most : int
-        No set of wrong labels changes more predictions than this: a proof.
+    at_most : int or None
+        No set of wrong labels changes more predictions than this: a proof. None where nothing is
+        known but what holds for rows one at a time.
     at_least : int or None
         Some set of wrong labels changes as many; None where nobody looked for one.
     random : RandomDraws or None
         None where nothing was drawn.
     keeps : str
         What a robust row does, as a phrase that follows "rows that".
+    allowed : str, optional
+        What may be wrong, as a phrase that follows "if", where that is not just a number of labels.
+    source : str, optional
+        How sure it is that no more are wrong, where a checked sample says so.
 
     Examples
     --------
@@ -153,14 +163,16 @@ class Summary:
     {'at_most': 1, 'at_least': 1, 'at_most_share': 0.5, 'at_least_share': 0.5}
     """
 
-    labels: int
+    labels: float
     rows: int
     robust: int
     undecided: int
-    at_most: int
+    at_most: int | None
     at_least: int | None
     random: RandomDraws | None
     keeps: str = "keep their prediction"
+    allowed: str | None = None
+    source: str | None = None
 
     def lines(self) -> dict[str, str]:
         """Return a sentence for each of the three, by name; proven shares are rounded outwards.
@@ -168,20 +180,22 @@ class Summary:
         Returns
         -------
         dict of str to str
-            "one at a time", "together" and "at random".
+            "one at a time", "together" and "at random". The last two are left out where the budget
+            is no number of labels and nothing is known.
         """
-        return {
-            "one at a time": self._alone(),
-            "together": self._together(),
-            "at random": self._random(),
-        }
+        found = {"one at a time": self._alone()}
+        if self.at_most is not None:
+            found["together"] = self._together(self.at_most)
+        if self.random is not None or self.allowed is None:
+            found["at random"] = self._random()
+        return found
 
     def _percent(self, count: int, way: int) -> str:
         return percent(count / self.rows, way) if self.rows else "none"
 
     @property
     def _are(self) -> str:
-        return f"{counted(self.labels, 'label')} {'is' if self.labels == 1 else 'are'} wrong"
+        return f"{counted(int(self.labels), 'label')} {'is' if self.labels == 1 else 'are'} wrong"
 
     @property
     def _verb(self) -> str:
@@ -193,7 +207,7 @@ class Summary:
 
     def _do(self, wrong: str) -> str:
         one = self.labels == 1
-        return f"{self.labels:,} {wrong} label{'' if one else 's'} {self._verb}{'s' if one else ''}"
+        return f"{int(self.labels):,} {wrong} label{'' if one else 's'} {self._verb}{'s' if one else ''}"
 
     def _alone(self) -> str:
         share, count = self._percent(self.robust, 0), f"{self.robust:,}"
@@ -201,22 +215,31 @@ class Summary:
             most = self.robust + self.undecided
             share = f"{self._percent(self.robust, -1)} to {self._percent(most, 1)}"
             count = f"{count} to {most:,}"
-        own = "label" if self.labels == 1 else f"{self.labels:,} labels"
+        own, assumed = "labels", f"if {self.allowed}"
+        if self.allowed is None:
+            sure = "" if self.source is None else f" ({self.source})"
+            own = "label" if self.labels == 1 else f"{int(self.labels):,} labels"
+            assumed = f"whatever {self._are}{sure}"
         return (
-            f"{share} ({count} of {self.rows:,}) {self.keeps} whatever {self._are}, "
+            f"{share} ({count} of {self.rows:,}) {self.keeps} {assumed}, "
             f"each row against its own worst {own}"
         )
 
-    def _together(self) -> str:
-        most = f"{self._percent(self.at_most, 1)} of the predictions{self._far} ({self.at_most:,})"
-        words = f"no {self._do('wrong')} more than {most}"
-        if self.at_most == self.rows:
-            words = f"it is not ruled out that {self._do('wrong')} all predictions{self._far}"
-        if self.at_least == self.at_most:
-            words += f", and some {self._verb} as many"
+    def _together(self, at_most: int) -> str:
+        most = f"{self._percent(at_most, 1)} of the predictions{self._far} ({at_most:,})"
+        one = f"one such set of wrong labels {self._verb}s"
+        do = self._do("wrong") if self.allowed is None else one
+        words = f"no {do.removeprefix('one ')} more than {most}"
+        if at_most == self.rows:
+            words = f"it is not ruled out that {do} all predictions{self._far}"
+        some = f"some {self._verb}" if self.allowed is None else f"one {self._verb}s"
+        if self.at_least == at_most:
+            words += f", and {some} as many"
         elif self.at_least is not None:
             least = self._percent(self.at_least, -1)
-            words += f", and some {self._verb} {least} ({self.at_least:,})"
+            words += f", and {some} {least} ({self.at_least:,})"
+        if self.source is not None and self.allowed is None:
+            words += f" ({_confidence(self.source)})"
         return words
 
     def _random(self) -> str:
@@ -233,12 +256,14 @@ class Summary:
         Returns
         -------
         dict of str to str
-            "together", and "at random" where something was drawn.
+            "together" where it is known, and "at random" where something was drawn.
         """
-        known = self.at_least not in (None, self.at_most)
-        least = f"{self.at_least:,} to " if known else ""
-        verb = self._verb + "s" * (self.at_most == 1)
-        found = {"together": f"{least}{self.at_most:,} {verb}{self._far}"}
+        found = {}
+        if self.at_most is not None:
+            known = self.at_least not in (None, self.at_most)
+            least = f"{self.at_least:,} to " if known else ""
+            verb = self._verb + "s" * (self.at_most == 1)
+            found["together"] = f"{least}{self.at_most:,} {verb}{self._far}"
         if self.random is not None:
             mean = f"{percent(self.random.mean)} {self._verb}{self._far}"
             found["at random"] = f"{mean} on average (simulated)"
@@ -250,27 +275,35 @@ class Summary:
         Returns
         -------
         dict of str to value
-            "one_at_a_time", "together", "at_random" (None where nothing was drawn) and "sentences".
+            "one_at_a_time", "together" (None where it is not known), "at_random" (None where
+            nothing was drawn) and "sentences".
         """
+        together = {
+            "at_most": self.at_most,
+            "at_least": self.at_least,
+            "at_most_share": self._share(self.at_most),
+            "at_least_share": self._share(self.at_least),
+        }
         return {
             "labels": self.labels,
             "rows": self.rows,
             "one_at_a_time": {
                 "robust": self.robust,
                 "undecided": self.undecided,
-                "share": self.robust / self.rows if self.rows else None,
+                "share": self._share(self.robust),
             },
-            "together": {
-                "at_most": self.at_most,
-                "at_least": self.at_least,
-                "at_most_share": self.at_most / self.rows if self.rows else None,
-                "at_least_share": None
-                if self.at_least is None or not self.rows
-                else self.at_least / self.rows,
-            },
+            "together": None if self.at_most is None else together,
             "at_random": None if self.random is None else asdict(self.random),
             "sentences": self.lines(),
         }
 
+    def _share(self, count: int | None) -> float | None:
+        return None if count is None or not self.rows else count / self.rows
+
     def __str__(self) -> str:
         return "\n".join(f"{name}: {line}" for name, line in self.lines().items())
+
+
+def _confidence(source: str) -> str:
+    """Return how sure a sample is, without the sample."""
+    return re.split("[:,]", source)[0]

@@ -22,17 +22,22 @@ ANSWER = "checked_label"
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedReview:
-    """How many rows a simulated review leaves robust: an estimate, and no proof.
+class ExpectedChecks:
+    """How many rows simulated checks make robust, or confirm: an estimate, and no proof.
 
     Attributes
     ----------
     checks : (q,) array of int
-        After so many checks.
+        After so many checks; of an audit, so many further ones.
     counts : (draws, q) array of int
-        Rows proven robust for the refitted model of each draw.
+        Of a review, rows proven robust for the refitted model of each draw; of an audit, rows that
+        are confirmed in each simulated one.
     error_rate : float
         How likely every checked label was taken to be wrong.
+    n_rows : int
+        How many rows are asked about.
+    become : {"robust", "confirmed"}
+        What rows are counted that are.
 
     Examples
     --------
@@ -44,12 +49,17 @@ class ExpectedReview:
     ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
     >>> plan = model.review_plan([[1, 0], [0, 1]], labels=2)
     >>> plan.expected_after(0.0)
-    <ExpectedReview: about 2.0 ± 0.0 rows robust after 2 checks, error rate 0>
+    <ExpectedChecks: about 1.0, 1.0 and 2.0 of 2 rows robust after 0, 1 and 2 checks, 0.0 % wrong>
+    >>> audit = model.fit([[0, 1], [1, 0]] * 50, ["no", "yes"] * 50).label_audit([[0, 1], [1, 0]])
+    >>> audit.expected(checks=[0, 20])
+    <ExpectedChecks: about 0.0 and 2.0 of 2 rows confirmed after 0 and 20 checks, 0.0 % wrong>
     """
 
     checks: IntArray
     counts: IntArray
     error_rate: float
+    n_rows: int
+    become: str
 
     @property
     def mean(self) -> FloatArray:
@@ -62,9 +72,15 @@ class ExpectedReview:
         return np.asarray(self.counts.std(axis=0))
 
     def __repr__(self) -> str:
+        def listed(texts: list[str]) -> str:
+            return " and ".join([", ".join(texts[:-1]), texts[-1]]) if texts[1:] else texts[0]
+
+        pairs = zip(self.mean, self.spread, strict=True)
+        means = [f"{mean:.1f}" + (f" ± {spread:.1f}" if spread else "") for mean, spread in pairs]
+        checks = [f"{each:,}" for each in self.checks.tolist()]
         return (
-            f"<{type(self).__name__}: about {self.mean[-1]:.1f} ± {self.spread[-1]:.1f} rows "
-            f"robust after {self.checks[-1]} checks, error rate {self.error_rate:.3g}>"
+            f"<{type(self).__name__}: about {listed(means)} of {counted(self.n_rows, 'row')} "
+            f"{self.become} after {listed(checks)} checks, {percent(self.error_rate)} wrong>"
         )
 
 
@@ -150,7 +166,7 @@ class ReviewPlan:
         checks: ArrayLike | None = None,
         draws: int = 20,
         random_state: Any = 0,
-    ) -> ExpectedReview:
+    ) -> ExpectedChecks:
         """Estimate how many rows will be robust, if some checked labels turn out to be wrong.
 
         Which of them are wrong is drawn, each by itself; these are corrected, to the other class
@@ -172,7 +188,7 @@ class ReviewPlan:
 
         Returns
         -------
-        ExpectedReview
+        ExpectedChecks
             Mean and spread over the draws, after each number of checks.
         """
         if self.source is None:
@@ -196,7 +212,7 @@ class ReviewPlan:
         at = np.unique(places.astype(np.intp))
         rng = np.random.default_rng(random_state)
         counts = [self.source.robust(self.order, at, float(rate), rng) for _ in range(draws)]
-        return ExpectedReview(at, np.array(counts), float(rate))
+        return ExpectedChecks(at, np.array(counts), float(rate), self.n_rows, "robust")
 
     @property
     def rate_after(self) -> FloatArray:
@@ -391,49 +407,3 @@ def as_row(row: Any, n_rows: int, first: int = 0) -> int:
             f"{first + n_rows - 1}, {which}"
         )
     return at
-
-
-@dataclass(frozen=True, eq=False)
-class ExpectedAudit:
-    """How many rows a simulated audit confirms: an estimate, and no proof.
-
-    Attributes
-    ----------
-    checks : (q,) array of int
-        After so many further draws.
-    counts : (runs, q) array of int
-        Rows that are confirmed then, in each simulated audit.
-    wrong : float
-        How likely every label was taken to be wrong.
-    n_rows : int
-        How many rows are asked about.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from unswayed import CertifiedClassifier, LabelBias
-    >>> model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=1))
-    >>> audit = model.fit([[0], [1]] * 50, ["no", "yes"] * 50).label_audit([[0], [1]])
-    >>> audit.expected(checks=[0, 10, 20])
-    <ExpectedAudit: 0.0, 0.0 and 2.0 of 2 rows after 0, 10 and 20 draws, 0.0 % wrong>
-    """
-
-    checks: IntArray
-    counts: IntArray
-    wrong: float
-    n_rows: int
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean over the simulated audits, (q,)."""
-        return np.asarray(self.counts.mean(axis=0))
-
-    def __repr__(self) -> str:
-        def listed(texts: list[str]) -> str:
-            return " and ".join([", ".join(texts[:-1]), texts[-1]]) if texts[1:] else texts[0]
-
-        means, checks = [f"{x:.1f}" for x in self.mean], [f"{x:,}" for x in self.checks.tolist()]
-        return (
-            f"<{type(self).__name__}: {listed(means)} of {counted(self.n_rows, 'row')} after "
-            f"{listed(checks)} draws, {percent(self.wrong)} wrong>"
-        )

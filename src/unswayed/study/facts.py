@@ -17,9 +17,9 @@ from unswayed._core.rounding import above, below
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.margins.decisions import Radius
+from unswayed.report.certified import Certified
 from unswayed.report.facts import (
     Caveat,
-    Certified,
     caveat_dicts,
     certified_facts,
     effect_facts,

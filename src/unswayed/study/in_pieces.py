@@ -16,7 +16,7 @@ from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
 from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
-from unswayed.report.facts import Size
+from unswayed.report.certified import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.study.loading import Gaps, Loaded, Rows, split_rows
 from unswayed.study.opening import Opening, check_method, refuse_identifier

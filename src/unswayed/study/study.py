@@ -15,7 +15,8 @@ from unswayed.estimators.question import Asked
 from unswayed.estimators.three_numbers import summaries
 from unswayed.margins.decisions import Decision, Radius, verdicts
 from unswayed.pieces.pieces import Place
-from unswayed.report.facts import BudgetRate, Caveat, Certified, Size, quality
+from unswayed.report.certified import BudgetRate, Certified, Size
+from unswayed.report.facts import Caveat, quality
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary

@@ -18,11 +18,15 @@
   const said = (text) => (data.task === "regression" && /^-?\d+(\.\d+)?$/.test(text)
     ? text.replace(/^-?\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",")) : text);
   const labels = (count) => (count === 1 ? "1 label" : number(count) + " labels");
+  // Numbers of labels and of clusters are whole; totals and costs have all of their digits.
+  const amount = (value) => (data.whole ? number(value) : value.toLocaleString("en-US", { maximumSignificantDigits: 15 }));
+  const inWords = (value) => (data.plain ? labels(value) : [data.around[0], amount(value), data.around[1]].join(" "));
 
   // --- the budget -----------------------------------------------------------------------
   // A row keeps its prediction at k wrong labels when its minimum budget is above k.
 
   // It is overturned when as many labels as are known to be enough may be wrong; else it is left open.
+  // Of totals and costs the same holds in their unit.
 
   const known = (values) => (values || []).map((value) => (value < 0 ? Infinity : value));
   const [least, enough] = [known(data.minimum_budget), known(data.enough)];
@@ -46,7 +50,8 @@
       overturned: number(overturned),
       rate: range(count / least.length, (count + left) / least.length),
       interval: "; 95 % interval " + between(interval(count, least.length, count + left)),
-      labels: number(budget),
+      labels: amount(budget),
+      source: data.budget_source && budget === data.main ? " (" + data.budget_source + ")" : "",
       share: (100 * budget / data.train_rows).toFixed(2) + " %",
       ...(data.three ? together(budget, least.length - count) : {}),
     };
@@ -77,6 +82,7 @@
     (round(1000 * count / least.length + (round === Math.ceil ? -1e-9 : 1e-9)) / 10).toFixed(1) + " %";
   function together(budget, fragile) {
     const stops = data.three;
+    if (budget === data.main) return { together: stops.sentences.together, random: stops.sentences["at random"] };
     const next = stops.labels.findIndex((labels) => labels >= budget);
     const last = stops.labels.findLastIndex((labels) => labels <= budget);
     const most = next < 0 ? fragile : Math.min(fragile, stops.at_most[next]);
@@ -88,13 +94,15 @@
     const random = stops.mean[last] !== null && (next < 0 || stops.mean[next] !== null);
     const [verb, far] = data.task === "regression" ? ["move", " too far"] : ["change", ""];
     const wrong = (what) => number(budget) + what + (budget === 1 ? " label " + verb + "s" : " labels " + verb);
+    const set = " such set of wrong labels " + verb + "s";
+    const some = data.plain ? "some " + verb : "one " + verb + "s";
     const ruledOut = most < least.length
-      ? "no " + wrong(" wrong") + " more than " + outwards(most, Math.ceil) + " of the predictions" + far + " (" + number(most) + ")"
-      : "it is not ruled out that " + wrong(" wrong") + " all predictions" + far;
+      ? "no" + (data.plain ? " " + wrong(" wrong") : set) + " more than " + outwards(most, Math.ceil) + " of the predictions" + far + " (" + number(most) + ")"
+      : "it is not ruled out that " + (data.plain ? wrong(" wrong") : "one" + set) + " all predictions" + far;
     return {
       together: ruledOut + (reached === null ? ""
-        : reached === most ? ", and some " + verb + " as many"
-        : ", and some " + verb + " " + outwards(reached, Math.floor) + " (" + number(reached) + ")"),
+        : reached === most ? ", and " + some + " as many"
+        : ", and " + some + " " + outwards(reached, Math.floor) + " (" + number(reached) + ")"),
       random: !random ? "not simulated" : wrong(" random wrong") + (exact ? " " : " about ")
         + percent(between(stops.mean)) + far + " on average"
         + (exact ? ", " + percent(stops.largest[last]) + " at most in " + number(stops.draws[last]) + " draws" : "")
@@ -160,14 +168,15 @@
   let current = data.main;
   function choose(budget) {
     if (!data.dial || !Number.isFinite(budget)) return;  // without verdicts, or rows, there is no dial
-    current = budget = Math.max(0, Math.min(data.train_rows, Math.round(budget)));
+    current = budget = Math.max(0, data.whole ? Math.min(data.train_rows, Math.round(budget)) : budget);
     slider.value = budget;
-    slider.setAttribute("aria-valuetext", labels(budget));
+    slider.setAttribute("aria-valuetext", inWords(budget));
     if (document.activeElement !== box) box.value = budget;
     show(budget);
   }
   if (data.dial) {
-    slider.addEventListener("input", () => choose(Number(slider.value)));
+    // Where nothing is counted, it stops at numbers of three digits.
+    slider.addEventListener("input", () => choose(Number(data.whole ? slider.value : Number(slider.value).toPrecision(3))));
     box.addEventListener("input", () => box.value !== "" && choose(Number(box.value)));
     box.addEventListener("change", () => { box.value = current; });
     document.querySelector(".dial").addEventListener("submit", (event) => event.preventDefault());
@@ -277,7 +286,7 @@
   const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
   // What is known of a row: its minimum budget, or without verdicts how far it can move.
   const answer = (row) => (data.decided
-    ? [cell(row.needs, "n"), ...(data.named ? [witness(row)] : [])]
+    ? [cell(data.whole ? row.needs : row.needs.replace("a " + data.unit + " of ", ""), "n"), ...(data.named ? [witness(row)] : [])]
     : [row.low_text, row.high_text, row.moves].map((text) => cell(text, "n")));
   function fill() {
     const words = searched();
@@ -316,14 +325,15 @@
   }
   function table() {
     const odds = data.kind === "logistic" ? ["probability", "overturned_by"] : [];
-    const names = data.decided ? ["score", "minimum_budget", "labels_to_change", ...odds] : ["low", "high", "moves_by_at_most"];
+    const unit = data.unit === "labels" ? [] : [data.unit];
+    const names = data.decided ? ["score", "minimum_budget", ...unit.map(() => "unit"), "labels_to_change", ...odds] : ["low", "high", "moves_by_at_most"];
     const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), ...names];
     const lines = matching(searched()).map((at) => {
       const row = data.rows.rows[at];
       const changes = (row.witness || []).map(([number, label]) => number + " → " + label).join("; ");
       const budget = row.least === null ? "inf" : row.least === 0 ? "nan" : row.least;
       const more = odds.length ? [row.probability, row.enough === null ? "inf" : row.enough] : [];
-      const found = data.decided ? [row.score, budget, changes, ...more] : [row.low, row.high, row.moved];
+      const found = data.decided ? [row.score, budget, ...unit, changes, ...more] : [row.low, row.high, row.moved];
       return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), ...found, ...row.cells];
     });
     return [[...head, ...data.rows.columns], ...lines].map((line) => line.map(field).join(",") + "\r\n").join("");
