@@ -155,9 +155,8 @@ class Precision:
         """Return rows whose reaches have no error: influence is given, no product or sum rounds."""
         if not self._given:
             return np.zeros(len(z), dtype=bool)
-        return exact_dots(z, entries.lower, entries.n_lower) & exact_dots(
-            z, entries.upper, entries.n_upper
-        )
+        lower, upper, n_lower, n_upper = entries.sides
+        return exact_dots(z, np.stack((lower, upper)), np.stack((n_lower, n_upper)))
 
 
 # --- rows, as the specification of the model sees them, and as weights made on demand -----------
@@ -507,7 +506,7 @@ class Engine(Protocol):
     """Bounds margins for one model under one bias."""
 
     can: frozenset[str]  # "bounds", "exact", "files", "joint", "draws", "effort", "errors"
-    setting: str  # what it is about, for refusals: "memory", "pieces" or "gradient"
+    setting: str  # what it is about, for refusals: "memory", "votes", "pieces" or "gradient"
 
     @property
     def learner(self) -> Learner:

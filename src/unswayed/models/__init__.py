@@ -5,6 +5,7 @@
 `families`  registers those of the package
 `ridge`     least squares and ridge
 `kernel`    kernel ridge
+`neighbours` nearest neighbours, by number or by radius
 `smoother`  an explicit influence matrix, dense or CSR, for everything else
 `gradient`  logistic and Poisson regression
 `balanced`  scores measured from the mean of the labels

@@ -30,7 +30,7 @@ class Balanced(LinearInLabels):
     """A learner whose scores are another's, less the weighted mean of the training labels."""
 
     def __init__(self, inner: LinearInLabels) -> None:
-        self._inner = inner
+        inner = self._inner = inner.full()  # the mean depends on every label
         self.n_rows = inner.n_rows
         self.takes_features = inner.takes_features
         self.specification = BalancedSpecification(inner.specification)

@@ -450,6 +450,10 @@ class LinearInLabels(Learner):
     def weights(self, represented: Matrix) -> Weights:
         """Return the weight vectors of rows."""
 
+    def full(self) -> "LinearInLabels":
+        """Return a learner whose weights are dense: questions about all rows at once need them."""
+        return self
+
     def with_coefficients(self, name: str = "this model") -> "LinearLearner":
         """Return the learner as one that is linear in labels and features; raise if it is not."""
         raise _without_coefficients(name)
