@@ -280,7 +280,7 @@ class FeatureRows:
 
     def shown(self, which: IntArray) -> Matrix:
         """Return some of the rows as the model's specification sees them."""
-        return self.represented.take(which)
+        return self.learner.shown(self.represented.take(which))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

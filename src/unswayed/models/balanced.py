@@ -61,6 +61,10 @@ class Balanced(LinearInLabels):
         """Return rows as the inner learner represents them."""
         return self._inner.represent(rows)
 
+    def shown(self, represented: Matrix) -> Matrix:
+        """Return rows as the inner learner shows them: the mean belongs to the question."""
+        return self._inner.shown(represented)
+
     def weights(self, represented: Matrix) -> Weights:
         """Return the inner weights, less those of the mean."""
         values, error, size = self._inner.weights(represented)

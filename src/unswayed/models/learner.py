@@ -133,7 +133,7 @@ class SmootherSpecification(Specification):
 
     kind = "smoother"
 
-    def exact(self, n_rows: int) -> GivenInfluenceRows:
+    def exact(self, n_rows: int) -> ExactInfluence:
         """Return the given influence rows in rational arithmetic."""
         return GivenInfluenceRows(n_rows)
 
@@ -403,6 +403,10 @@ class Learner(ABC):
     @abstractmethod
     def represent(self, rows: Matrix) -> Matrix:
         """Return feature rows as the specification takes them: features, kernel or influence."""
+
+    def shown(self, represented: Matrix) -> Matrix:
+        """Return represented rows as a certificate file holds them."""
+        return represented
 
     @abstractmethod
     def solve(self, labels: FloatArray) -> Solution:
