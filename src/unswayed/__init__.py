@@ -19,6 +19,7 @@ _HOMES = {
     "CrossCertificates": "estimators.cross",
     "ExpectedAudit": "results.reviews",
     "ExpectedReview": "results.reviews",
+    "GradientDescentRegressor": "models.descent",
     "GroupDisplay": "plots",
     "GroupRates": "results.groups",
     "InputError": "exceptions",

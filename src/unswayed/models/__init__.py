@@ -4,6 +4,7 @@
 `family`    the registry of model families, and what is refused, with the reason
 `families`  registers those of the package
 `ridge`     least squares and ridge
+`descent`   least squares by gradient descent that stops early
 `kernel`    kernel ridge and Gaussian processes
 `neighbours` nearest neighbours, by number or by radius
 `averages`  bags and averages of these, and labels that are scaled

@@ -36,7 +36,8 @@ from unswayed.models.steps import (
 CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
     "PoissonRegressor, nearest neighbours, GaussianProcessRegressor with optimizer=None, averages "
-    "of them (BaggingRegressor, VotingRegressor), unswayed.LinearSmoother, and "
+    "of them (BaggingRegressor, VotingRegressor), unswayed.GradientDescentRegressor, "
+    "unswayed.LinearSmoother, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
