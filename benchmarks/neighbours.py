@@ -1,7 +1,6 @@
 """Nearest neighbours with CSR influence: 10,000 rows certified against scikit-learn's `predict`.
 
-The family is the one that `tests/extending` registers from outside the package. A dense matrix of
-influence would take 16 GB.
+A dense matrix of influence would take 16 GB.
 """
 
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.timing import Line, at_most, interleaved, note, peak_megabytes
-from tests.extending.sparse_neighbours import SparseNearest
 from unswayed import CertifiedClassifier, LabelBias
 
 ROWS, FEATURES, TESTS, NEIGHBOURS = 200_000, 10, 10_000, 9
@@ -21,7 +19,7 @@ def lines() -> Iterator[Line]:
     X, tests = rng.normal(size=(ROWS, FEATURES)), rng.normal(size=(TESTS, FEATURES))
     y = X[:, 0] + rng.normal(size=ROWS) > 0
     bias = LabelBias.flips(budget=2)
-    model = CertifiedClassifier(SparseNearest(NEIGHBOURS), bias=bias).fit(X, y)
+    model = CertifiedClassifier(KNeighborsClassifier(NEIGHBOURS), bias=bias).fit(X, y)
     plain = KNeighborsClassifier(NEIGHBOURS).fit(X, y)
     name = f"{TESTS:,} rows of {NEIGHBOURS} nearest of {ROWS:,} × {FEATURES}"
     # Before anything else is certified: what an earlier run gave back would hide what this takes.

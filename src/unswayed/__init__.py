@@ -18,6 +18,7 @@ _HOMES = {
     "Cost": "labels.costs",
     "CrossCertificates": "estimators.cross",
     "ExpectedChecks": "results.reviews",
+    "GradientDescentRegressor": "models.descent",
     "GroupDisplay": "plots",
     "GroupRates": "results.groups",
     "InputError": "exceptions",

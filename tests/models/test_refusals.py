@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyRegressor
@@ -14,7 +14,6 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
     StackingRegressor,
-    VotingRegressor,
 )
 from sklearn.feature_selection import (
     RFE,
@@ -25,7 +24,6 @@ from sklearn.feature_selection import (
     SelectPercentile,
     SequentialFeatureSelector,
 )
-from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import (
     ElasticNet,
     HuberRegressor,
@@ -45,7 +43,7 @@ from sklearn.model_selection import (
     RandomizedSearchCV,
     TunedThresholdClassifierCV,
 )
-from sklearn.neighbors import KNeighborsRegressor, NeighborhoodComponentsAnalysis
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler, TargetEncoder
@@ -90,12 +88,9 @@ NOT_LINEAR = [
     RandomForestClassifier(),
     GradientBoostingRegressor(),
     DecisionTreeRegressor(),
-    KNeighborsRegressor(),
-    GaussianProcessRegressor(),
     MLPRegressor(),
     MLPClassifier(),
     DummyRegressor(),
-    VotingRegressor([("ridge", Ridge())]),
     StackingRegressor([("ridge", Ridge())]),
 ]
 
@@ -172,7 +167,6 @@ SEARCHES = {
     RFECV(Ridge()): "chooses its parameters by the labels",
     CalibratedClassifierCV(RidgeClassifier()): "calibrates its scores on the labels",
     TunedThresholdClassifierCV(RidgeClassifier()): "chooses its threshold by the labels",
-    TransformedTargetRegressor(Ridge()): "transforms the labels before it fits",
     PLSRegression(): "chooses its directions by the labels",
     PLSCanonical(): "chooses its directions by the labels",
     CCA(): "chooses its directions by the labels",

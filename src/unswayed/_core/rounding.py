@@ -174,7 +174,7 @@ def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 
     """Return for which rows all products with `other`, and all their sums, are certainly exact.
 
     That is so where everything is a whole multiple of one power of two and small enough. Entry j
-    may occur `times`_j times in a sum.
+    may occur `times`_j times in a sum. Of several others, one in each row, any may take part.
 
     Examples
     --------
@@ -182,15 +182,51 @@ def exact_dots(rows: FloatArray, other: FloatArray, times: FloatArray | float = 
     [True, False]
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        small = np.abs(rows) @ np.abs(other * times) < 2.0**12
-    return np.asarray(_fine(rows) & _fine(other) & small)
+        most = np.atleast_2d(np.abs(other * times)).sum(axis=0)
+        small = np.abs(rows) @ most
+    found = np.asarray(_fine(rows) & _fine(other).all() & (small < 2.0**12))
+    rest = np.flatnonzero(~found)
+    if len(rest):
+        unit = granules(other).min(initial=np.inf)
+        found[rest] = _exact(small[rest], granules(rows[rest]).min(axis=1, initial=np.inf), unit)
+    return found
 
 
 def exact_products(rows: FloatArray, others: FloatArray) -> BoolArray:
-    """Return the same as `exact_dots` for pairs of rows."""
+    """Return the same as `exact_dots` for pairs of rows.
+
+    Examples
+    --------
+    >>> exact_products(np.array([[3.0, 2.0**-40], [0.1, 0.3]]), np.ones((2, 2))).tolist()
+    [True, False]
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        small = (np.abs(rows) * np.abs(others)).sum(axis=1) < 2.0**12
-    return np.asarray(_fine(rows) & _fine(others) & small)
+        size = (np.abs(rows) * np.abs(others)).sum(axis=1)
+    units = (granules(each).min(axis=1, initial=np.inf) for each in (rows, others))
+    return _exact(size, *units)
+
+
+def _exact(size: FloatArray, unit: FloatArray, other: FloatArray | float) -> BoolArray:
+    """Return whether multiples of two units multiply and add up to sums of a size exactly."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        product = unit * other
+        # A factor of two for the rounding of the size; tiny units underflow.
+        return np.asarray((size < 2.0**52 * product) & (product > PRODUCT_UNDERFLOW))
+
+
+def granules(values: FloatArray) -> FloatArray:
+    """Return the largest power of two of which each value is a whole multiple; inf for 0.
+
+    Examples
+    --------
+    >>> granules(np.array([1.0, 6.0, -0.75, 0.0])).tolist()
+    [1.0, 2.0, 0.25, inf]
+    """
+    mantissa, exponent = np.frexp(values)
+    with np.errstate(invalid="ignore"):
+        whole = np.where(np.isfinite(values), np.ldexp(mantissa, 53), 1.0).astype(np.int64)
+    found = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
+    return np.where(values == 0, np.inf, np.where(np.isfinite(values), found, 0.0))
 
 
 def _fine(values: FloatArray) -> BoolArray:

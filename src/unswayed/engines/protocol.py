@@ -157,9 +157,8 @@ class Precision:
         """Return rows whose reaches have no error: influence is given, no product or sum rounds."""
         if not self._given:
             return np.zeros(len(z), dtype=bool)
-        return exact_dots(z, entries.lower, entries.n_lower) & exact_dots(
-            z, entries.upper, entries.n_upper
-        )
+        lower, upper, n_lower, n_upper = entries.sides
+        return exact_dots(z, np.stack((lower, upper)), np.stack((n_lower, n_upper)))
 
 
 # --- rows, as the specification of the model sees them, and as weights made on demand -----------
@@ -283,7 +282,7 @@ class FeatureRows:
 
     def shown(self, which: IntArray) -> Matrix:
         """Return some of the rows as the model's specification sees them."""
-        return self.represented.take(self.which[which])
+        return self.learner.shown(self.represented.take(self.which[which]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -536,7 +535,8 @@ class Engine(Protocol):
 
     # "bounds", "decisions", "exact", "files", "pages", "joint", "draws", "effort", "errors"
     can: frozenset[str]
-    setting: str  # what it is about, for refusals: "memory", "pieces", "gradient" or "classes"
+    # What it is about, for refusals: "memory", "votes" (of neighbours), "classes", "pieces", "gradient"
+    setting: str
 
     @property
     def learner(self) -> Learner:

@@ -162,6 +162,10 @@ class ExactEngine(LinearEngine):
         """Return the weights of rows, dense."""
         return weights
 
+    def full(self) -> "ExactEngine":
+        """Return an engine that takes dense rows: itself."""
+        return self
+
     def effects(self, weights: WeightRows, budget: Budget) -> "Effects":
         """Return influence rows, for questions about many of them at once."""
         n_rows, weights = len(weights), self._full(weights)
@@ -353,6 +357,8 @@ _BLOCK = 4096  # rows at a time
 class SparseEngine(ExactEngine):
     """The exact engine of CSR influence rows; budgets other than counts see them dense."""
 
+    setting = "votes"
+
     def _reaches(
         self, weights: WeightRows, budget: Budget, *, inner: bool = False
     ) -> tuple[FloatArray, FloatArray, Rounded]:
@@ -394,13 +400,18 @@ class SparseEngine(ExactEngine):
             values, rounded.error[here], rounded.size[here] = weights.block(here.start, here.stop)
             z, label = packed_rows(values) if sparse.issparse(values) else (values, every)
             low, high = lower[label], upper[label]
-            rounded.exact[here] = exact_products(z, low) & exact_products(z, high)
+            both = np.hstack((low, high))  # together: a sum may be made of either
+            rounded.exact[here] = exact_products(np.hstack((z, z)), both)
             with np.errstate(invalid="ignore"):
                 fallen, risen = z * low, z * high
             yield here, np.maximum(fallen, risen), np.maximum(-fallen, -risen)
 
     def _full(self, weights: WeightRows) -> WeightRows:
         return _Dense(weights)
+
+    def full(self) -> ExactEngine:
+        """Return the engine of the same influence in dense rows."""
+        return ExactEngine(self.learner.full(), self.bias)
 
 
 class _Dense:

@@ -359,7 +359,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             answer = question.case.verdicts(asked)
         certs = question.certificates(answer, asked, link=fitted.learner.link)
         if decision is None:
-            fitted.check_predictions(question.seen, question.decision, certs.prediction)
+            fitted.check_predictions(question.seen, question.decision, certs)
         return certs
 
     @ordinary_arithmetic()

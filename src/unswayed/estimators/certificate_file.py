@@ -53,6 +53,11 @@ def write_certificates(
 ) -> None:
     """Write a certificate file and its proof beside it, each whole or not at all."""
     questions = [_question(each) for each in certificates]
+    if _is_of_parameters(questions[0]) and _kind(questions[0]) == "smoother":
+        raise InputError(
+            "a certificate file about this model holds the influence of the labels on predictions, "
+            "which says nothing of coefficients; save certificates of rows, or of a Ridge"
+        )
     budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
     head = _head(questions, budget, recipe, classes)
     sizes = [len(each) for each in certificates]
@@ -230,6 +235,11 @@ def _sums(weights: Matrix, intercept: dict[str, bool]) -> list[dict[str, Any]]:
         | intercept
         for row in (slice(*ends) for ends in pairwise(weights.indptr.tolist()))
     ]
+
+
+def _kind(question: Question) -> str:
+    """Return the kind of the model, as a file names it."""
+    return str(question.engine.learner.specification.kind)
 
 
 def _is_of_parameters(question: Question) -> bool:

@@ -37,7 +37,7 @@ from unswayed.models.steps import (
     for_pipeline,
     transform_rows,
 )
-from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS
+from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS, CertificateSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +90,7 @@ class SolverCheck:
     unproven: str  # and where nothing can be proven
     direct_solver: str  # of these estimators, one that never stops early
     always: bool = False  # predictions are compared even where no gap was seen
+    near: float = 0.0  # and if not, for scores that are so close to the threshold
     advice: Callable[[Any], str] | None = None
 
 
@@ -147,6 +148,17 @@ CHECKS = {
         _EARLY,
         _singular(" unless it is resolved in rational arithmetic (resolve='exact')"),
         "cholesky",
+    ),
+    # Votes that are equal up to rounding: scikit-learn sums them up in doubles.
+    "votes": SolverCheck(
+        _relative_gap,
+        1e-9,
+        "{kind}'s own scores differ by {gap:.1e} (relative) from the mean of the labels with the "
+        "weights of the neighbours, and certificates are about that mean. A metric, or a function "
+        "for the weights, that gives other numbers when it is called again does that",
+        _singular(""),
+        "",
+        near=1e-9,
     ),
     "pieces": SolverCheck(_relative_gap, 1e-9, _EARLY, _singular(""), "cholesky"),
     "gradient": SolverCheck(
@@ -335,23 +347,36 @@ class Fitted:
         """Return scores as the wrapped estimator itself computes them, less the `reference`."""
         return family_of(self.final).scores(self.final, features) - self.reference
 
-    def check_predictions(self, features: Any, decision: Decision, certified: NDArray[Any]) -> None:
+    def check_predictions(self, features: Any, decision: Decision, certs: CertificateSet) -> None:
         """Warn, naming rows, if the wrapped estimator predicts other classes than are certified.
 
         Numbers are not compared: they always differ in their last digits.
         """
-        compared = self.engine.proven if self.check.always else bool(self._warned)
-        if not compared or self.labels.decision is None:
+        rule = self.labels.decision
+        if rule is None:
             return
-        rows = np.flatnonzero(decision.predict(self.raw(features)) != certified)
+        compared = self.engine.proven if self.check.always else bool(self._warned)
+        if compared:
+            rows = np.arange(len(certs))
+        else:
+            rows = np.flatnonzero(np.abs(certs.score - rule.value) < self.check.near)
+        if len(rows):
+            own = decision.predict(self.raw(features[rows]))
+            rows = rows[own != certs.prediction[rows]]
         if not len(rows):
             return
         named = ", ".join(map(str, rows[:_NAMED].tolist())) + (", …" if len(rows) > _NAMED else "")
+        kind = type(self.final).__name__
+        why = (
+            f"because the solver of {kind} stopped early; a smaller tol (tol=1e-12), or a direct "
+            f"solver (solver={self.check.direct_solver!r}), closes the gap"
+            if compared
+            else f"because their votes are equal up to the rounding of {kind}; one neighbour more "
+            "or less makes a difference"
+        )
         warn_asker(
             f"predict says another class than the exact solution, which is what is certified, for "
-            f"{len(rows)} of {len(certified)} rows ({named}), because the solver of "
-            f"{type(self.final).__name__} stopped early; a smaller tol (tol=1e-12), or a direct "
-            f"solver (solver={self.check.direct_solver!r}), closes the gap",
+            f"{len(rows)} of {len(certs)} rows ({named}), {why}",
             SolverPrecisionWarning,
         )
 

@@ -347,12 +347,16 @@ class Question(Source):
 
     # --- all rows at once -----------------------------------------------------------------
 
-    @property
+    @cached_property
     def selection(self) -> LinearCase[ExactEngine]:
-        """The case, where one set of labels can be put to all of its rows."""
+        """The case, in dense rows, where one set of labels can be put to all of its rows."""
         need(self.engine, "joint", "one set of labels for all rows")
         assert isinstance(self.case, LinearCase)  # noqa: S101  (what engines with "joint" make)
-        return self.case
+        engine = self.case.engine.full()
+        if engine is self.case.engine:
+            return self.case
+        rows = replace(self.case.rows, learner=engine.learner)
+        return LinearCase(engine, rows, self.case.scores, self.case.terms)
 
     def under(self, bias: ResolvedBias, targets: FloatArray | None = None) -> "Question":
         """Return the same question under another bias, and for other labels if they are given."""

@@ -4,7 +4,10 @@
 `family`    the registry of model families, and what is refused, with the reason
 `families`  registers those of the package
 `ridge`     least squares and ridge
-`kernel`    kernel ridge
+`descent`   least squares by gradient descent that stops early
+`kernel`    kernel ridge and Gaussian processes
+`neighbours` nearest neighbours, by number or by radius
+`averages`  bags and averages of these, and labels that are scaled
 `smoother`  an explicit influence matrix, dense or CSR, for everything else
 `gradient`  logistic and Poisson regression
 `balanced`  scores measured from the mean of the labels

@@ -30,7 +30,7 @@ class Balanced(LinearInLabels):
     """A learner whose scores are another's, less the weighted mean of the training labels."""
 
     def __init__(self, inner: LinearInLabels) -> None:
-        self._inner = inner
+        inner = self._inner = inner.full()  # the mean depends on every label
         self.n_rows = inner.n_rows
         self.takes_features = inner.takes_features
         self.specification = BalancedSpecification(inner.specification)
@@ -60,6 +60,10 @@ class Balanced(LinearInLabels):
     def represent(self, rows: Matrix) -> Matrix:
         """Return rows as the inner learner represents them."""
         return self._inner.represent(rows)
+
+    def shown(self, represented: Matrix) -> Matrix:
+        """Return rows as the inner learner shows them: the mean belongs to the question."""
+        return self._inner.shown(represented)
 
     def weights(self, represented: Matrix) -> Weights:
         """Return the inner weights, less those of the mean."""

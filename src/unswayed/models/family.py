@@ -35,7 +35,9 @@ from unswayed.models.steps import (
 
 CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
-    "PoissonRegressor, unswayed.LinearSmoother, and "
+    "PoissonRegressor, nearest neighbours, GaussianProcessRegressor with optimizer=None, averages "
+    "of them (BaggingRegressor, VotingRegressor), unswayed.GradientDescentRegressor, "
+    "unswayed.LinearSmoother, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
@@ -43,13 +45,29 @@ _FEW = 8  # of fewer weights an order says nothing
 _ROUNDED = 1e-9  # weights of a class that differ by less were meant to be the same
 
 _PEEKING_REASONS = {
-    "TransformedTargetRegressor": "transforms the labels before it fits",
     "PLSRegression": "chooses its directions by the labels",
     "PLSCanonical": "chooses its directions by the labels",
     "CCA": "chooses its directions by the labels",
     "TunedThresholdClassifierCV": "chooses its threshold by the labels",
     "CalibratedClassifierCV": "calibrates its scores on the labels",
     "TargetEncoder": "encodes categories by their labels",
+}
+
+
+_TREES = (
+    "grows trees, and where they split, and where they stop, is decided by the labels: changing "
+    "a label changes the tree. For classes, unswayed.PartitionedClassifier certifies votes of any "
+    "model. (RandomTreesEmbedding before Ridge is certified: it never sees the labels.)"
+)
+_TREE_KINDS = """
+    DecisionTree ExtraTree ExtraTrees RandomForest GradientBoosting HistGradientBoosting AdaBoost
+""".split()
+_NOT_LINEAR_REASONS = {
+    **{f"{name}{kind}": _TREES for name in _TREE_KINDS for kind in ("Classifier", "Regressor")},
+    "MultiOutputRegressor": (
+        "has several columns of labels, and fits each by itself; so does the certificate of each: "
+        "fit one CertifiedRegressor, with the regressor that is inside, on every column"
+    ),
 }
 
 
@@ -84,10 +102,11 @@ def check_final(estimator: Any) -> None:
 def refuse_nonlinear(estimator: Any) -> NotLinearError:
     """Return the error for an estimator that is not known to be linear in its labels."""
     kind = type(estimator).__name__
+    reason = _NOT_LINEAR_REASONS.get(kind)
     return NotLinearError(
         f"{kind} is not known to be linear in its labels, so its predictions cannot be certified "
         f"exactly; use one of {CERTIFIABLE}; a linear model of your own goes through "
-        "LinearSmoother"
+        "LinearSmoother" + (f". {kind} {reason}" if reason and is_from_sklearn(estimator) else "")
     )
 
 
@@ -296,7 +315,8 @@ def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None)
     """Fit a final estimator; it is given a copy of the features if it may change or keep them."""
     if weight is not None and not has_fit_parameter(final, "sample_weight"):
         raise InputError(
-            f"{type(final).__name__} takes no sample_weight: put it into the influence"
+            f"{type(final).__name__} takes no sample_weight: leave it out, or put it into the "
+            "influence of a LinearSmoother"
         )
     # It may write into its rows, or keep them while the caller changes theirs.
     own = family_of(final).keeps_rows(final) or may_write(final)

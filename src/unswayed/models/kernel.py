@@ -5,11 +5,13 @@ computed in doubles; S are the sample weights.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -27,8 +29,9 @@ from unswayed._core.dyadic import (
 from unswayed._core.influence import Weights
 from unswayed._core.rounding import SAFETY, SIZE_UNDERFLOW, UNIT, binade, gamma, norm
 from unswayed._typing import FloatArray, Matrix
-from unswayed.exceptions import InputError
+from unswayed.exceptions import InputError, LabelPeekError
 from unswayed.inputs import dense
+from unswayed.models.averages import Average, Member
 from unswayed.models.family import Family, one_alpha, register
 from unswayed.models.learner import (
     ErrorScale,
@@ -195,16 +198,23 @@ class KernelInfluence(ExactInfluence):
 
 
 class KernelLearner(LinearInLabels):
-    """The learner of a fitted scikit-learn KernelRidge.
+    """The learner of kernel ridge, and of Gaussian processes: their mean is the same.
 
     Certificates are about the kernel values as computed: they do not depend on labels.
     """
 
     def __init__(
-        self, model: Any, *, alpha: float, sample_weight: FloatArray | None = None
+        self,
+        kernel: Callable[[Matrix, Matrix | None], FloatArray],
+        rows: Matrix,
+        *,
+        alpha: float = 0.0,
+        added: FloatArray | float = 0.0,  # to the kernel of each training row with itself
+        sample_weight: FloatArray | None = None,
     ) -> None:
-        self._model = model
-        gram = _symmetric(_kernel(model, model.X_fit_, None))
+        self._kernel, self._rows = kernel, rows
+        gram = _symmetric(kernel(rows, None))
+        gram[np.diag_indices_from(gram)] += added
         self.n_rows = len(gram)
         self.specification = KernelSpecification(gram, alpha=alpha, sample_weight=sample_weight)
         weight = ScaledWeights.of(sample_weight, self.n_rows)
@@ -230,7 +240,7 @@ class KernelLearner(LinearInLabels):
 
     def represent(self, rows: Matrix) -> FloatArray:
         """Return the kernel of rows with the training rows; raise if it is not finite."""
-        found = _kernel(self._model, rows, self._model.X_fit_)
+        found = self._kernel(rows, self._rows)
         if not np.isfinite(found).all():
             raise InputError(
                 "the kernel of a row with the training rows is NaN or infinite, so that the model "
@@ -271,7 +281,9 @@ class KernelLearner(LinearInLabels):
 
 
 def _learner(model: Any, features: Matrix, sample_weight: FloatArray | None) -> KernelLearner:
-    return KernelLearner(model, alpha=one_alpha(model), sample_weight=sample_weight)
+    kernel = partial(_kernel, model)
+    alpha = one_alpha(model)
+    return KernelLearner(kernel, model.X_fit_, alpha=alpha, sample_weight=sample_weight)
 
 
 register(
@@ -280,5 +292,38 @@ register(
         learner=_learner,
         check=one_alpha,
         keeps_rows=lambda model: model.kernel != "precomputed",
+    )
+)
+
+
+# --- Gaussian processes -----------------------------------------------------------------------
+
+
+def _check_process(model: Any) -> None:
+    """Raise if the labels choose the kernel."""
+    free = model.kernel is None or model.kernel.n_dims > 0  # None stands for one that is fitted
+    if model.optimizer is not None and free:
+        raise LabelPeekError(
+            f"GaussianProcessRegressor(optimizer={model.optimizer!r}) chooses the parameters of "
+            "its kernel by the labels, so changing a label changes the kernel and the certificate "
+            "would be false; choose them on data outside the training set, and pass that kernel "
+            "with optimizer=None"
+        )
+
+
+def _process(model: Any, features: Matrix, sample_weight: FloatArray | None) -> LinearInLabels:
+    found = KernelLearner(model.kernel_, model.X_train_, added=model.alpha)
+    if not model.normalize_y:
+        return found
+    # Labels are divided by their spread, and predictions multiplied by it: only the mean is left.
+    return Average(found.n_rows, [Member(Fraction(1), found)], centred=True)
+
+
+register(
+    Family(
+        (GaussianProcessRegressor,),
+        learner=_process,
+        check=_check_process,
+        keeps_rows=lambda model: True,
     )
 )

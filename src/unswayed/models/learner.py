@@ -133,7 +133,7 @@ class SmootherSpecification(Specification):
 
     kind = "smoother"
 
-    def exact(self, n_rows: int) -> GivenInfluenceRows:
+    def exact(self, n_rows: int) -> ExactInfluence:
         """Return the given influence rows in rational arithmetic."""
         return GivenInfluenceRows(n_rows)
 
@@ -404,6 +404,10 @@ class Learner(ABC):
     def represent(self, rows: Matrix) -> Matrix:
         """Return feature rows as the specification takes them: features, kernel or influence."""
 
+    def shown(self, represented: Matrix) -> Matrix:
+        """Return represented rows as a certificate file holds them."""
+        return represented
+
     @abstractmethod
     def solve(self, labels: FloatArray) -> Solution:
         """Train on labels."""
@@ -449,6 +453,10 @@ class LinearInLabels(Learner):
     @abstractmethod
     def weights(self, represented: Matrix) -> Weights:
         """Return the weight vectors of rows."""
+
+    def full(self) -> "LinearInLabels":
+        """Return a learner whose weights are dense: questions about all rows at once need them."""
+        return self
 
     def with_coefficients(self, name: str = "this model") -> "LinearLearner":
         """Return the learner as one that is linear in labels and features; raise if it is not."""

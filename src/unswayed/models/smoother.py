@@ -177,9 +177,13 @@ class GivenInfluence(LinearInLabels):
 
     def weights(self, represented: Matrix) -> Weights:
         """Return the influence rows themselves, which count as exact."""
-        n_rows = represented.shape[0]
-        values = packed_rows(represented)[0] if self.sparse else represented
-        return Weights(represented, np.zeros(n_rows), np.abs(values).max(axis=1, initial=0.0))
+        n_rows, found = represented.shape[0], represented if self.sparse else dense(represented)
+        values = packed_rows(represented)[0] if self.sparse else found
+        return Weights(found, np.zeros(n_rows), np.abs(values).max(axis=1, initial=0.0))
+
+    def full(self) -> "GivenInfluence":
+        """Return a learner of the same influence in dense rows."""
+        return GivenInfluence(self.n_rows, self._influence) if self.sparse else self
 
     def solve(self, labels: FloatArray) -> Solution:
         """Return the labels themselves."""
@@ -193,6 +197,7 @@ class GivenInfluence(LinearInLabels):
             exact, terms = exact_products(z, labels), z.shape[1]
             size, value = (np.abs(z) * np.abs(labels)).sum(axis=1), (z * labels).sum(axis=1)
         else:
+            represented = dense(represented)
             exact, terms = exact_dots(represented, solution.values), self.n_rows
             size = np.abs(represented) @ np.abs(solution.values)
             value = represented @ solution.values
