@@ -15,8 +15,9 @@ from unswayed.cli.options import (
     HELP_FLAGS,
     LARGE,
     OUTPUT,
+    AskedOptions,
     Bases,
-    BiasOptions,
+    BudgetOptions,
     Certificates,
     ColumnOptions,
     DataOptions,
@@ -144,7 +145,7 @@ class CoefficientsOptions:
     """Options of ``coefficients``."""
 
     data: DataOptions = DataOptions()
-    bias: BiasOptions = BiasOptions()
+    bias: BudgetOptions = BudgetOptions()
     kinds: KindOptions = KindOptions()
     resolve: Resolve = None
     model: ModelOptions = ModelOptions()
@@ -175,7 +176,7 @@ def coefficients(train: Train, /, *, asked: CoefficientsOptions = CoefficientsOp
 
 
 @options(COMMON)
-class TogetherOptions(FitOptions):
+class TogetherOptions(AskedOptions):
     """Options of ``together``."""
 
     folds: Folds = None
@@ -204,7 +205,7 @@ def together(train: Train, /, *, asked: TogetherOptions = TogetherOptions()) -> 
 
 
 @options(COMMON)
-class FairnessOptions(FitOptions):
+class FairnessOptions(AskedOptions):
     """Options of ``fairness``."""
 
     folds: Folds = None
@@ -503,7 +504,7 @@ class TradeoffOptions:
 
     data: DataOptions = DataOptions()
     split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
+    bias: BudgetOptions = BudgetOptions()
     model: KindName = "ridge"
     radius: Radius = None
     alphas: Annotated[str | None, Parameter(group=ASKED)] = None
