@@ -8,7 +8,7 @@ from typing import Any
 
 from cyclopts import App, CycloptsError
 
-from unswayed.cli.commands import (
+from unswayed.cli.checks import (
     AuditDrawOptions,
     AuditRecordOptions,
     AuditStartOptions,

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.cli.commands import (
-    FairnessOptions,
-    ReviewApplyOptions,
-    ReviewPlanOptions,
-    TogetherOptions,
-)
+from unswayed.cli.checks import ReviewApplyOptions, ReviewPlanOptions
+from unswayed.cli.commands import FairnessOptions, TogetherOptions
 from unswayed.cli.options import PageOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (

@@ -24,7 +24,7 @@ from unswayed.study.target import label_of, same
 from unswayed.tables.delimited import open_bytes
 from unswayed.tables.files import file_at, is_csv, is_parquet, read_table
 
-_OWN = ("order", "batch", "row", "label", "cost", ANSWER)
+_OWN = ("order", "batch", "row", "label", "cost", "of_rows", ANSWER)
 _STEPS = 6  # between the points of a curve that are told in words
 _DRAWS = 20  # reviews that are simulated
 _MARK = "\ufeff"  # what some programs begin UTF-8 with
