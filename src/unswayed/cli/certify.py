@@ -380,7 +380,7 @@ def witness(train: str, options: WitnessOptions) -> int:
             write_table(out, columns, escape=options.escape_formulas)
         introduce(terminal, (*study.notes, *study.last_notes()), facts)
         digits = _digits(study, facts["score"], facts["new_score"])
-        limited = isinstance(request.stated, InParts)
+        limited = isinstance(request.stated, InParts) and len(request.stated.terms) > 1
         _show_witness(terminal, facts | {"limited": limited}, request.groups, digits)
         terminal.answer(facts | study.pass_facts())
     return 0

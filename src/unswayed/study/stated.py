@@ -285,9 +285,9 @@ class InParts(Stated):
                 wrong, checked = term.sample
                 stated = Sampled(checked, wrong, self.confidence, population=term.population)
             terms.append(made(budget=stated, where=mask, direction=term.direction))
-        # A part by itself is a sum too: its limit is the budget, and a cap one on top.
-        added = LabelBias("sum", None, terms=tuple(terms))
-        return added if self.cap is None else added.capped(int(self.cap.value))
+        if self.cap is None or len(terms) == 1:  # a cap is not below the budget of a single part
+            return sum(terms[1:], start=terms[0])
+        return sum(terms[1:], start=terms[0]).capped(int(self.cap.value))
 
     def in_words(self, errors: Errors) -> str:
         """Say what may be wrong in each part."""
