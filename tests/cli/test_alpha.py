@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from tests.commands import CLASSES, NUMBERS, people, unswayed_here
 from tests.verify.files import rows_of
-from unswayed.study.request import GRID
+from unswayed.study.kinds import GRID
 
 AUTO = (*CLASSES, "--alpha", "auto")
 

@@ -1,10 +1,12 @@
 """The command line: options, a question, a way to show the answer.
 
-`options` and `commands` are, beside `program`, all that a ``--help`` imports; the package itself is
-imported for every ``--help`` and ``--version``, so it imports nothing but the standard library.
+`options`, `commands` and `checks` are, beside `program`, all that a ``--help`` imports; the package
+itself is imported for every ``--help`` and ``--version``, so it imports nothing but the standard
+library.
 
 `options`   every option, declared once
 `commands`  which options each command has, and which module answers it
+`checks`    the same of commands about labels that people check: review, audit, sample
 `program`   finds the command, runs it, and turns what goes wrong into one line
 `requests`  from options to a request and to its study
 `terminal`  tables, JSON, progress and output files
@@ -14,7 +16,7 @@ imported for every ``--help`` and ``--version``, so it imports nothing but the s
 One command each:
 `certify` and `coefficients`  about single rows, their witnesses, and coefficients
 `together`  all test rows at once: fairness and reviews of labels too
-`audit`  predictions that are confirmed by checking labels
+`audit` and `sample`  predictions that are confirmed by checking labels
 `compare` and `verify`  about models side by side, and certificate files
 """
 
@@ -35,6 +37,7 @@ COMMANDS = {
     "fairness": "Prove how far wrong labels can move rates and gaps between groups.",
     "review": "Plan which labels to check, and apply what reviewers found.",
     "audit": "Confirm predictions by checking labels that are drawn, without any budget.",
+    "sample": "Draw labels at random to check, and say how many may be wrong in all.",
     "verify": "Check a certificate file without trusting the program that wrote it.",
     "compare": "Compare two files, or two settings of one, on the same test rows.",
     "tradeoff": "Weigh accuracy against robustness over the penalty.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from cyclopts import App, CycloptsError
 
-from unswayed.cli.commands import (
+from unswayed.cli.checks import (
     AuditDrawOptions,
     AuditRecordOptions,
     AuditStartOptions,
@@ -30,7 +30,8 @@ from unswayed.evidence.audit_file import read
 from unswayed.exceptions import InputError
 from unswayed.report.page import without_rows
 from unswayed.study.evidence import NEXT, answers_of, audit_facts, start_audit
-from unswayed.study.facts import need_radius, paged, row_facts
+from unswayed.study.facts import paged, row_facts
+from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study
 from unswayed.study.request import parse_share
 from unswayed.study.review import list_columns

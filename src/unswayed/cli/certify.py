@@ -19,6 +19,7 @@ from unswayed.cli.requests import (
 )
 from unswayed.cli.show import (
     NOTHING_TESTED,
+    budget_name,
     describe,
     introduce,
     positive_in_words,
@@ -49,15 +50,11 @@ from unswayed.results.certificates import probability_ranges
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
 from unswayed.study.evidence import noise_facts
-from unswayed.study.facts import (
-    beside,
-    need_radius,
-    report_facts,
-    row_facts,
-    witness_facts,
-)
+from unswayed.study.facts import beside, report_facts, row_facts, witness_facts
+from unswayed.study.movement import need_radius
 from unswayed.study.opening import check_recipe, save_certificates
 from unswayed.study.request import Request, parse_share
+from unswayed.study.stated import InParts
 from unswayed.study.study import Study
 from unswayed.words import counted, labels, number_end, outside, percent, separated
 
@@ -240,6 +237,8 @@ def _answer_table(study: Study) -> dict[str, Any]:
             "minimum_budget": answers.minimum_budget,
             "minimum_budget_proven": answers.minimum_budget_proven,
         }
+        if study.request.stated is not None:
+            columns["minimum_budget_unit"] = [study.unit] * len(numbers)
         if "exact" not in study.request.kind.can:
             columns["enough"] = answers.enough
     return columns | {f"group_{name}": study.groups(name) for name in study.request.groups}
@@ -274,7 +273,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
                 f"; {effort}a smaller --C, rare categories joined to others, or far-out numbers "
                 "capped leave fewer"
             )
-        budget = facts["budgets"][0]["budget"]
+        budget = budget_name(facts, facts["budgets"][0])
         terminal.say(f"undecided at {budget}: {counted(facts['undecided'], 'row')}{hint}")
     show_predicted(terminal, facts)
     for grouping in facts["groups"]:
@@ -381,7 +380,8 @@ def witness(train: str, options: WitnessOptions) -> int:
             write_table(out, columns, escape=options.escape_formulas)
         introduce(terminal, (*study.notes, *study.last_notes()), facts)
         digits = _digits(study, facts["score"], facts["new_score"])
-        _show_witness(terminal, facts, request.groups, digits)
+        limited = isinstance(request.stated, InParts) and len(request.stated.terms) > 1
+        _show_witness(terminal, facts | {"limited": limited}, request.groups, digits)
         terminal.answer(facts | study.pass_facts())
     return 0
 
@@ -448,7 +448,8 @@ def _show_witness(
         show_wide(terminal, [{"row": str(facts["row"]), **features}], list(features), ["row"])
         return
     changes = facts["changes"]
-    verb = "overturns" if len(changes) == 1 else "overturn"
+    one = len(changes) == 1 or facts["labels_in_words"].startswith(("1 cluster", "a "))
+    verb = "overturns" if one else "overturn"
     comma = "," if ", " in facts["labels_in_words"] else ""
     terminal.say(f"{facts['labels_in_words']}{comma} {verb} it:", style="bold")
     if "proven_not_to" in facts:
@@ -483,6 +484,8 @@ def _scored(score: float, probability: float | None, digits: int) -> str:
 def _not_overturned(facts: dict[str, Any]) -> str:
     """Say that no labels overturn a row, or how much is known of that."""
     if not facts["undecided"]:
+        if facts["limited"]:
+            return "No label changes within the limits of the parts overturn it."
         return "No label changes of that kind overturn it, however many."
     safe = facts["proven_not_to"]
     proven = "nothing is proven" if not safe else f"{labels(safe)} are proven not to"

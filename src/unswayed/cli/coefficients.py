@@ -6,7 +6,16 @@ from typing import Any
 
 from unswayed.cli.commands import CoefficientsOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
-from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_written
+from unswayed.cli.show import (
+    amount_between,
+    budget_name,
+    introduce,
+    model_in_words,
+    positive_in_words,
+    say_source,
+    say_written,
+    wrong_in_words,
+)
 from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
@@ -14,7 +23,7 @@ from unswayed.report.facts import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.facts import coefficient_facts
 from unswayed.study.opening import check_recipe, open_study, save_certificates
-from unswayed.words import labels, labels_between, number_end, range_text, shorten
+from unswayed.words import labels, number_end, range_text, shorten
 
 _LINES = 40
 _TABLE = (
@@ -98,9 +107,10 @@ def _show_ranges(terminal: Terminal, facts: dict[str, Any], at: int, *, odds: bo
     found = [_at(each, at) for each in facts["coefficients"]]
     if found:
         terminal.say(_count(facts, facts["budgets"][at]), style="bold")
+        say_source(terminal, facts)
     ratios = ["odds ratio"] if odds else []
     lines = [
-        [*_numbers(each), *(_odds(each) for _ in ratios), each["sign"], _budget(each)]
+        [*_numbers(each), *(_odds(each) for _ in ratios), each["sign"], _budget(facts, each)]
         for each in found[:_LINES]
     ]
     if facts["intercept"] is not None:
@@ -123,7 +133,7 @@ def _show_chance(terminal: Terminal, facts: dict[str, Any]) -> None:
     known = filter(None, (*facts["coefficients"][:_LINES], facts["intercept"]))
     found = [each for each in known if not math.isnan(each["standard_error"])]
     if found:
-        proven = f"proven at {facts['budgets'][0]['budget']}"
+        proven = f"proven at {budget_name(facts, facts['budgets'][0])}"
         terminal.table(
             ["coefficient", "standard error", "95 % confidence interval", proven],
             [
@@ -143,9 +153,13 @@ def _count(facts: dict[str, Any], asked: dict[str, Any]) -> str:
     total, budget = facts["total"], asked["budget"]
     are = "is" if asked["labels"] == 1 else "are"
     one = "coefficient keeps its sign" if total == 1 else "coefficients keep their sign"
-    said = asked["labels_in_words"].removeprefix(labels(asked["labels"]))
-    text = f"{asked['kept']:,} of {total:,} {one} if up to {labels(asked['labels'])} ({budget}"
-    text += f"{' of all' if said and '%' in budget else ''}{said}) {are} wrong"
+    text = f"{asked['kept']:,} of {total:,} {one} if "
+    if facts["unit"] == "labels":
+        said = asked["labels_in_words"].removeprefix(labels(asked["labels"]))
+        text += f"up to {labels(asked['labels'])} ({budget}"
+        text += f"{' of all' if said and '%' in budget else ''}{said}) {are} wrong"
+    else:
+        text += wrong_in_words(facts, asked)
     if asked["undecided"]:
         text += f"; {asked['undecided']:,} undecided"
     if facts["not_identified"]:
@@ -170,10 +184,10 @@ def _numbers(coefficient: dict[str, Any]) -> list[str]:
     return [coefficient["name"], *texts]
 
 
-def _budget(coefficient: dict[str, Any]) -> str:
+def _budget(facts: dict[str, Any], coefficient: dict[str, Any]) -> str:
     if coefficient["verdict"] == NOT_IDENTIFIED:
         return "–"
-    return labels_between(coefficient["minimum_budget"], coefficient["enough"])
+    return amount_between(facts["unit"], coefficient["minimum_budget"], coefficient["enough"])
 
 
 def _odds(coefficient: dict[str, Any]) -> str:

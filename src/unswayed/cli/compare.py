@@ -32,8 +32,9 @@ from unswayed.report.page import without_rows
 from unswayed.study.compare import Comparison
 from unswayed.study.compare import tradeoff as tradeoff_of
 from unswayed.study.facts import paged, row_facts
+from unswayed.study.kinds import RIDGE, Kind
 from unswayed.study.opening import open_study
-from unswayed.study.request import RIDGE, Kind, parse_alpha, parse_strength
+from unswayed.study.request import parse_alpha, parse_strength
 from unswayed.study.study import Study
 from unswayed.words import (
     between,

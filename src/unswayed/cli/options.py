@@ -26,9 +26,21 @@ JOINT = (
     "a question about all rows at once is for models that are linear in their labels, such as "
     "ridge regression, and is always answered in one way"
 )
+_KINDS_OF_BUDGET = (
+    *("--bias", "--cap", "--clusters", "--total", "--cost", "--error-probability", "--surprise"),
+    *("--sampled", "--confidence"),
+)
+_COUNTS = "is about numbers of any labels, which --budget, --only and --direction say"
 REASONS = {
     command: dict.fromkeys(("--model", "--C", "--effort", "--method", "--resolve"), JOINT)
-    for command in ("together", "fairness", "review plan", "review apply", "audit start")
+    | dict.fromkeys(_KINDS_OF_BUDGET if counts is not None else (), f"{counts} {_COUNTS}")
+    for command, counts in (
+        ("together", None),
+        ("fairness", None),
+        ("review plan", "a plan"),
+        ("review apply", "a review"),
+        ("audit start", "an audit takes no budget, and"),
+    )
 }
 """Why a command has no option that others have."""
 
@@ -247,6 +259,39 @@ class BiasOptions:
     """Only labels that should be higher (for classes: the positive one), or lower."""
 
 
+@options(BIAS)
+class BudgetOptions(BiasOptions):
+    """Options about how much may be wrong at once, where that is no number of any labels."""
+
+    bias: str | None = None
+    """Rows that exclude each other, each with a budget: "sex == 'female': 5% up; sex == 'male': 2;
+    rest: 4/300". A share is one of all training rows; up and down are as for --direction; rest is
+    every row of no other part; 4/300 are 4 wrong labels of 300 that were drawn from the part's rows
+    and checked. Instead of --budget, --only and --direction."""
+    cap: str | None = None
+    """Of --bias: at most so many labels in all parts together, a count or a share."""
+    clusters: str | None = None
+    """Column, such as an annotator, a day or a site, whose rows of the same value may be wrong as a
+    whole. --budget then counts them (1 by default), and the column is left out of the model."""
+    total: Names = ()
+    """With --shift, instead of --budget: all changes of labels add up to this at most. May be
+    repeated; the first is the main one."""
+    cost: str | None = None
+    """Column that says what it costs that a label is wrong, 0 or more. --budget is then the limit
+    of all costs together, and the column is left out of the model."""
+    error_probability: str | None = None
+    """Column with the probability that each label is wrong, as cleanlab gives it, left out of the
+    model. Needs --surprise."""
+    surprise: Names = ()
+    """Of --error-probability: sets of wrong labels count that are at most e^SURPRISE times less
+    likely than the likeliest; 10 is about 22,000 times. May be repeated."""
+    sampled: str | None = None
+    """A sample that was checked, instead of --budget: WRONG/CHECKED, such as 4/300, of labels drawn
+    at random from all rows of the file; or the list of unswayed sample draw, filled in."""
+    confidence: str | None = None
+    """Of samples: how sure the bound on wrong labels is, by default 95%."""
+
+
 @options(MODEL)
 class ModelOptions:
     """Options of ridge regression, which every question can be asked about."""
@@ -327,7 +372,7 @@ class SideOptions:
 
     data: DataOptions = DataOptions()
     split: SplitOptions = SplitOptions()
-    bias: BiasOptions = BiasOptions()
+    bias: BudgetOptions = BudgetOptions()
     kinds: KindOptions = KindOptions()
     method: Method = "exact"
     resolve: Resolve = None
@@ -343,3 +388,10 @@ class FitOptions:
     split: SplitOptions = SplitOptions()
     bias: BiasOptions = BiasOptions()
     model: ModelOptions = ModelOptions()
+
+
+@options(COMMON)
+class AskedOptions(FitOptions):
+    """Options of questions about all rows at once, whose budget may be of any kind."""
+
+    bias: BudgetOptions = BudgetOptions()

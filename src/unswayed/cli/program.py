@@ -16,7 +16,7 @@ from cyclopts.help import DefaultFormatter, HelpEntry, HelpPanel
 from cyclopts.help.specs import AsteriskColumn, ColumnSpec, DescriptionRenderer, NameRenderer
 
 from unswayed import __version__
-from unswayed.cli import COMMANDS, GAVE_UP, SUMMARY, commands, complain
+from unswayed.cli import COMMANDS, GAVE_UP, SUMMARY, checks, commands, complain
 from unswayed.cli.options import HELP_FLAGS, MORE, REASONS
 from unswayed.cli.terminal import given
 from unswayed.exceptions import UnswayedError, VacuousWarning
@@ -66,7 +66,7 @@ class HelpPage(DefaultFormatter):
 
 
 _MORE = [group.name for group in MORE]
-_NAMES = 22  # characters of the column of names
+_NAMES = 23  # characters of the column of names
 
 
 def _columns(console: Any, options: Any, entries: list[HelpEntry]) -> tuple[ColumnSpec, ...]:
@@ -92,7 +92,8 @@ def build(*, everything: bool = True) -> App:
         suppress_keyboard_interrupt=False,  # it would end the program without a word
     )
     for name in COMMANDS:
-        app.command(getattr(commands, name), name=name)
+        where = checks if hasattr(checks, name) else commands
+        app.command(getattr(where, name), name=name)
     app.register_install_completion_command(add_to_startup=False)
     return app
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from unswayed.cli.options import (
+    BiasOptions,
+    BudgetOptions,
     ColumnOptions,
     DataOptions,
     KindOptions,
@@ -21,15 +23,15 @@ from unswayed.cli.options import (
 from unswayed.cli.terminal import TABLES, Terminal, check_output
 from unswayed.exceptions import InputError
 from unswayed.study.folds import open_fold, open_folds
+from unswayed.study.kinds import KINDS, RIDGE, Kind
 from unswayed.study.loading import inspect_file
 from unswayed.study.opening import open_study
 from unswayed.study.request import (
     DEFAULT_BUDGET,
-    KINDS,
-    RIDGE,
+    Budget,
     InPieces,
-    Kind,
     Request,
+    Stated,
     parse_alpha,
     parse_budget,
     parse_clip,
@@ -40,6 +42,17 @@ from unswayed.study.request import (
     parse_shift,
     parse_strength,
     parse_threshold,
+)
+from unswayed.study.stated import (
+    ByCluster,
+    ByCost,
+    BySample,
+    InTotal,
+    parse_amount,
+    parse_clusters,
+    parse_confidence,
+    parse_parts,
+    parse_sample,
 )
 from unswayed.study.study import Study
 from unswayed.tables.delimited import Dialect
@@ -58,6 +71,8 @@ _AS_GIVEN = (
     *("test", "unseen", "fold_by", "seed"),
 )
 _ABSENT = {
+    "bias": BiasOptions(),
+    "model": ModelOptions(),
     "split": SplitOptions(),
     "kinds": KindOptions(),
     "method": "exact",
@@ -95,12 +110,15 @@ def make_request(train: Path | str, options: Any, pieces: InPieces | None = None
         in_pieces=pieces,
         holdout=_read(parse_holdout, split.holdout),
         folds=_read(parse_folds, folds),
-        budgets=tuple(dict.fromkeys(map(parse_budget, bias.budget))) or (DEFAULT_BUDGET,),
         shift=_read(parse_shift, bias.shift),
         clip=_read(parse_clip, bias.clip),
         radius=_read(partial(parse_radius, log=data.log), asked["radius"]),
         groups=split_names(asked["groups"]),
-        **{name: given[name] for name in _AS_GIVEN} | named | fitted | proof,
+        **{name: given[name] for name in _AS_GIVEN}
+        | named
+        | fitted
+        | proof
+        | _budget_fields(data, bias, fitted["kind"]),
     )
 
 
@@ -205,6 +223,137 @@ def _no_label(source: str, data: DataOptions) -> InputError:
     _, found = inspect_file(Path(first.name), Roles(), dialect_of(data, source))
     odd = [f"; {caveat}" for caveat in found.general if caveat.kind == "no-header"]
     return InputError("".join([f"{start}. {first.name} has {found.in_words()}", *odd]))
+
+
+# ----------------------------------------------------------------------------------------
+# How much may be wrong at once.
+
+_LIMIT = "all wrong labels together may cost"
+
+
+def _budget_fields(data: DataOptions, bias: BiasOptions, kind: Kind) -> dict[str, Any]:
+    """Return the fields of a request that are about how much may be wrong at once."""
+    if not isinstance(bias, BudgetOptions) or not _kind_of_budget(data, bias, kind):
+        budgets = tuple(dict.fromkeys(map(parse_budget, bias.budget)))
+        return {"budgets": budgets or (DEFAULT_BUDGET,)}
+    level = parse_confidence(bias.confidence or "95%")
+    texts: tuple[str, ...] = ()
+    parse: Callable[[str], Budget] = parse_clusters
+    stated: Stated
+    if bias.bias is not None:
+        stated = parse_parts(bias.bias, bias.cap, level)
+        _check_confidence(bias, given=any(term.sample for term in stated.terms))
+    elif bias.sampled is not None:
+        stated = BySample(parse_sample(bias.sampled) or Path(bias.sampled), level)
+    elif bias.clusters is not None:
+        stated, texts = ByCluster(bias.clusters), bias.budget or ("1",)
+    elif bias.total:
+        stated, texts = InTotal(), bias.total
+        parse = partial(parse_amount, option="--total", what="the sum of all changes of labels")
+    elif bias.cost is not None:
+        stated, texts = ByCost(bias.cost, probabilities=False), bias.budget
+        parse = partial(parse_amount, option="--budget", what=f"what {_LIMIT}")
+    else:
+        stated, texts = ByCost(str(bias.error_probability), probabilities=True), bias.surprise
+        parse = partial(parse_amount, option="--surprise", what=f"what {_LIMIT}")
+    _check_beside(stated, data)
+    return {"stated": stated, "budgets": tuple(dict.fromkeys(map(parse, texts)))}
+
+
+def _kind_of_budget(data: DataOptions, bias: BudgetOptions, kind: Kind) -> str | None:
+    """Return the option that says what the budget is; raise if others contradict it."""
+    kinds = {
+        "--bias": bias.bias,
+        "--sampled": bias.sampled,
+        "--clusters": bias.clusters,
+        "--total": bias.total or None,
+        "--cost": bias.cost,
+        "--error-probability": bias.error_probability,
+    }
+    found = [option for option, value in kinds.items() if value is not None]
+    if len(found) > 1:
+        raise InputError(
+            f"{found[0]} and {found[1]} both say what may be wrong at once; pass one of them"
+        )
+    which = found[0] if found else None
+    _check_alone(bias, which)
+    if which is None:
+        return None
+    if kind is not RIDGE and which != "--sampled":
+        raise InputError(
+            f"{which} is for models that are linear in their labels; {kind.words} is certified for "
+            f"numbers of any labels: leave --model {kind.name} out, or pass --budget"
+        )
+    _check_together(bias, which)
+    if which == "--total" and (bias.shift is None or data.log):
+        raise InputError(
+            "--total adds up by how much labels are off, so it needs --shift, which says how far "
+            "one label may be"
+            if bias.shift is None
+            else "--total adds up changes in the label's own unit, and --log compares logarithms; "
+            "pass one of them"
+        )
+    return which
+
+
+def _check_alone(bias: BudgetOptions, which: str | None) -> None:
+    """Raise if an option is given without the one that it belongs to."""
+    for option, value, owner in (
+        ("--cap", bias.cap, "--bias"),
+        ("--surprise", bias.surprise or None, "--error-probability"),
+    ):
+        if value is not None and which != owner:
+            raise InputError(f"{option} is for {owner}, which was not given; pass both, or none")
+    _check_confidence(bias, given=which in ("--sampled", "--bias"))
+
+
+def _check_confidence(bias: BudgetOptions, *, given: bool) -> None:
+    if bias.confidence is not None and not given:
+        raise InputError(
+            "--confidence is of a sample that was checked, and none is given; pass --sampled "
+            "4/300, or a sample in a part of --bias"
+        )
+
+
+def _check_together(bias: BudgetOptions, which: str) -> None:
+    """Raise if an option contradicts the one that says what the budget is, or is missing."""
+    for option, value, instead in (
+        ("--budget", bias.budget, {
+            "--bias": "each part has its own; pass --cap for all of them together",
+            "--sampled": "the sample says how many labels may be wrong",
+            "--total": "the total is the budget",
+            "--error-probability": "--surprise is the budget",
+        }),
+        ("--only", bias.only, {
+            "--bias": "write the condition into its parts",
+            "--sampled": "the sample is of all rows of the file; for one of some rows only, pass "
+            "--bias \"CONDITION: WRONG/CHECKED\"",
+        }),
+        ("--direction", bias.direction, {"--bias": "write up or down behind a part's budget"}),
+    ):  # fmt: skip
+        if value and which in instead:
+            raise InputError(f"{option} and {which} contradict each other: {instead[which]}")
+    if which == "--cost" and not bias.budget:
+        raise InputError(f"--cost needs --budget, which is what {_LIMIT}, such as --budget 10")
+    if which == "--error-probability" and not bias.surprise:
+        raise InputError(
+            "--error-probability needs --surprise, such as --surprise 10: sets of wrong labels "
+            "count that are at most e^10, about 22,000, times less likely than the likeliest"
+        )
+
+
+def _check_beside(stated: Stated, data: DataOptions) -> None:
+    """Raise if a column that says what the budget is has another use already."""
+    uses = {"--label": data.label, "--weights": data.weights}
+    for option, name in stated.columns.items():
+        for other, used in uses.items():
+            if name == used:
+                raise InputError(f"{option} and {other} both name {shorten(name)!r}; name another")
+        if name in split_names(data.features):
+            raise InputError(
+                f"--features and {option} both name {shorten(name)!r}, which is left out of the "
+                "model; leave it out of --features"
+            )
 
 
 # ----------------------------------------------------------------------------------------
@@ -390,11 +539,11 @@ def check_outputs(
     """Raise, before any work is done, if a table or a page cannot be written."""
     check_output(out, "--out", tables, *request.files, *read)
     check_output(report, "--report", (".html", ".htm"), *request.files, *read, out)
-    _check_beside(out, "--out", request)
-    _check_beside(report, "--report", request)
+    _check_folder(out, "--out", request)
+    _check_folder(report, "--report", request)
 
 
-def _check_beside(path: Path | None, option: str, request: Request) -> None:
+def _check_folder(path: Path | None, option: str, request: Request) -> None:
     """Raise if an output file would be, or become, one of the files of training rows."""
     if path is None or request.in_pieces is None:
         return

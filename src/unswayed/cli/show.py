@@ -14,7 +14,9 @@ from unswayed.words import (
     between,
     distance,
     labels,
+    labels_between,
     listed,
+    number_end,
     percent,
     points,
     separated,
@@ -30,6 +32,7 @@ _LINES = 40  # of label changes
 _VERSUS = 6  # classes named of the rest
 _MOVES = {"median": "half of the rows", "p90": "90 %", "largest": "all"}
 _WRONG = "can be wrong"
+_HEADS = {"clusters": "wrong clusters", "total change": "total change", "cost": "cost"}
 _BELOW = "below budget"
 
 
@@ -106,6 +109,60 @@ def puts_to_the_test(facts: dict[str, Any]) -> bool:
     return bool(min(facts["budgets"][0]["labels"], facts["movable_labels"]))
 
 
+# --- budgets --------------------------------------------------------------------------------
+
+
+def budget_head(facts: dict[str, Any]) -> str:
+    """Return the head of a column of budgets, which names their unit."""
+    return _HEADS.get(facts["unit"], "wrong labels")
+
+
+def budget_name(facts: dict[str, Any], budget: dict[str, Any]) -> str:
+    """Return a budget as the head of a column, with its unit unless that is labels."""
+    text, unit = budget["budget"], facts["unit"]
+    if unit == "clusters":
+        return str(budget["labels_in_words"])
+    return text if unit == "labels" else f"{unit} {text}"
+
+
+def wrong_in_words(facts: dict[str, Any], budget: dict[str, Any]) -> str:
+    """Say that as much as a budget allows is wrong, to follow "if"; labels are said elsewhere."""
+    unit, words = facts["unit"], budget["labels_in_words"]
+    if unit == "clusters":
+        return f"up to {words} {'is' if budget['labels'] == 1 else 'are'} wrong as a whole"
+    if unit == "cost":
+        return f"labels are wrong that cost up to {budget['budget']} together"
+    return f"labels are off by up to {budget['budget']} in all"
+
+
+def amount_between(unit: str, low: float, high: float) -> str:
+    """Return a least amount of a budget that is known from below and from above.
+
+    >>> amount_between("clusters", 1, 1), amount_between("cost", 9.25, 9.5)
+    ('1 cluster', 'a cost of 9.25 to 9.5')
+    """
+    if unit == "labels" or not math.isfinite(low):
+        return labels_between(low, high)
+    if unit == "clusters":
+        words = labels_between(low, high)
+        return words.replace("label", "cluster")
+    ends = number_end(low, -1)
+    if not math.isfinite(high):
+        ends += " or more"
+    elif number_end(high, 1) != ends:
+        ends += f" to {number_end(high, 1)}"
+    return f"a {unit} of {ends}"
+
+
+def say_source(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Say how sure a budget is that a checked sample gave."""
+    if facts["budget_source"] is not None:
+        terminal.say(
+            f"the budget is from a sample ({facts['budget_source']}): what is proven at it holds "
+            "together, with that confidence"
+        )
+
+
 # --- rates ----------------------------------------------------------------------------------
 
 
@@ -175,12 +232,13 @@ def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
             for each in facts["budgets"]
         ]
     lines = [[*about, *own] for about, own in zip(asked, cells, strict=True)]
-    terminal.table(["wrong labels", "", *heads], lines)
+    terminal.table([budget_head(facts), "", *heads], lines)
+    say_source(terminal, facts)
 
 
 def _size(budget: dict[str, Any]) -> str:
-    """Return how many labels a budget is, where it was written as a share."""
-    return labels(budget["labels"]) if "%" in budget["budget"] else ""
+    """Return how many labels a budget is, where it was written as a share or as a sample."""
+    return labels(budget["labels"]) if set("%/") & {*budget["budget"]} else ""
 
 
 def show_three(terminal: Terminal, facts: dict[str, Any], of: str = "") -> None:
@@ -218,7 +276,8 @@ def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
         ([each["class"], f"{each['rows']:,}", percent(each["share"])], _rates(each), _remark(each))
         for each in facts["predicted_classes"]
     ]
-    _table(terminal, ["predicted", "rows", ""], rows, [each["budget"] for each in facts["budgets"]])
+    budgets = [budget_name(facts, each) for each in facts["budgets"]]
+    _table(terminal, ["predicted", "rows", ""], rows, budgets)
 
 
 def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
@@ -234,7 +293,7 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
         for ends, found in zip(grouping["gap_intervals"], grouping["gap_ranges"], strict=True)
     ]
     rows.append((["gap", "", *chosen], gaps, ""))
-    budgets = [each["budget"] for each in facts["budgets"]]
+    budgets = [budget_name(facts, each) for each in facts["budgets"]]
     _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
     if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
         gaps_at = zip(budgets, grouping["large_gaps"], strict=True)
@@ -356,9 +415,10 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
 
     terminal.say("predictions of test rows move by at most")
     terminal.table(
-        ["wrong labels", "", *heads],
+        [budget_head(facts), "", *heads],
         [[each["budget"], _size(each), *distances(each)] for each in budgets],
     )
+    say_source(terminal, facts)
     for grouping, known in zip(moved["groups"], facts["groups"], strict=True):
         lines = []
         for each, trained in zip(grouping["groups"], known["groups"], strict=True):

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.cli.commands import (
-    FairnessOptions,
-    ReviewApplyOptions,
-    ReviewPlanOptions,
-    TogetherOptions,
-)
+from unswayed.cli.checks import ReviewApplyOptions, ReviewPlanOptions
+from unswayed.cli.commands import FairnessOptions, TogetherOptions
 from unswayed.cli.options import PageOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
     NOTHING_TESTED,
+    budget_head,
+    budget_name,
     describe,
     introduce,
     puts_to_the_test,
+    say_source,
     say_written,
     show_changes,
     show_wide,
+    wrong_in_words,
 )
 from unswayed.cli.terminal import (
     Terminal,
@@ -37,7 +37,7 @@ from unswayed.cli.terminal import (
 from unswayed.exceptions import InputError
 from unswayed.report.page import without_rows
 from unswayed.results.groups import LARGE_GROUPS
-from unswayed.study.facts import change_heads, need_radius, paged, row_facts
+from unswayed.study.facts import change_heads, paged, row_facts
 from unswayed.study.folds import open_folds
 from unswayed.study.joint import (
     HOLDS,
@@ -47,6 +47,7 @@ from unswayed.study.joint import (
     read_limits,
     together_facts,
 )
+from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
 from unswayed.study.review import (
@@ -151,7 +152,7 @@ def together(train: Path, options: TogetherOptions) -> int:
         terminal,
         study,
         facts | {"together": found},
-        lambda: _show_count(terminal, found, classes=bool(facts["classes"])),
+        lambda: _show_count(terminal, found, facts),
         out=options.out,
         write=lambda path: write_table(path, table, escape=options.escape_formulas),
         page=options.page,
@@ -169,7 +170,7 @@ def _change_table(found: dict[str, Any], heads: list[str]) -> dict[str, Any]:
     return {head: [each[head] for each in changes] for head in ("wrong labels", *heads)}
 
 
-def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> None:
+def _show_count(terminal: Terminal, facts: dict[str, Any], about: dict[str, Any]) -> None:
     what = counted(facts["rows"], "row" if facts["folds"] else "test row")
     if facts["only_rows"] is not None:
         what += f" where {facts['only_rows']}"
@@ -186,7 +187,7 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
             "overturned if the model of its fold predicts something else"
         )
     terminal.table(
-        ["wrong labels", "", "one at a time", "at most", "at least", ""],
+        [budget_head(about), "", "one at a time", "at most", "at least", ""],
         [
             [
                 each["budget"],
@@ -200,19 +201,21 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], *, classes: bool) -> 
         ],
         left=(0, 5),
     )
+    say_source(terminal, about)
     main = facts["budgets"][0]
+    name = budget_name(about, main)
     if not main["changes"]:
-        terminal.say("", f"no set of labels within {main['budget']} was found that overturns any")
+        terminal.say("", f"no set of labels within {name} was found that overturns any")
         terminal.say()
         return
     terminal.say()
     terminal.say(
         f"{counted(len(main['changes']), 'label')} that overturn {main['at_least_text']} at "
-        f"{main['budget']}:",
+        f"{name}:",
         style="bold",
     )
     names = [name for name in main["changes"][0] if name not in ("row", "label", "new label")]
-    show_changes(terminal, main["changes"], names, {}, numbers=not classes)
+    show_changes(terminal, main["changes"], names, {}, numbers=not about["classes"])
     terminal.say()
     named = ", ".join(f"{row:,}" for row in main["replayed_rows"][:_NAMED])
     more = len(main["replayed_rows"]) - _NAMED
@@ -251,7 +254,7 @@ def fairness(train: Path, options: FairnessOptions) -> int:
     passed = all(tested and verdict == HOLDS for verdict in asked_about)
 
     def show() -> None:
-        _show_ranges(terminal, found)
+        _show_ranges(terminal, found, facts)
         if asked_about and not tested:
             terminal.note(f"--limit {NOTHING_TESTED}")
 
@@ -296,15 +299,16 @@ def _range_table(found: dict[str, Any]) -> dict[str, Any]:
     return {head: [row[head] for row in rows] for head in rows[0]}
 
 
-def _show_ranges(terminal: Terminal, found: dict[str, Any]) -> None:
+def _show_ranges(terminal: Terminal, found: dict[str, Any], facts: dict[str, Any]) -> None:
     rows = counted(found["rows"], "row" if found["folds"] else "test row")
     if found["only_rows"] is not None:
         rows += f" where {found['only_rows']}"
     for at, budget in enumerate(found["budgets"]):
-        terminal.say(
-            f"if up to {budget['labels_in_words']} ({budget['budget']}) are wrong, of {rows}",
-            style="bold",
-        )
+        wrong = f"up to {budget['labels_in_words']} ({budget['budget']}) are wrong"
+        if facts["unit"] != "labels":
+            wrong = wrong_in_words(facts, budget)
+        terminal.say(f"if {wrong}, of {rows}", style="bold")
+        say_source(terminal, facts)
         terminal.table(
             ["", "rows", "now", "proven between", "reached"], _cells(found, at), left=(0, 4)
         )

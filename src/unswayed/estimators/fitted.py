@@ -141,14 +141,10 @@ def _stiff_columns(fitted: Any) -> str:
     return found
 
 
+_RATIONAL = " unless it is resolved in rational arithmetic (resolve='exact')"
+
 CHECKS = {
-    "memory": SolverCheck(
-        _relative_gap,
-        1e-9,
-        _EARLY,
-        _singular(" unless it is resolved in rational arithmetic (resolve='exact')"),
-        "cholesky",
-    ),
+    "memory": SolverCheck(_relative_gap, 1e-9, _EARLY, _singular(_RATIONAL), "cholesky"),
     # Votes that are equal up to rounding: scikit-learn sums them up in doubles.
     "votes": SolverCheck(
         _relative_gap,
@@ -159,6 +155,9 @@ CHECKS = {
         _singular(""),
         "",
         near=1e-9,
+    ),
+    "classes": SolverCheck(
+        _relative_gap, 1e-9, _EARLY, _singular(_RATIONAL), "cholesky", near=1e-9
     ),
     "pieces": SolverCheck(_relative_gap, 1e-9, _EARLY, _singular(""), "cholesky"),
     "gradient": SolverCheck(
@@ -359,7 +358,7 @@ class Fitted:
         if compared:
             rows = np.arange(len(certs))
         else:
-            rows = np.flatnonzero(np.abs(certs.score - rule.value) < self.check.near)
+            rows = np.flatnonzero(rule.distance(certs.score) < self.check.near)
         if len(rows):
             own = decision.predict(self.raw(features[rows]))
             rows = rows[own != certs.prediction[rows]]
@@ -371,8 +370,7 @@ class Fitted:
             f"because the solver of {kind} stopped early; a smaller tol (tol=1e-12), or a direct "
             f"solver (solver={self.check.direct_solver!r}), closes the gap"
             if compared
-            else f"because their votes are equal up to the rounding of {kind}; one neighbour more "
-            "or less makes a difference"
+            else f"because scores of two classes are equal there up to the rounding of {kind}"
         )
         warn_asker(
             f"predict says another class than the exact solution, which is what is certified, for "

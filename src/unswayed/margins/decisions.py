@@ -119,6 +119,10 @@ class Decision(ABC):
         """Return the score of each row that decides, given what an estimator says."""
         return raw
 
+    def distance(self, score: FloatArray) -> FloatArray:
+        """Return how far scores are from where the prediction changes, if it changes anywhere."""
+        return np.abs(score)
+
     def positive(self, score: FloatArray) -> BoolArray:
         """Return which scores are on the upper side: of two classes, the second one."""
         return np.asarray(score > 0.0)
@@ -209,6 +213,10 @@ class Threshold(Decision):
         if distance > 0:
             return ExactLimits(None, distance, touching=True)
         return ExactLimits(-distance, None, touching=False)
+
+    def distance(self, score: FloatArray) -> FloatArray:
+        """Return how far scores are from the threshold."""
+        return np.abs(score - self.value)
 
     def positive(self, score: FloatArray) -> BoolArray:
         """Return which scores stand for the second class."""

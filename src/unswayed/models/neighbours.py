@@ -144,8 +144,13 @@ def _check(model: Any) -> None:
 
 
 def vote_scores(model: Any, features: Any) -> FloatArray:
-    """Return the share of the second class among the votes, less that of the first."""
+    """Return the share of the second class among the votes, less that of the first.
+
+    Of three or more classes, return twice the share of each, less 1: a mean of -1 and 1 too.
+    """
     found: NDArray[Any] = model.predict_proba(features)
+    if found.shape[1] > 2:
+        return np.asarray(2.0 * found - 1.0, dtype=np.float64)
     return np.asarray(found[:, 1] - found[:, 0], dtype=np.float64)
 
 

@@ -1,7 +1,9 @@
 """From a file and a question to certificates, and to facts that everyone reads.
 
+`kinds`      ridge and logistic regression, their penalties, and how one was chosen
 `request`    what is asked of a file, checked before it is opened
 `target`     the label column and the weights of rows
+`stated`     budgets that are no number of any labels: parts, clusters, totals, costs, samples
 `loading`    the rows of a file that are used, its missing cells, and another file beside it
 `study`      files and a question, answered by models; the scheme of one model
 `opening`    from files to a study: rows are split, alpha is chosen, one model is fitted
@@ -9,7 +11,8 @@
 `in_pieces`  the scheme of training rows in pieces
 `source`     files in pieces: what of them is read, who makes the passes, how they are resumed
 `plan`       what passes over files would take
-`facts`      the answer about single rows as one dict, and how far predicted numbers can move
+`movement`   how far predicted numbers can move
+`facts`      the answer about single rows as one dict
 `joint`      the answer about all rows at once: counts, rates, gaps
 `review`     labels to check, answers of reviewers, the corrected file
 `evidence`   label audits: how they start, what people answer, how far they are

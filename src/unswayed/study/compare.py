@@ -14,7 +14,8 @@ from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.report.facts import quality
 from unswayed.results.certificates import Verdict
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, paired_interval, wilson
-from unswayed.study.facts import need_radius, row_facts
+from unswayed.study.facts import row_facts
+from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study, says_one_class
 from unswayed.study.request import Budget, Request
 from unswayed.study.study import Progress, Study, by_budgets

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
+from unswayed.labels.budgets import Budget as Limit
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.results.collective import MetricRange, TogetherCertificate
-from unswayed.study.loading import Loaded, Rows, draw_folds, owners, take
+from unswayed.study.kinds import AlphaChoice
+from unswayed.study.loading import Rows, draw_folds, owners, take
 from unswayed.study.opening import Opening
-from unswayed.study.request import Budget, Request
-from unswayed.study.study import AlphaChoice, Answers, OneModel, Progress, Silent, Study
+from unswayed.study.request import Budget, Loaded, Request
+from unswayed.study.study import Answers, OneModel, Progress, Silent, Study
 from unswayed.study.target import Target, target_of
 from unswayed.words import outside, shorten
 
@@ -76,6 +78,10 @@ class ModelPerFold(OneModel):
     def n_movable(self, study: Study) -> int:
         """Return the number of training rows whose label may be wrong, where they are fewest."""
         return self.n_least[1]
+
+    def limit(self, study: Study) -> Limit:
+        """Return the budget of the first fold, whose unit is that of all."""
+        return self.parts[0].scheme.limit(self.parts[0])
 
     def may_be_wrong(self, study: Study) -> BoolArray:
         """Return the rows whose label may be wrong."""
@@ -166,8 +172,9 @@ class ModelPerFold(OneModel):
 
     def certify_together(self, study: Study, budget: Budget, **asked: Any) -> TogetherCertificate:
         """Prove how many rows one set of wrong labels overturns, of all models at once."""
+        labels = self._joint(study, budget)
         certificates = self.certify(study, np.arange(len(study.test)), budget, None)
-        return certificates.certify_together(budget=study.count(budget), **asked)
+        return certificates.certify_together(budget=labels, **asked)
 
     def certify_metric(
         self, study: Study, at: IntArray, budget: Budget, truth: FloatArray | None, **asked: Any
@@ -175,8 +182,20 @@ class ModelPerFold(OneModel):
         """Prove how far wrong labels move a metric of rows, of all models at once."""
         # A mean is not decided by anything: any radius will do.
         bare = None if study.target.classes else Radius(0.0)
+        labels = self._joint(study, budget)
         certificates = self.certify(study, at, budget, bare)
-        return certificates.certify_metric(budget=study.count(budget), **asked)
+        return certificates.certify_metric(budget=labels, **asked)
+
+    def _joint(self, study: Study, budget: Budget) -> int:
+        """Return how many labels one set has that acts on all models; raise if it is not that."""
+        stated = study.request.stated
+        if stated is not None and not self.limit(study).countable:
+            raise InputError(
+                "--folds: one set of labels for the models of all folds is looked for within a "
+                f"number of any labels, and {stated.option} is another kind of budget; "
+                "leave --folds out, or pass --budget alone"
+            )
+        return int(study.count(budget))
 
     def refitted_scores(
         self, study: Study, changed: IntArray, labels: NDArray[Any], at: IntArray
@@ -199,8 +218,8 @@ class ModelPerFold(OneModel):
 
 
 def counted(budget: Budget, n_rows: int) -> Budget:
-    """Return a budget as a count of labels."""
-    return Budget(budget.text, budget.count(n_rows))
+    """Return a budget as a count of labels; one of another unit stays what it is."""
+    return replace(budget, value=budget.count(n_rows))
 
 
 _KEPT = 2_000_000  # training rows of all models together: more models are made again when needed
@@ -244,7 +263,7 @@ def open_folds(request: Request, progress: Progress | None = None) -> Study:
         # The models of the folds are asked, and nothing in place of them.
         model=SimpleNamespace(threshold_=getattr(parts[0].model, "threshold_", None)),
         alpha=request.alpha if choice is None else choice.alpha,
-        movable=opening.movable(rows[0]),
+        movable=opening.movable(rows),
         alpha_choice=choice,
         inspection=opening.loader.inspection,
         gaps=opening.loader.gaps,
@@ -288,20 +307,20 @@ class _Drawn:
         self.opening = opening = Opening(request, progress)
         self.rows = opening.loader.train()
         table = self.rows[0]
-        column = table.column(request.label)
         self.names = opening.loader.names
         self.aside = opening.load_validation(table.schema)
         self.target = target_of(
             request, self.rows, certified=True, versus_rest=opening.loader.versus_rest
         )
         opening.check_groups(table)
-        self.labels = self.target.encode(column)
+        opening.request = opening.stated(self.target)
+        self.labels = opening.labels(self.target, self.rows)
         self.of_row = _folds(request, self.target, self.labels, self.rows)
         self.count = int(self.of_row.max()) + 1
         self.n_train = len(self.of_row) - int(np.bincount(self.of_row).max())
-        self.request = request.settled(self.n_train)
+        self.request = opening.request.settled(self.n_train)
         self.each = replace(
-            request,
+            self.request,
             task=self.target.task,
             folds=None,
             budgets=tuple(counted(budget, self.n_train) for budget in self.request.budgets),
@@ -315,7 +334,9 @@ class _Drawn:
 
     def whole(self) -> Study:
         """Fit one more model, on the rows of all folds."""
-        request = replace(self.each, budgets=self.opening.request.budgets)
+        request = self.each
+        if request.stated is None:  # a share is one of more rows
+            request = replace(request, budgets=self.opening.request.budgets)
         return self._fitted(request, self.rows, take(self.rows, np.arange(0)))
 
     def _fitted(self, request: Request, train: Loaded, test: Loaded) -> Study:

@@ -18,9 +18,9 @@ from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.report.certified import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
-from unswayed.study.loading import Gaps, Loaded, Rows, split_rows
+from unswayed.study.loading import Gaps, Rows, split_rows
 from unswayed.study.opening import Opening, check_method, refuse_identifier
-from unswayed.study.request import InPieces, Request
+from unswayed.study.request import InPieces, Loaded, Request
 from unswayed.study.source import (
     Only,
     PassProgress,

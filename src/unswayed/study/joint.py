@@ -350,7 +350,14 @@ class Fairness:
         for name, into in zip(request.groups, columns, strict=True):
             self._compare(name, into)
         judged = [
-            limit.check(line, each["column"], budget, at, share=self._share)
+            limit.check(
+                line,
+                each["column"],
+                budget,
+                at,
+                share=self._share,
+                labelled=self.study.unit == "labels",
+            )
             for limit in limits
             for each in columns
             for line in each["metrics"]
@@ -505,7 +512,7 @@ class Limit:
         return BROKEN if reached else OPEN
 
     def check(self, line: dict[str, Any], column: str, budget: dict[str, Any], at: int,
-              *, share: bool) -> dict[str, Any]:  # fmt: skip
+              *, share: bool, labelled: bool = True) -> dict[str, Any]:  # fmt: skip
         """Judge a metric at a budget."""
         found = line["ranges"][at]
         verdict = self.judge(found, share=share)
@@ -515,14 +522,16 @@ class Limit:
         way = 1 if self.above else -1
         bound, best = text(found[outer], way), text(found[inner], -way)
         what = f"{self.metric.name} by {column}"
-        many = counted(budget["labels"], "wrong label")
+        many, most = f"label changes within {budget['labels_in_words']}", ""
+        if labelled:
+            many, most = counted(int(budget["labels"]), "wrong label"), "up to "
         now = Fraction(line["value"])
         already = now > self.value if self.above else now < self.value
         if verdict == BROKEN and already:
             what = f"{what}, which is {text(line['value'])} and so {beyond} {self.text} already,"
         settle = "a longer --time-limit may settle it" if share else "rounding hides it"
         said = {
-            HOLDS: f"up to {many} do not take {what} {beyond} {self.text}: it stays at "
+            HOLDS: f"{most}{many} do not take {what} {beyond} {self.text}: it stays at "
             f"{'most' if self.above else 'least'} {bound}",
             BROKEN: f"{many} can take {what} to {best}"
             + ("" if already else f", {beyond} {self.text}"),

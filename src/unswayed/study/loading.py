@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError
 from unswayed.report.facts import Caveat
-from unswayed.study.request import Request
+from unswayed.study.request import Loaded, Request
 from unswayed.study.target import only_looks_different
 from unswayed.tables.columns import (
     Decimal,
@@ -35,9 +35,6 @@ from unswayed.tables.files import leading_zeros, read_table
 from unswayed.tables.inspection import Inspection, Roles, inspect_table, of_header
 from unswayed.tables.suspicion import is_too_many
 from unswayed.words import as_text, counted, in_shell, listed, option, shorten, suggest
-
-Loaded = tuple[pa.Table, IntArray]
-"""Rows of a file, and their numbers in it, from 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +69,14 @@ def take(rows: Loaded, at: IntArray) -> Loaded:
 # Rows of one person, household or site, which are never split between training and test.
 
 
-def owners(name: str, rows: Loaded) -> IntArray:
+def owners(name: str, rows: Loaded, given: str = "--fold-by") -> IntArray:
     """Return, for each row, the number of its value in a column; raise if a row has none."""
     table, numbers = rows
     column = table.column(name)
     missing = np.asarray(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)))
     if missing.any():
         raise InputError(
-            f"--fold-by: column {shorten(name)!r} is missing in row "
+            f"{given}: column {shorten(name)!r} is missing in row "
             f"{int(numbers[np.flatnonzero(missing)[0]]):,} "
             f"({counted(int(missing.sum()), 'such row')}), so nobody knows which rows it belongs "
             "with; fill it in (a value of its own for a row that belongs with no other), or remove "
@@ -168,12 +165,14 @@ class Loader:
         self.inspection: Inspection | None = None
         self.gaps = Gaps()
         self.sizes: dict[Path, int] = {}
+        self.every: pa.Table | None = None  # all rows of the training file, if they matter
 
     def train(self) -> tuple[pa.Table, IntArray]:
         """Read the training file."""
         request, path = self.request, self.request.train
         table, found = inspect_file(path, request.roles, request.dialect)
         self.inspection, self.sizes[path] = found, table.num_rows
+        self.every = None if request.stated is None else table
         self._refuse_mixtures(found)
         self.notes += found.notes
         self.caveats += found.caveats()
@@ -312,6 +311,7 @@ def inspect_file(path: Path, roles: Roles, dialect: Dialect) -> tuple[pa.Table, 
         ("--features", roles.features),
         ("--weights", () if roles.weights is None else (roles.weights,)),
         ("--fold-by", () if roles.fold_by is None else (roles.fold_by,)),
+        *((given, (name,)) for given, name in roles.beside.items()),
     ):
         try:
             need(names, table, given)

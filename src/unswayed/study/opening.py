@@ -18,9 +18,10 @@ from unswayed.exceptions import InputError, SolverPrecisionWarning, UnprovenWarn
 from unswayed.margins.decisions import RATIONAL
 from unswayed.report.facts import MOST_GROUPS, Caveat, quality
 from unswayed.results.certificates import ALMOST_ALL, CertificateSet
-from unswayed.study.loading import Loaded, Loader, Rows, hold_out, need, owners, split_rows, take
-from unswayed.study.request import LOGISTIC, RIDGE, Request, Where
-from unswayed.study.study import FOLDS, AlphaChoice, OneModel, Progress, Silent, Study
+from unswayed.study.kinds import FOLDS, LOGISTIC, RIDGE, AlphaChoice
+from unswayed.study.loading import Loader, Rows, hold_out, need, owners, split_rows, take
+from unswayed.study.request import Loaded, Request, Where
+from unswayed.study.study import OneModel, Progress, Silent, Study
 from unswayed.study.target import Target, follow_labels, target_of, weights_of
 from unswayed.tables.columns import codes, is_number, is_text, is_usable, plain, same_everywhere
 from unswayed.tables.encoding import EncodedColumn, Encoding
@@ -96,16 +97,17 @@ class Opening:
         target = target_of(
             request, train, certified=self.need_test, versus_rest=self.loader.versus_rest
         )
+        self.request = request = self.stated(target)
         encoding = self.encoding(self._varying(names, table), table)
         training = Rows(
             table,
             numbers,
             encoding.features(table),
-            target.encode(table.column(request.label)),
+            self.labels(target, train),
             None if request.weights is None else weights_of(request.weights, table, numbers),
         )
         testing = self._test_rows(encoding, target, *test)
-        movable = self.movable(table)
+        movable = self.movable(train)
         choice = None
         if aside is not None:
             known = encoded(encoding, aside), target.encode(aside.column(target.label))
@@ -131,6 +133,18 @@ class Opening:
             sizes=self.loader.sizes,
             progress=self.progress,
         )
+
+    def stated(self, target: Target) -> Request:
+        """Return the request once the training file says what its budget is."""
+        request, every = self.request, self.loader.every
+        if request.stated is None or every is None:
+            return request
+        return request.stated.known(request, target, every)
+
+    def labels(self, target: Target, rows: Loaded) -> FloatArray:
+        """Return labels of rows of the training file as numbers."""
+        found, stated = target.encode(rows[0].column(target.label)), self.request.stated
+        return found if stated is None else stated.corrected(found, rows[1])
 
     def _varying(self, names: list[str], train: pa.Table) -> list[str]:
         """Return the feature columns that differ between training rows; say which do not."""
@@ -190,6 +204,8 @@ class Opening:
             self.unseen(name, rows, (test, numbers))
         has_label = target.label in test.column_names
         labels = target.encode(test.column(target.label)) if has_label else None
+        if self.request.test is None and labels is not None:
+            labels = self.labels(target, (test, numbers))
         self.check_groups(test)
         return Rows(test, numbers, features, labels)
 
@@ -226,14 +242,16 @@ class Opening:
                     f"to compare; name a column with at most {MOST_GROUPS}"
                 )
 
-    def movable(self, train: pa.Table) -> BoolArray:
+    def movable(self, train: Loaded) -> BoolArray:
         """Return which rows' labels may be wrong."""
+        stated = self.request.stated
+        mask = np.ones(len(train[1]), dtype=bool) if stated is None else stated.movable(train)
         if self.request.only is None:
-            return np.ones(train.num_rows, dtype=bool)
-        mask = select(self.request.only, train)
-        if not mask.any():
+            return mask
+        selected = select(self.request.only, train[0])
+        if not selected.any():
             raise self.nothing_selected()
-        return mask
+        return mask & selected
 
     def nothing_selected(self) -> InputError:
         """Return an error about a condition that no training row meets."""
@@ -248,7 +266,8 @@ class Opening:
         where = None if movable.all() else movable
         # Who names a column of weights vouches that it was not computed from the labels.
         trust = () if training.weights is None else ("sample_weight",)
-        model = self.model(target, training.labels, where, alpha, trust=trust)
+        rows = training.table, training.numbers
+        model = self.model(target, training.labels, where, alpha, rows=rows, trust=trust)
         with self._noting():
             model.fit(training.features, training.labels, training.weights)
         if "sample_weight" in model.fitted_.trusted:
@@ -261,6 +280,7 @@ class Opening:
         labels: FloatArray,
         where: BoolArray | Where | None,
         alpha: float,
+        rows: Loaded | None = None,
         **more: Any,
     ) -> Any:
         """Make the model, not fitted."""
@@ -268,7 +288,7 @@ class Opening:
 
         request = self.request
         check_method(request)
-        final, bias = request.kind.estimator(alpha), request.bias(labels, where)
+        final, bias = request.kind.estimator(alpha), request.bias(labels, where, rows)
         if target.classes:
             return CertifiedClassifier(final, bias=bias, threshold=request.threshold, **more)
         limit = None if request.radius is None else request.on_scale(request.radius)

@@ -2,121 +2,28 @@
 
 import math
 import re
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
-from unswayed._typing import BoolArray, FloatArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias
 from unswayed.labels.budgets import as_written, count_budget, least_share
 from unswayed.labels.offsets import cut
 from unswayed.margins.decisions import AboveMean, Threshold
+from unswayed.study.kinds import RIDGE, Kind
 from unswayed.tables.delimited import Dialect
 from unswayed.tables.inspection import Roles
 from unswayed.words import without_secrets, written
-
-_DIGITS = 15  # of C: 1 / (1 / C) is C again up to these
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A kind of model: its names, its penalties, what its scores are and what it can."""
-
-    name: str  # What ``--model`` calls it
-    words: str  # What people call it
-    option: str  # What its penalty is called
-    usual: str  # A penalty to begin with, as people write it
-    alphas: tuple[float, ...]  # Penalties of a trade-off
-    grid: tuple[float, ...]  # Penalties that are tried where one is to be chosen, weakest first
-    log_odds: bool  # Whether scores are log-odds, so that people read probabilities beside them
-    # "exact" certificates, whose minimum budgets tell every verdict; "numbers" as labels; a
-    # threshold in "balance"; training rows in "pieces"
-    can: frozenset[str]
-    chunk: int  # Rows certified between two steps of the progress bar
-
-    def written(self, alpha: float) -> float:
-        """Return a penalty as people write it.
-
-        Examples
-        --------
-        >>> LOGISTIC.written(100.0), RIDGE.written(100.0)
-        (0.01, 100.0)
-        """
-        if self.option == "alpha":
-            return alpha
-        return float(f"{1 / alpha:.{_DIGITS}g}") if alpha else math.inf
-
-    def penalty(self, alpha: float) -> str:
-        """Return a penalty in words.
-
-        Examples
-        --------
-        >>> LOGISTIC.penalty(100.0), RIDGE.penalty(100.0)
-        ('C 0.01', 'alpha 100')
-        """
-        return f"{self.option} {self.written(alpha):g}"
-
-    @property
-    def per_fold(self) -> str:
-        """The penalty in words where every fold has one of its own."""
-        return f"{'an' if self.option == 'alpha' else 'a'} {self.option} per fold"
-
-    def facts(self, alpha: float | None) -> dict[str, Any]:
-        """Return kind and penalty as plain values."""
-        known = None if alpha is None else self.written(alpha)
-        penalty = {"alpha": None, "C": None} | {self.option: known}
-        return {"kind": self.name} | penalty
-
-    def estimator(self, alpha: float) -> Any:
-        """Make the model of a penalty, not fitted."""
-        from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-
-        if self is LOGISTIC:
-            # Newton's method: few steps to the solution itself, however columns depend on another.
-            return LogisticRegression(
-                C=self.written(alpha), solver="newton-cholesky", tol=1e-9, max_iter=200
-            )
-        return LinearRegression() if alpha == 0 else Ridge(alpha=alpha, tol=1e-13)
-
-    def scores(self, fitted: Any, rows: Any) -> FloatArray:
-        """Return the scores of rows by a fitted model."""
-        score = fitted.decision_function if self.log_odds else fitted.predict
-        return np.asarray(score(rows), dtype=np.float64)
-
-
-GRID: tuple[float, ...] = tuple(float(f"{10 ** (step / 4):.2g}") for step in range(-8, 21))
-"""Penalties tried: four a decade from 0.01 to 100,000."""
-
-RIDGE = Kind(
-    name="ridge",
-    words="ridge regression",
-    option="alpha",
-    usual="1",
-    alphas=(0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4),
-    grid=GRID,
-    log_odds=False,
-    can=frozenset({"exact", "numbers", "balance", "pieces"}),
-    chunk=1024,
-)
-LOGISTIC = Kind(
-    name="logistic",
-    words="logistic regression",
-    option="C",
-    usual="0.01",
-    alphas=tuple(1 / strength for strength in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)),
-    grid=GRID[::2],
-    log_odds=True,
-    can=frozenset(),
-    chunk=100,
-)
-KINDS = {kind.name: kind for kind in (RIDGE, LOGISTIC)}
-
 
 # ----------------------------------------------------------------------------------------
 # Shift: how far labels that are numbers may be off, as it was written.
@@ -282,38 +189,39 @@ class Budget:
     text: str
     value: float  # an int is a count, a float a share of the training rows
     stated: bool = True  # False: nobody asked for it, so that it may be rounded up to one label
+    amount: bool = False  # Whether it is no number of labels, but so much of something else
 
-    def settled(self, n_rows: int) -> "Budget":
+    def settled(self, n_rows: int, option: str = "--budget") -> "Budget":
         """Return the budget; one label where the default is less, and raise where a stated one is.
 
         A budget of no labels calls every prediction robust, which proves nothing.
         """
-        if not self.value or as_written(self.value) * n_rows >= 1:
+        if self.amount or not self.value or as_written(self.value) * n_rows >= 1:
             return self
         if not self.stated:
             return Budget("1", 1)
         raise InputError(
-            f"--budget {self.text} of {n_rows:,} training rows is less than one label, so that "
+            f"{option} {self.text} of {n_rows:,} training rows is less than one label, so that "
             "nothing would be put to the test and every prediction be called robust; pass "
-            f"--budget {(100 * least_share(n_rows)).normalize():f}% or more, or a count such as "
-            "--budget 1"
+            f"{option} {(100 * least_share(n_rows)).normalize():f}% or more, or a count such as "
+            f"{option} 1"
         )
 
-    def count(self, n_rows: int) -> int:
-        """Return the budget as a number of labels."""
-        return count_budget(self.value, n_rows)
+    def count(self, n_rows: int) -> float:
+        """Return the budget as a number of labels, or what it is an amount of."""
+        return self.value if self.amount else count_budget(self.value, n_rows)
 
 
 DEFAULT_BUDGET = Budget("1%", 0.01, stated=False)
 
 
-def parse_budget(text: str) -> Budget:
+def parse_budget(text: str, option: str = "--budget") -> Budget:
     """Read a budget: a count, or a share with a percent sign.
 
     Examples
     --------
-    >>> parse_budget("1%")
-    Budget(text='1%', value=0.01, stated=True)
+    >>> parse_budget("1%").value
+    0.01
     >>> parse_budget("25").value
     25
     """
@@ -326,9 +234,57 @@ def parse_budget(text: str) -> Budget:
         if not percent and number >= 0 and number == math.floor(number):
             return Budget(text.strip(), int(number))
     raise InputError(
-        f"--budget {text!r} is not a number of labels; write a count such as 25, or a share of "
-        "the training rows below 100 % such as 1%"
+        f"{option} {text.strip()!r} is not a number of labels; write a count such as 25, or a "
+        "share of the training rows below 100 % such as 1%"
     )
+
+
+class Stated(ABC):
+    """How much may be wrong at once, where that is no number of any labels."""
+
+    @property
+    @abstractmethod
+    def option(self) -> str:
+        """The option that says so."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Columns that are no features, by the options that name them."""
+        return {}
+
+    @abstractmethod
+    def bias(
+        self, made: Callable[..., LabelBias], budget: Budget, where: Any, rows: "Loaded"
+    ) -> LabelBias:
+        """Return the bias of training rows; `made` makes one of a budget and of some rows."""
+
+    @abstractmethod
+    def in_words(self, errors: Callable[..., str]) -> str:
+        """Say which labels may be wrong; `errors` says how, and takes another direction."""
+
+    def settled(self, request: "Request", n_rows: int) -> "Request":
+        """Return the request once it is known how many training rows shares are taken of."""
+        return request
+
+    def known(self, request: "Request", target: Any, every: pa.Table) -> "Request":
+        """Return the request once all rows of the training file are known."""
+        return request
+
+    def movable(self, rows: "Loaded") -> BoolArray:
+        """Return which training rows' labels may be wrong."""
+        return np.ones(len(rows[1]), dtype=bool)
+
+    def spent(self, limit: Any, rows: IntArray, change: FloatArray) -> float:
+        """Return how much of the model's budget some label changes take."""
+        return float(len(rows))
+
+    def corrected(self, labels: FloatArray, numbers: IntArray) -> FloatArray:
+        """Return labels of rows of the training file, those that were checked as they should be."""
+        return labels
+
+
+Loaded: TypeAlias = tuple[pa.Table, IntArray]
+"""Rows of a file, and their numbers in it, from 1."""
 
 
 def parse_share(text: str, option: str) -> float:
@@ -466,6 +422,7 @@ class Request:
     fold_by: str | None = None  # column whose equal values are never split from each other
     seed: int = 0
     budgets: tuple[Budget, ...] = (DEFAULT_BUDGET,)
+    stated: Stated | None = None  # what budgets are amounts of; None: labels
     shift: Shift | None = None
     clip: tuple[float, float] | None = None  # labels cannot leave this range
     log: bool = False  # the model is trained on the logarithms of the labels
@@ -493,6 +450,8 @@ class Request:
 
     def settled(self, n_rows: int) -> "Request":
         """Return the request once it is known how many training rows shares are taken of."""
+        if self.stated is not None:
+            return self.stated.settled(self, n_rows)
         return replace(self, budgets=tuple(each.settled(n_rows) for each in self.budgets))
 
     @property
@@ -513,6 +472,7 @@ class Request:
             positive=self.positive,
             weights=self.weights,
             fold_by=self.fold_by,
+            beside={} if self.stated is None else self.stated.columns,
             ignore=self.ignore,
             features=self.features,
             categorical=self.categorical,
@@ -537,21 +497,24 @@ class Request:
         """Return a radius on the scale that the model is trained on."""
         return log_below(1 + Fraction(radius)) if self.log else radius
 
-    def bias(self, labels: FloatArray, where: BoolArray | Where | None) -> LabelBias:
+    def bias(
+        self, labels: FloatArray, where: BoolArray | Where | None, rows: Loaded | None = None
+    ) -> LabelBias:
         """Return the bias model at the main budget."""
-        shift = self.shift
-        rest: dict[str, Any] = {"budget": self.budget.value, "direction": self.direction}
+        made = partial(self._bias, labels)
+        if self.stated is None or rows is None:
+            return made(budget=self.budget.value, where=where)
+        return self.stated.bias(made, self.budget, where, rows)
+
+    def _bias(self, labels: FloatArray, **rest: Any) -> LabelBias:
+        """Return a bias of the errors that are asked about."""
+        shift, rest = self.shift, {"direction": self.direction} | rest
         if shift is None:
-            return LabelBias.flips(where=where, **rest)
+            return LabelBias.flips(**rest)
         if not self.log:
-            return LabelBias.shifts(
-                (shift.low, shift.high),
-                where=where,
-                relative=shift.relative,
-                clip=self.clip,
-                **rest,
-            )
+            ends = (shift.low, shift.high)
+            return LabelBias.shifts(ends, relative=shift.relative, clip=self.clip, **rest)
         lower, upper = shift.of_logarithms(labels)
         if self.clip is not None:
             lower, upper = cut(lower, upper, labels, log_range(self.clip))
-        return LabelBias.intervals(lower, upper, where=where, **rest)
+        return LabelBias.intervals(lower, upper, **rest)

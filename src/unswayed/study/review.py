@@ -14,19 +14,17 @@ import pyarrow.parquet as pq
 from unswayed._typing import IntArray
 from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
-from unswayed.labels.samples import class_named
 from unswayed.results.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
 from unswayed.study.facts import beside, budget_facts
 from unswayed.study.joint import Say, numbers_of
 from unswayed.study.opening import Opening
-from unswayed.study.request import parse_share
+from unswayed.study.request import Loaded, parse_share
 from unswayed.study.study import Study
-from unswayed.tables.columns import are_numbers, texts_as_numbers
+from unswayed.study.target import label_of, same
 from unswayed.tables.delimited import open_bytes
 from unswayed.tables.files import file_at, is_csv, is_parquet, read_table
-from unswayed.words import shorten
 
-_OWN = ("order", "batch", "row", "label", "cost", ANSWER)
+_OWN = ("order", "batch", "row", "label", "cost", "of_rows", ANSWER)
 _STEPS = 6  # between the points of a curve that are told in words
 _DRAWS = 20  # reviews that are simulated
 _MARK = "\ufeff"  # what some programs begin UTF-8 with
@@ -96,20 +94,33 @@ def list_columns(
     study: Study, rows: IntArray, beside_label: dict[str, Any], *, batch: IntArray | None = None
 ) -> dict[str, Any]:
     """Return labels to check as a table for people, with all that the file says of their rows."""
-    some = study.train.table.take(pa.array(rows))
+    texts = [study.train_label(at) for at in rows.tolist()]
+    some = study.train.table.take(pa.array(rows)), study.train.numbers[rows]
+    return label_list(some, study.target.label, texts, beside_label, batch=batch)
+
+
+def label_list(
+    some: Loaded,
+    label: str,
+    texts: list[str],
+    beside_label: dict[str, Any],
+    *,
+    batch: IntArray | None = None,
+) -> dict[str, Any]:
+    """Return rows of a file and the texts of their labels as a table for people who check them."""
     cells = {
         beside(name, _OWN): column
-        for name, column in zip(some.column_names, some.columns, strict=True)
-        if name != study.target.label
+        for name, column in zip(some[0].column_names, some[0].columns, strict=True)
+        if name != label
     }
     return {
-        "order": np.arange(1, len(rows) + 1).tolist(),
+        "order": np.arange(1, len(texts) + 1).tolist(),
         **({} if batch is None else {"batch": batch.tolist()}),
-        "row": study.train.numbers[rows].tolist(),
-        "label": [study.train_label(at) for at in rows.tolist()],
+        "row": some[1].tolist(),
+        "label": texts,
         **beside_label,
         **cells,
-        ANSWER: pa.nulls(len(rows), pa.string()),
+        ANSWER: pa.nulls(len(texts), pa.string()),
     }
 
 
@@ -179,7 +190,11 @@ def read_review(
             if at is None:
                 continue
             bare = text.strip()
-            label = math.nan if bare == unknown else _label(study, row, bare, path)
+            label = (
+                math.nan
+                if bare == unknown
+                else label_of(study.request, study.target, row, bare, path)
+            )
             answer = Answer(row, bare, label)
             if at in found and found[at].label != label and found[at].text != bare:
                 raise InputError(
@@ -218,38 +233,6 @@ def _position(study: Study, row: int, path: Path, *, needed: bool) -> int | None
     )
 
 
-def _label(study: Study, row: int, text: str, path: Path) -> float:
-    """Return an answer as the model is trained on it."""
-    target, request = study.target, study.request
-    names = target.class_names
-    if names:
-        if any(same(text, each) for each in target.versus):
-            return 0.0
-        # A text that a spreadsheet would run has an apostrophe before it in the reviewers' file.
-        bare = text.removeprefix("'") if text.removeprefix("'") in names else text
-        try:
-            return float(names.index(class_named(bare, np.array(names, dtype=object), row)))
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
-    cell = pa.chunked_array([pa.array([text])])
-    decimal = request.dialect.decimal
-    if not are_numbers(cell, decimal, grouped=False)[0]:
-        raise InputError(
-            f"{path}: the answer for row {row:,} is {shorten(text)!r}, which is no number with "
-            f"a {'point' if decimal == '.' else 'comma'} before its decimals; correct it, or leave "
-            "it empty if the label was not checked"
-        )
-    number = texts_as_numbers(cell, decimal)
-    value = float(number[0].as_py())
-    low, high = request.clip or (-np.inf, np.inf)
-    if not low <= value <= high:
-        raise InputError(
-            f"{path}: the answer for row {row:,} is {shorten(text)}, outside the range of --clip; "
-            "correct it, or pass a wider range"
-        )
-    return float(target.encode(number)[0])
-
-
 def _check_planned(study: Study, at: int, row: int, planned: str, path: Path) -> None:
     """Raise if a row had another label when the plan was made: it would be another row."""
     now = study.train_label(at)
@@ -260,14 +243,6 @@ def _check_planned(study: Study, at: int, row: int, planned: str, path: Path) ->
         f"in {study.request.train.name}; pass the file that the plan was made of, or, if that has "
         "the answers already, name the review with --exclude"
     )
-
-
-def same(one: str, other: str) -> bool:
-    """Return whether two texts are the same number, or the same but for spaces and capitals."""
-    try:
-        return float(one) == float(other)
-    except ValueError:
-        return one.strip().casefold() == other.casefold()
 
 
 def _check_applied(study: Study, at: int, answer: Answer, path: Path) -> None:

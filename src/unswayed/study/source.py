@@ -89,6 +89,8 @@ def check_options(request: Request) -> None:
          "labels needs them together", "pass a number, such as the share of positive labels"),
         (request.missing == "impute", "--missing impute", "a median needs all rows together",
          "pass --missing drop, or fill values in beforehand"),
+        (request.stated, _budget_option(request), "it looks at every single label",
+         f"pass --budget, or {whole}"),
         (request.alpha is None, "--alpha auto or --give-up", "choosing alpha takes a model for "
          "each one that is tried", "pass a number, such as the one that --alpha auto finds on one "
          "of the files"),
@@ -96,6 +98,11 @@ def check_options(request: Request) -> None:
     for given, option, why, instead in rules:
         if given:
             raise refusal(option, why, instead)
+
+
+def _budget_option(request: Request) -> str:
+    """Return the option that says what the budget is."""
+    return "" if request.stated is None else request.stated.option
 
 
 def refusal(option: str, why: str, instead: str) -> InputError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.question import Asked
 from unswayed.estimators.three_numbers import summaries
+from unswayed.labels.budgets import Budget as Limit
 from unswayed.margins.decisions import Decision, Radius, verdicts
 from unswayed.pieces.pieces import Place
 from unswayed.report.certified import BudgetRate, Certified, Size
@@ -20,8 +21,9 @@ from unswayed.report.facts import Caveat, quality
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary
+from unswayed.study.kinds import AlphaChoice
 from unswayed.study.loading import Gaps, Rows
-from unswayed.study.request import RIDGE, Budget, Kind, Request
+from unswayed.study.request import Budget, Request
 from unswayed.study.target import Target, bias_in_words, kept_in_words
 from unswayed.tables.encoding import Encoding
 from unswayed.tables.inspection import Inspection
@@ -30,8 +32,6 @@ from unswayed.words import distinct_texts, labels_of
 T = TypeVar("T")
 
 EXACT = ("auto", "exact")
-FOLDS = 5
-"""Folds of the rows that choose alpha."""
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
 _RANGES = ("score", "low", "high", "inner_low", "inner_high")
 
@@ -50,45 +50,6 @@ class Silent:
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
         """Yield the steps."""
         yield from steps
-
-
-@dataclass(frozen=True, slots=True)
-class AlphaChoice:
-    """The alpha of the model, or those of the models of all folds, and the rows that chose it."""
-
-    alphas: tuple[float, ...]
-    n_rows: int
-    file: str | None  # None: they were set aside from the file with the training rows
-    kind: Kind = RIDGE
-
-    @property
-    def alpha(self) -> float | None:
-        """The alpha of every model; None where they differ."""
-        return self.alphas[0] if len(set(self.alphas)) == 1 else None
-
-    def in_words(self) -> str:
-        """Explain which rows chose alpha, and why the certificates stay valid.
-
-        Examples
-        --------
-        >>> print(AlphaChoice((56.0,), 120, None).in_words())
-        alpha 56 was chosen by 5-fold cross-validation on 120 rows set aside for it; they are no
-        part of the training rows, so no label that may be wrong takes part in the choice
-        """
-        by = f"by {FOLDS}-fold cross-validation on"
-        chosen = f"{self.kind.penalty(self.alphas[0])} was chosen {by}"
-        if self.file is None:
-            rows = f"{self.n_rows:,} rows set aside for it; they are no part of the training rows, "
-            return f"{chosen} {rows}so no label that may be wrong takes part in the choice"
-        if len(self.alphas) > 1:
-            ends = sorted({self.kind.written(end(self.alphas)) for end in (min, max)})
-            said = f"{ends[0]:g} each time" if len(ends) == 1 else f"{ends[0]:g} to {ends[1]:g}"
-            folds = f"{self.kind.option} was chosen in each of the {len(self.alphas)} folds"
-            chosen = f"{folds}, {said}, {by}"
-        return (
-            f"{chosen} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
-            "training row, no label that may be wrong takes part in the choice"
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +107,11 @@ class OneModel:
     def n_train(self, study: "Study") -> int:
         """Return the number of training rows: where models have several, of the smallest."""
         return len(study.train)
+
+    def limit(self, study: "Study") -> Limit:
+        """Return the budget of the model, which knows its unit."""
+        found: Limit = study.model.fitted_.engine.bias.budget
+        return found
 
     def n_movable(self, study: "Study") -> int:
         """Return the number of training labels that may be wrong."""
@@ -269,7 +235,7 @@ class OneModel:
     def certify_together(self, study: "Study", budget: Budget, **asked: Any) -> TogetherCertificate:
         """Prove how many test rows one set of wrong labels overturns."""
         found: TogetherCertificate = study.model.certify_together(
-            study.test.features, budget=study.count(budget), **asked
+            study.test.features, budget=study.asked_of(budget), **asked
         )
         return found
 
@@ -278,7 +244,7 @@ class OneModel:
     ) -> MetricRange:
         """Prove how far wrong labels move a metric of test rows."""
         found: MetricRange = study.model.certify_metric(
-            study.test.features[at], y_true=truth, budget=study.count(budget), **asked
+            study.test.features[at], y_true=truth, budget=study.asked_of(budget), **asked
         )
         return found
 
@@ -307,7 +273,7 @@ class OneModel:
                 source.witness(row, enough[row]) if np.isfinite(enough[row]) else None
                 for row in tracked
             ]
-        certs = study.put(self.rows(study, at), study.n_train, ranges=False)
+        certs = study.put(self.rows(study, at), study.everything, ranges=False)
         return [certs.witness(row) for row in tracked]
 
     def ever_overturned(self, study: "Study", at: int) -> Verdict:
@@ -316,7 +282,7 @@ class OneModel:
         if study.searches:
             least = study.minimum_budgets(one)
             return Verdict(by_budgets(least.low, least.high, study.n_train)[0])
-        return Verdict(study.put(self.rows(study, one), study.n_train).verdict[0])
+        return Verdict(study.put(self.rows(study, one), study.everything).verdict[0])
 
     def refitted_scores(
         self, study: "Study", changed: IntArray, labels: NDArray[Any], at: IntArray
@@ -400,9 +366,28 @@ class Study:
         """File and row of every test row, where these are of several files."""
         return self.scheme.places
 
-    def count(self, budget: Budget) -> int:
-        """Return a budget as a number of training labels."""
+    def count(self, budget: Budget) -> float:
+        """Return a budget as a number of training labels, or as an amount of another unit."""
         return budget.count(self.n_train)
+
+    @cached_property
+    def limit(self) -> Limit | None:
+        """The budget of the model, which knows its unit; None: a number of any labels."""
+        return None if self.request.stated is None else self.scheme.limit(self)
+
+    @property
+    def unit(self) -> str:
+        """What budgets and minimum budgets count."""
+        return "labels" if self.limit is None else self.limit.unit
+
+    @property
+    def everything(self) -> float:
+        """A budget that leaves no label out."""
+        if self.unit in ("labels", "clusters"):
+            return self.n_train
+        bias = self.model.fitted_.engine.bias
+        costs = getattr(bias.budget, "per_label", np.maximum(-bias.lower, bias.upper))
+        return float(np.nextafter(2 * costs[np.isfinite(costs)].sum(), np.inf))
 
     def train_label(self, row: int) -> str:
         """Return the label of a training row as a text."""
@@ -416,9 +401,11 @@ class Study:
         """Return what is only known once everything was asked."""
         return self.scheme.last_notes(self)
 
-    def labels_in_words(self, count: int) -> str:
+    def labels_in_words(self, count: float) -> str:
         """Return a number of labels and, if not all may be wrong, its share of those that may."""
-        return labels_of(count, self.n_movable, self.n_train)
+        if self.limit is not None and self.unit != "labels":
+            return self.limit.in_words(count)
+        return labels_of(int(count), self.n_movable, self.n_train)
 
     @property
     def feature_columns(self) -> list[str]:
@@ -467,9 +454,14 @@ class Study:
         """Whether sets of labels are searched for: what is not found may still exist."""
         return "effort" in self.model.fitted_.engine.can
 
-    def put(self, rows: Any, budget: Budget | int, **how: Any) -> CertificateSet:
+    def asked_of(self, budget: Budget) -> float | None:
+        """Return a budget as the model takes it: None if it is the model's own, sample and all."""
+        own = self.request.stated is not None and budget == self.request.budget
+        return None if own else self.count(budget)
+
+    def put(self, rows: Any, budget: Budget | float, **how: Any) -> CertificateSet:
         """Certify rows, exactly unless another method is named."""
-        labels = self.count(budget) if isinstance(budget, Budget) else budget
+        labels = self.asked_of(budget) if isinstance(budget, Budget) else budget
         rest = {"resolve": self.request.resolve, "effort": self.request.effort}
         certificates: CertificateSet = self.model.certify(rows, budget=labels, **rest, **how)
         return certificates
@@ -542,9 +534,12 @@ class Study:
         """The test rows as arrays, with what verdicts say of minimum budgets."""
         request, target, scheme, answers = self.request, self.target, self.scheme, self.answers
         labels, low, high, budgets = self.test.labels, answers.minimum_budget, answers.enough, []
+        counted = self.limit is None or self.limit.countable  # any labels, if they are few enough
         for budget in request.budgets:
-            verdicts, count = self.verdicts(budget), self.count(budget)
-            low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, count + 1.0), low)
+            verdicts = self.verdicts(budget)
+            count: Any = self.count(budget)  # an int of labels, and a float of other units
+            more = count + 1.0 if self.unit in ("labels", "clusters") else count
+            low = np.where(verdicts == Verdict.ROBUST, np.maximum(low, more), low)
             high = np.where(verdicts == Verdict.NOT_ROBUST, np.minimum(high, count), high)
             budgets.append(BudgetRate.of(budget.text, count, verdicts))
         return Certified(
@@ -561,9 +556,11 @@ class Study:
             groups={name: self.groups(name) for name in request.groups},
             decided=not self.ranges_only,
             train_counts=scheme.class_counts(self) if target.classes else [],
-            class_sizes=scheme.class_sizes(self) if target.classes else {},
-            group_sizes={name: scheme.group_sizes(self, name) for name in request.groups},
-            three=self.summaries,
+            class_sizes=scheme.class_sizes(self) if target.classes and counted else {},
+            group_sizes={n: scheme.group_sizes(self, n) for n in request.groups if counted},
+            three=self.summaries if counted else None,
+            unit=self.unit,
+            source=None if self.limit is None else self.limit.source,
             chosen_threshold=request.threshold is not None,
             can_balance=self.can_balance,
         )
@@ -593,7 +590,7 @@ class Study:
         return self.scheme.ever_overturned(self, at)
 
 
-def by_budgets(low: FloatArray, high: FloatArray, labels: int) -> NDArray[np.object_]:
+def by_budgets(low: FloatArray, high: FloatArray, labels: float) -> NDArray[np.object_]:
     """Return the verdicts at so many labels that bounds on minimum budgets tell."""
     broken = high <= labels
     return verdicts(broken, ~broken & ~(low > labels))

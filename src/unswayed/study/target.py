@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,9 +14,17 @@ from numpy.typing import NDArray
 
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
+from unswayed.labels.samples import class_named
 from unswayed.report.facts import Caveat
-from unswayed.study.request import Request
-from unswayed.tables.columns import codes, is_number, is_text, plain
+from unswayed.study.request import Loaded, Request
+from unswayed.tables.columns import (
+    are_numbers,
+    codes,
+    is_number,
+    is_text,
+    plain,
+    texts_as_numbers,
+)
 from unswayed.words import (
     as_text,
     counted,
@@ -354,27 +363,35 @@ def _check_labels(request: Request, target: Target, train: tuple[pa.Table, IntAr
 # Weights: a column that says how much each training row counts.
 
 
-def weights_of(name: str, table: pa.Table, numbers: IntArray) -> FloatArray:
-    """Return the weights of rows."""
+def column_of_numbers(
+    name: str, rows: Loaded, option: str, one: str, says: str, *, most: float | None = None
+) -> FloatArray:
+    """Return a column of numbers that are 0 or more, and finite or at most so much."""
+    table, numbers = rows
     column = plain(table.column(name))
     if not is_number(column.type) and not pa.types.is_boolean(column.type):
-        raise InputError(
-            f"--weights: column {shorten(name)!r} holds {column.type} values; weights are numbers, "
-            "0 or more"
-        )
+        raise InputError(f"{option}: column {shorten(name)!r} holds {column.type} values; {says}")
     values = np.asarray(pc.fill_null(column.cast(pa.float64(), safe=False), np.nan))
     for wrong, what in (
         (np.isnan(values), "is missing"),
         (values < 0, "is negative"),
-        (np.isinf(values), "is infinite"),
+        (np.isinf(values) & (most is None), "is infinite"),
+        (values > (np.inf if most is None else most), f"is above {most:g}" if most else ""),
     ):
         if wrong.any():
             at = int(np.flatnonzero(wrong)[0])
             raise InputError(
-                f"--weights: the weight in column {shorten(name)!r} {what} in row "
+                f"{option}: the {one} in column {shorten(name)!r} {what} in row "
                 f"{int(numbers[at]):,} ({counted(int(wrong.sum()), 'such row')}); correct it, or "
-                "remove the rows: a weight says how much a row counts, 0 or more"
+                f"remove the rows: {says}"
             )
+    return values
+
+
+def weights_of(name: str, table: pa.Table, numbers: IntArray) -> FloatArray:
+    """Return the weights of rows."""
+    says = "weights are numbers, 0 or more, which say how much a row counts"
+    values = column_of_numbers(name, (table, numbers), "--weights", "weight", says)
     if not values.any():
         raise InputError(
             f"--weights: column {shorten(name)!r} is zero in every training row, so nothing is "
@@ -395,23 +412,69 @@ def follow_labels(name: str) -> Caveat:
 
 
 # ----------------------------------------------------------------------------------------
+# Labels as people write them who checked them.
+
+
+def label_of(request: Request, target: Target, row: int, text: str, path: Path) -> float:
+    """Return an answer as the model is trained on it."""
+    names = target.class_names
+    if names:
+        if any(same(text, each) for each in target.versus):
+            return 0.0
+        # A text that a spreadsheet would run has an apostrophe before it in the reviewers' file.
+        bare = text.removeprefix("'") if text.removeprefix("'") in names else text
+        try:
+            return float(names.index(class_named(bare, np.array(names, dtype=object), row)))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+    cell = pa.chunked_array([pa.array([text])])
+    decimal = request.dialect.decimal
+    if not are_numbers(cell, decimal, grouped=False)[0]:
+        raise InputError(
+            f"{path}: the answer for row {row:,} is {shorten(text)!r}, which is no number with "
+            f"a {'point' if decimal == '.' else 'comma'} before its decimals; correct it, or leave "
+            "it empty if the label was not checked"
+        )
+    number = texts_as_numbers(cell, decimal)
+    value = float(number[0].as_py())
+    low, high = request.clip or (-np.inf, np.inf)
+    if not low <= value <= high:
+        raise InputError(
+            f"{path}: the answer for row {row:,} is {shorten(text)}, outside the range of --clip; "
+            "correct it, or pass a wider range"
+        )
+    return float(target.encode(number)[0])
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two texts are the same number, or the same but for spaces and capitals."""
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return one.strip().casefold() == other.casefold()
+
+
+# ----------------------------------------------------------------------------------------
 # Phrases: what is asked of a file, in words.
 
 
 def bias_in_words(request: Request, target: Target, selected: str) -> str:
     """Describe which labels may be wrong and how."""
-    if request.shift is None:
-        what = _flips(request, target)
-    else:
-        what = request.shift.in_words(request.direction, log=request.log) + _clip(request)
+
+    def errors(direction: str | None = request.direction) -> str:
+        if request.shift is None:
+            return _flips(target, direction)
+        return request.shift.in_words(direction, log=request.log) + _clip(request)
+
+    what = errors() if request.stated is None else request.stated.in_words(errors)
     if request.only is not None:
         what += f", in {selected} where {request.only}; every other label is taken to be right"
     return what + ("; mistakes among the other classes change nothing" if target.rest else "")
 
 
-def _flips(request: Request, target: Target) -> str:
+def _flips(target: Target, direction: str | None) -> str:
     negative, positive = target.class_names
-    match request.direction:
+    match direction:
         case "up":
             other = "any other label" if target.rest else f"a label {negative!r}"
             return f"{other} may really be {positive!r}"

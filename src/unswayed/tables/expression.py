@@ -41,6 +41,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_QUOTED = re.compile(
+    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `(?:[^`]|``)*` | .""", re.VERBOSE | re.DOTALL
+)
 _WORDS = frozenset({"and", "or", "not", "in", "is", "True", "False"})
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -99,6 +102,23 @@ def columns_of(expression: str) -> list[str]:
     reader = _Reader(expression, None)
     _TOKEN.sub(reader._stand_in, expression)
     return list(dict.fromkeys(reader.columns.values()))
+
+
+def split_outside(text: str, sign: str) -> list[str]:
+    """Cut a text at a sign, but not within quotes.
+
+    Examples
+    --------
+    >>> split_outside("city == 'a;b': 5; rest: 1", ";")
+    ["city == 'a;b': 5", ' rest: 1']
+    """
+    parts = [""]
+    for match in _QUOTED.finditer(text):
+        if match[0] == sign:
+            parts.append("")
+        else:
+            parts[-1] += match[0]
+    return parts
 
 
 class _Reader:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -314,6 +314,7 @@ class Roles:
     regression: bool = False  # the label is a number, by the user's word
     weights: str | None = None
     fold_by: str | None = None  # left out of the model
+    beside: Mapping[str, str] = field(default_factory=dict)  # so are these, by their options
     ignore: tuple[str, ...] = ()
     features: tuple[str, ...] = ()  # the only ones; empty: all others
     categorical: tuple[str, ...] = ()
@@ -332,8 +333,8 @@ class Roles:
             return "label"
         if name == self.weights:
             return "weights"
-        used = name in (self.features or (name,)) and name not in (*self.ignore, self.fold_by)
-        return "feature" if used else "ignored"
+        out = (*self.ignore, self.fold_by, *self.beside.values())
+        return "feature" if name in (self.features or (name,)) and name not in out else "ignored"
 
 
 @dataclass(frozen=True, slots=True)
