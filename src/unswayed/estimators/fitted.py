@@ -358,7 +358,7 @@ class Fitted:
         if compared:
             rows = np.arange(len(certs))
         else:
-            rows = np.flatnonzero(rule.distance(certs.score) < self.check.near)
+            rows = np.flatnonzero(rule.away(certs.score) < self.check.near)
         if len(rows):
             own = decision.predict(self.raw(features[rows]))
             rows = rows[own != certs.prediction[rows]]

@@ -119,7 +119,7 @@ class Decision(ABC):
         """Return the score of each row that decides, given what an estimator says."""
         return raw
 
-    def distance(self, score: FloatArray) -> FloatArray:
+    def away(self, score: FloatArray) -> FloatArray:
         """Return how far scores are from where the prediction changes, if it changes anywhere."""
         return np.abs(score)
 
@@ -214,7 +214,7 @@ class Threshold(Decision):
             return ExactLimits(None, distance, touching=True)
         return ExactLimits(-distance, None, touching=False)
 
-    def distance(self, score: FloatArray) -> FloatArray:
+    def away(self, score: FloatArray) -> FloatArray:
         """Return how far scores are from the threshold."""
         return np.abs(score - self.value)
 
