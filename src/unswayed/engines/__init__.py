@@ -10,6 +10,7 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `anchors`    the parameter box and the sandwich: bounds that need no selection
 `rational`   the same without rounding, for what doubles leave open (needs python-flint)
 `classes`    several classes: one selection for every rival
+`rivals`     several classes, one logistic regression each
 `region`     models such as logistic regression, whose labels are in the gradient
 `passes`     training rows in pieces
 """

@@ -17,6 +17,7 @@ from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
 from unswayed.engines.classes import ClassEngine
 from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, LinearRows, Terms
 from unswayed.engines.region.engine import SecantEngine
+from unswayed.engines.rivals import RivalEngine
 from unswayed.engines.selection import ExactEngine, SparseEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
@@ -24,6 +25,7 @@ from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge, verdicts
 from unswayed.models.classes import ClassScores, Leads
 from unswayed.models.gradient.family import GradientLearner
+from unswayed.models.gradient.one_vs_rest import OneVsRest, RivalScores
 from unswayed.models.learner import Learner, LinearInLabels, Solution
 from unswayed.models.smoother import GivenInfluence
 from unswayed.results.certificates import MinimumBudgets, Verdict
@@ -245,10 +247,15 @@ def _classes(learner: ClassScores, labels: FloatArray, bias: ResolvedBias) -> Tr
     return Trained(learner, learner.solve(labels), ClassEngine(learner, bias))
 
 
+def _rivals(learner: OneVsRest, labels: FloatArray, bias: ResolvedBias) -> Trained:
+    return Trained(learner, learner.solve(labels), RivalEngine(learner, labels, bias))
+
+
 _ENGINES: dict[type[Functional], Maker] = {
     Linear: _selection,
     InGradient: _region,
     Leads: _classes,
+    RivalScores: _rivals,
 }
 
 

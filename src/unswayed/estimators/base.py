@@ -164,8 +164,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         family_of(final).check_bias(
             self.bias, resolved, labels.targets, labels.decision is not None
         )
-        if labels.n_classes > 2:
-            assert isinstance(learner, LinearInLabels)  # noqa: S101  (others refuse them)
+        if labels.n_classes > 2 and isinstance(learner, LinearInLabels):
             learner = ClassScores(learner, family_of(final).codes, labels.n_classes)
         model = trained(learner, labels.targets, resolved)
         scored = model

@@ -6,7 +6,7 @@ the one it finds and keeps to it, so that no answer is made of two fits.
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -141,6 +141,21 @@ def _stiff_columns(fitted: Any) -> str:
     return found
 
 
+_GRADIENT = SolverCheck(
+    _log_gap,
+    0.02,  # log-odds, relative to scores beyond 1
+    "the solver of {kind} stopped early: its scores differ by up to {gap:.2g} (of scores "
+    "beyond 1, relatively) from those of the minimiser, which certificates are about; a "
+    "smaller tol (tol=1e-8) and a larger max_iter close the gap",
+    "no minimiser of this {kind} problem could be enclosed: every verdict is UNDECIDED. "
+    "Without a penalty, classes that a plane separates have none, and columns that depend on "
+    "one another have many; labels that are all alike, apart from those of weight 0, have "
+    "none either. A penalty that is neither tiny nor huge makes most problems regular",
+    "newton-cholesky",
+    always=True,
+    advice=_stiff_columns,
+)
+
 _RATIONAL = " unless it is resolved in rational arithmetic (resolve='exact')"
 
 CHECKS = {
@@ -160,20 +175,9 @@ CHECKS = {
         _relative_gap, 1e-9, _EARLY, _singular(_RATIONAL), "cholesky", near=1e-9
     ),
     "pieces": SolverCheck(_relative_gap, 1e-9, _EARLY, _singular(""), "cholesky"),
-    "gradient": SolverCheck(
-        _log_gap,
-        0.02,  # log-odds, relative to scores beyond 1
-        "the solver of {kind} stopped early: its scores differ by up to {gap:.2g} (of scores "
-        "beyond 1, relatively) from those of the minimiser, which certificates are about; a "
-        "smaller tol (tol=1e-8) and a larger max_iter close the gap",
-        "no minimiser of this {kind} problem could be enclosed: every verdict is UNDECIDED. "
-        "Without a penalty, classes that a plane separates have none, and columns that depend on "
-        "one another have many; labels that are all alike, apart from those of weight 0, have "
-        "none either. A penalty that is neither tiny nor huge makes most problems regular",
-        "newton-cholesky",
-        always=True,
-        advice=_stiff_columns,
-    ),
+    "gradient": _GRADIENT,
+    # Which columns trouble the solver is told of one model only.
+    "rivals": replace(_GRADIENT, advice=None),
 }
 
 
@@ -190,7 +194,7 @@ _IN_GRADIENT = (
     "{what} is for models that are linear in their labels, and {model} is not; certify(X) works, "
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
-_REFUSALS = {
+_REFUSALS: dict[tuple[str, ...], str] = {
     ("classes", "decisions"): (
         "{what} says what must stay the same of one score, and three or more classes have one "
         "score each: the highest decides; leave it out"
@@ -200,6 +204,11 @@ _REFUSALS = {
     ),
     ("classes", "files"): (
         "there are no certificate files about three or more classes yet; to_frame() has the "
+        "verdicts"
+    ),
+    **{("rivals", each): _IN_GRADIENT for each in ("bounds", "exact", "joint", "decisions")},
+    ("rivals", "files"): (
+        "there are no certificate files about several logistic regressions; to_frame() has the "
         "verdicts"
     ),
     ("gradient", "bounds"): _IN_GRADIENT,

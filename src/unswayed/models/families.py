@@ -3,6 +3,7 @@
 import unswayed.models.averages
 import unswayed.models.descent
 import unswayed.models.gradient.family
+import unswayed.models.gradient.one_vs_rest
 import unswayed.models.kernel
 import unswayed.models.neighbours
 import unswayed.models.ridge.learners

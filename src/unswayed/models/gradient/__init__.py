@@ -5,4 +5,5 @@ parameters are not linear in them.
 
 `problem`  links, and a training problem with error bounds
 `family`   Newton's method; LogisticRegression and PoissonRegressor, registered
+`one_vs_rest`  one logistic regression per class
 """
