@@ -22,7 +22,15 @@ from unswayed.report.facts import (
 from unswayed.report.page import Shown, model_effects, page_facts, provenance
 from unswayed.report.render import render
 from unswayed.results.certificates import CertificateSet, Witness, probability_ranges
-from unswayed.words import as_text, beginning, distinct_texts, shorten, suggest, whole_or_sum, written
+from unswayed.words import (
+    as_text,
+    beginning,
+    distinct_texts,
+    shorten,
+    suggest,
+    whole_or_sum,
+    written,
+)
 
 if TYPE_CHECKING:
     from unswayed.estimators.question import Question, Source

@@ -96,7 +96,9 @@ def _together(
     main = [each for each, at in zip(budgets, alone, strict=True) if at.main]
     sets = [[part.quick.exclusive(each) for part in placed] for each in main]
     for at, each in enumerate(alone):
-        found = [_counted(placed, of, int(each.labels)) for of in sets if of[0].amount >= each.labels]
+        found = [
+            _counted(placed, of, int(each.labels)) for of in sets if of[0].amount >= each.labels
+        ]
         most[at] = min(most[at], *found) if found else most[at]
     attacks = Attacks(placed, budgets[-1])
     # Where that takes its time, sets of the largest are tried at the others.

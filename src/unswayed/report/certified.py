@@ -58,8 +58,8 @@ _LIMITED = replace(
     over="the number of wrong labels in all",
     allowed="Wrong labels allowed in all",
     never="no labels within the limits",
-    explained="Each set of labels has a limit of its own, which stays as it is where another number "
-    "of labels in all is chosen above",
+    explained="Each set of labels has a limit of its own, which stays as it is where another "
+    "number of labels in all is chosen above",
 )
 _CLUSTERS = Measure(
     before="up to",
@@ -87,8 +87,8 @@ _TOTAL = Measure(
     least="the smallest total change",
     singular=True,
     never="no total change",
-    explained="What labels are off by is added up without signs. Any number of labels may share the "
-    "total, none of them beyond its own limit",
+    explained="What labels are off by is added up without signs. Any number of labels may share "
+    "the total, none of them beyond its own limit",
 )
 _COST = Measure(
     before="labels that cost up to",

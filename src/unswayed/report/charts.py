@@ -16,7 +16,15 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from unswayed.words import distinct_texts, is_whole, number_end, percent, separated, share_end, written
+from unswayed.words import (
+    distinct_texts,
+    is_whole,
+    number_end,
+    percent,
+    separated,
+    share_end,
+    written,
+)
 
 _unchecked = debug_mode(False)
 """Decorates what draws a chart: altair would look up every part of it in its schema."""

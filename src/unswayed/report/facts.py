@@ -7,18 +7,17 @@ or certificates that were made in Python.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.report.certified import BudgetRate, Certified, Size
 from unswayed.results.certificates import ALMOST_ALL, FEW_ROWS, CertificateSet, Verdict
 from unswayed.results.curves import Alone, Summary
-from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, wilson
+from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates
 from unswayed.words import in_unit, labels, labels_of, natural, percent, shorten
 
 MOST_GROUPS = 40
@@ -283,7 +282,9 @@ def _result_caveats(rows: Certified, facts: dict[str, Any]) -> Iterator[Caveat]:
     option = "budget=" if rows.in_python else "--budget "
     for each in rows.budgets:
         if not min(each.amount, rows.n_movable):
-            yield nothing_wrong(f"{option}{each.text}" if rows.plain else f"a budget of {each.text}")
+            yield nothing_wrong(
+                f"{option}{each.text}" if rows.plain else f"a budget of {each.text}"
+            )
     yield from _outnumbered(rows) if rows.plain else ()
     if rows.n_test >= FEW_ROWS:
         yield from _useless_classes(rows, facts) if rows.classes else _useless_numbers(rows)

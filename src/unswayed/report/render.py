@@ -200,7 +200,8 @@ def render_collective(facts: dict[str, Any]) -> str:
     charts: dict[str, Any] = {}
     if "together" in facts:
         asked = facts["together"]
-        charts["counts"] = count_chart(asked["budgets"], asked["rows"], words_of(facts)["measure"]["axis"])
+        axis = words_of(facts)["measure"]["axis"] if is_whole(facts["unit"]) else facts["unit"]
+        charts["counts"] = count_chart(asked["budgets"], asked["rows"], axis)
     if "fairness" in facts:
         found = facts["fairness"]
         charts |= _ranges(found)
