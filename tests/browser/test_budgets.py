@@ -92,6 +92,8 @@ def test_clusters_are_counted_on_a_phone_too(visit, tmp_path, scheme):
     for budget in (1, 2, 3):
         page.locator("#budget").fill(str(budget))
         expect(page, certs, budget, str(budget))
+        wrong = "cluster of labels is wrong" if budget == 1 else "clusters of labels are wrong"
+        assert f"up to {budget} {wrong}:" in text(page, ".headline")
         assert text(page, "[data-live=together]").startswith(
             ("no such set of wrong labels changes more", "it is not ruled out that one such set")
         )

@@ -309,7 +309,7 @@ def test_a_page_about_metrics_says_how_sure_a_sample_is():
     assert f"if up to 1 label (1) are wrong ({SAMPLE})." in words
     assert f"says how many at most: {SAMPLE}." in words
     limited = plain(render_collective(stored("fairness", limited=True)))
-    assert "if up to 1 labels are wrong in all, each set of them within its limit." in limited
+    assert "if up to 1 label is wrong in all, within the limit of its set." in limited
 
 
 def test_each_side_of_a_comparison_has_its_own_unit():

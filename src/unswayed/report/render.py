@@ -165,7 +165,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     return {key: facts[key] for key in keys} | {
         "charts": charts,
         "plain": words["plain"],
-        "around": [words["measure"][name] for name in ("before", "after")],
+        "around": [words["measure"][name] for name in ("before", "after", "after_one")],
         "dial": dial,
         "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],
