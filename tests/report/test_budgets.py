@@ -1,10 +1,11 @@
-"""Results and pages of budgets that are no plain numbers of labels: what they say, in their unit."""
+"""Results and pages of budgets that are no plain numbers of labels: words, in their unit."""
 
 import itertools
 import json
 import math
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,10 @@ from unswayed import (
     cross_certify,
     robustness_curve,
 )
+from unswayed.report.render import render_collective, render_comparison
 from unswayed.words import in_unit, labels_between
+
+FILES = Path(__file__).parents[1] / "golden" / "files"
 
 RNG = np.random.default_rng(5)
 X, TESTS = pd.DataFrame(RNG.normal(size=(60, 3)), columns=list("abc")), RNG.normal(size=(25, 3))
@@ -276,3 +280,57 @@ def test_words_of_what_never_happens_and_of_what_nobody_knows():
     for unit in ("labels", "clusters", "total change", "cost"):
         assert labels_between(math.inf, math.inf, unit) == "never"
         assert labels_between(math.nan, math.nan, unit) == "unknown"
+
+
+# --- pages about all rows at once, comparisons and audits: functions of a dict ------------------
+
+
+def stored(case, **changes):
+    """The facts of a stored page, with other facts in the place of some."""
+    path = FILES / case / "page-facts.json"
+    facts = json.loads(path.read_text(encoding="utf-8").replace('"(varies)"', "0.5"))
+    facts["provenance"]["versions"] = {}
+    return facts | changes
+
+
+def test_a_page_about_all_rows_together_is_in_the_unit():
+    facts = stored("together_command", unit="total change")
+    facts["together"]["budgets"][0] |= {"labels": 12.5, "budget": "12.5"}
+    page = render_collective(facts)
+    assert "set of wrong labels if labels are off by up to 12.5 in all." in plain(page)
+    assert f">{AXES['total']}</th>".replace("'", "&#39;") in page.replace("'", "&#39;")
+    assert "The budget. What labels are off by is added up" in plain(page)
+    clusters = plain(render_collective(stored("together_command", unit="clusters")))
+    assert "set of wrong labels if up to 2 clusters of labels are wrong." in clusters
+
+
+def test_a_page_about_metrics_says_how_sure_a_sample_is():
+    words = plain(render_collective(stored("fairness", budget_source=SAMPLE)))
+    assert f"if up to 1 label (1) are wrong ({SAMPLE})." in words
+    assert f"says how many at most: {SAMPLE}." in words
+    limited = plain(render_collective(stored("fairness", limited=True)))
+    assert "if up to 1 label is wrong in all, within the limit of its set." in limited
+
+
+def test_each_side_of_a_comparison_has_its_own_unit():
+    facts = stored("compare")
+    facts["first"] |= {"unit": "clusters"}
+    facts["second"] |= {"budget_source": SAMPLE}
+    words = plain(render_comparison(facts))
+    assert "keep their prediction if up to 3 clusters of labels are wrong: one at a time" in words
+    assert f"keep their prediction if up to 3 labels (3) are wrong ({SAMPLE}): one" in words
+    assert f"The budget is from a sample: {SAMPLE};" in words
+
+
+def test_an_audit_lists_what_is_confirmed_first_and_what_is_overturned_last():
+    facts = stored("audit_command")
+    states = ["open", "overturned so far", "confirmed", "enough evidence"]
+    for at, row in enumerate(facts["audit"]["listed"]):
+        row |= {"state": states[at % 4], "e_value": float(at), "row": at}
+    page = render_collective(facts)
+    shown = re.findall(r'data-head="row">(\d+)<.*?data-head="state">([^<]*)<', page)
+    named = [state for _, state in shown]
+    assert [*dict.fromkeys(named)] == ["confirmed", "enough evidence", "open", "overturned so far"]
+    assert len(shown) == len(facts["audit"]["listed"])
+    rows = [int(row) for row, state in shown if state == "open"]
+    assert rows == sorted(rows, reverse=True)

@@ -25,6 +25,7 @@ class Measure:
 
     before: str  # "if … 3 …": what stands before and after an amount
     after: str
+    after_one: str  # after an amount of 1
     at: str  # "At … 3 …"
     wrong: str
     axis: str  # of a chart, and the head of a column
@@ -40,6 +41,7 @@ class Measure:
 _LABELS = Measure(
     before="up to",
     after="labels are wrong",
+    after_one="label is wrong",
     at="",
     wrong="wrong labels",
     axis="wrong labels",
@@ -54,16 +56,18 @@ _LABELS = Measure(
 _LIMITED = replace(
     _LABELS,
     after="labels are wrong in all, each set of them within its limit",
+    after_one="label is wrong in all, within the limit of its set",
     axis="wrong labels in all, each set within its limit",
     over="the number of wrong labels in all",
     allowed="Wrong labels allowed in all",
     never="no labels within the limits",
-    explained="Each set of labels has a limit of its own, which stays as it is where another number "
-    "of labels in all is chosen above",
+    explained="Each set of labels has a limit of its own, which stays as it is where another "
+    "number of labels in all is chosen above",
 )
 _CLUSTERS = Measure(
     before="up to",
     after="clusters of labels are wrong",
+    after_one="cluster of labels is wrong",
     at="",
     wrong="wrong clusters",
     axis="clusters that may be wrong",
@@ -78,6 +82,7 @@ _CLUSTERS = Measure(
 _TOTAL = Measure(
     before="labels are off by up to",
     after="in all",
+    after_one="in all",
     at="a total change of",
     wrong="",
     axis="total change of labels, in the label's unit",
@@ -87,12 +92,13 @@ _TOTAL = Measure(
     least="the smallest total change",
     singular=True,
     never="no total change",
-    explained="What labels are off by is added up without signs. Any number of labels may share the "
-    "total, none of them beyond its own limit",
+    explained="What labels are off by is added up without signs. Any number of labels may share "
+    "the total, none of them beyond its own limit",
 )
 _COST = Measure(
     before="labels that cost up to",
     after="together are wrong",
+    after_one="together are wrong",
     at="a cost of",
     wrong="",
     axis="cost of the wrong labels",

@@ -454,8 +454,8 @@ def sampling_in_words(*, reason: str, linear: bool, classes: bool, penalised: bo
 def drawn_effects(found: dict[str, Any], labels: float, unit: str) -> dict[str, Any]:
     """Return coefficients for a page: the largest of those that are identified, in one unit.
 
-    `labels` may be wrong, in the unit, where the facts name no other number, and `scope` says of which model
-    they are, where that is not the one that was certified.
+    `labels` may be wrong, in the unit, where the facts name no other number, and `scope` says of
+    which model they are, where that is not the one that was certified.
     """
     known = [each for each in found["rows"] if each["verdict"] != NOT_IDENTIFIED]
     intercept = found["intercept"]

@@ -165,7 +165,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     return {key: facts[key] for key in keys} | {
         "charts": charts,
         "plain": words["plain"],
-        "around": [words["measure"][name] for name in ("before", "after")],
+        "around": [words["measure"][name] for name in ("before", "after", "after_one")],
         "dial": dial,
         "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],
@@ -200,9 +200,8 @@ def render_collective(facts: dict[str, Any]) -> str:
     charts: dict[str, Any] = {}
     if "together" in facts:
         asked = facts["together"]
-        charts["counts"] = count_chart(
-            asked["budgets"], asked["rows"], words_of(facts)["measure"]["axis"]
-        )
+        axis = words_of(facts)["measure"]["axis"] if is_whole(facts["unit"]) else facts["unit"]
+        charts["counts"] = count_chart(asked["budgets"], asked["rows"], axis)
     if "fairness" in facts:
         found = facts["fairness"]
         charts |= _ranges(found)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import IntArray
-from unswayed.results.certificates import Saved
+from unswayed.results.saved import Saved
 from unswayed.words import number_end, range_text
 
 

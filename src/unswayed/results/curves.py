@@ -206,8 +206,8 @@ class Summary:
         return "" if self._verb == "change" else " too far"
 
     def _do(self, wrong: str) -> str:
-        one = self.labels == 1
-        return f"{int(self.labels):,} {wrong} label{'' if one else 's'} {self._verb}{'s' if one else ''}"
+        many = counted(int(self.labels), f"{wrong} label")
+        return f"{many} {self._verb}{'s' * (self.labels == 1)}"
 
     def _alone(self) -> str:
         share, count = self._percent(self.robust, 0), f"{self.robust:,}"

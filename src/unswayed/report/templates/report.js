@@ -20,7 +20,8 @@
   const labels = (count) => (count === 1 ? "1 label" : number(count) + " labels");
   // Numbers of labels and of clusters are whole; totals and costs have all of their digits.
   const amount = (value) => (data.whole ? number(value) : value.toLocaleString("en-US", { maximumSignificantDigits: 15 }));
-  const inWords = (value) => (data.plain ? labels(value) : [data.around[0], amount(value), data.around[1]].join(" "));
+  const after = (value) => data.around[value === 1 ? 2 : 1];
+  const inWords = (value) => (data.plain ? labels(value) : [data.around[0], amount(value), after(value)].join(" "));
 
   // --- the budget -----------------------------------------------------------------------
   // A row keeps its prediction at k wrong labels when its minimum budget is above k.
@@ -51,6 +52,7 @@
       rate: range(count / least.length, (count + left) / least.length),
       interval: "; 95 % interval " + between(interval(count, least.length, count + left)),
       labels: amount(budget),
+      after: after(budget),
       source: data.budget_source && budget === data.main ? " (" + data.budget_source + ")" : "",
       share: (100 * budget / data.train_rows).toFixed(2) + " %",
       ...(data.three ? together(budget, least.length - count) : {}),
