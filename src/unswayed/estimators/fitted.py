@@ -338,13 +338,12 @@ class Fitted:
         if rule is None:
             return
         compared = self.engine.proven if self.check.always else bool(self._warned)
-        if compared:
-            rows = np.arange(len(certs))
-        else:
+        rows = np.arange(len(certs))
+        if not compared:  # neighbours, whose rows are a matrix: few of them are asked about again
             rows = np.flatnonzero(np.abs(certs.score - rule.value) < self.check.near)
+            features = features[rows] if len(rows) else features
         if len(rows):
-            own = decision.predict(self.raw(features[rows]))
-            rows = rows[own != certs.prediction[rows]]
+            rows = rows[decision.predict(self.raw(features)) != certs.prediction[rows]]
         if not len(rows):
             return
         named = ", ".join(map(str, rows[:_NAMED].tolist())) + (", …" if len(rows) > _NAMED else "")
