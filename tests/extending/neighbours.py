@@ -8,7 +8,7 @@ from unswayed.models.smoother import GivenInfluence
 
 
 class Nearest(KNeighborsRegressor):
-    """Known by its own type: that of scikit-learn stays refused."""
+    """Known by its own type: that of scikit-learn has a family of its own."""
 
 
 def _learner(model, features, sample_weight):

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
@@ -65,6 +66,9 @@ NUMBERS = {
     "voting": VotingRegressor(
         [("a", Ridge()), ("b", KNeighborsRegressor(3)), ("c", KernelRidge()), ("d", "drop")],
         weights=[1.0, 0.3, 2.0, 7.0],
+    ),
+    "voting-over-bags": VotingRegressor(
+        [("a", BaggingRegressor(Ridge(), n_estimators=2, random_state=0)), ("b", Ridge())]
     ),
     "voting-alike": VotingRegressor([("a", Ridge()), ("b", LinearRegression())]),
     "same": TransformedTargetRegressor(Ridge()),
@@ -239,6 +243,12 @@ def test_what_is_not_linear_is_refused_with_the_reason(estimator, error, why):
 def test_votes_and_trees_are_refused_with_the_reason(estimator, why):
     with pytest.raises(NotLinearError, match=why):
         CertifiedClassifier(estimator, bias=LabelBias.flips(budget=1)).fit(X, LABELS)
+
+
+def test_sparse_rows_are_averaged_too():
+    bag = BaggingRegressor(Ridge(tol=1e-14), n_estimators=3, random_state=0)
+    thin = regressor(bag).fit(sparse.csr_array(X), Y).certify(sparse.csr_array(TESTS))
+    np.testing.assert_allclose(thin.low, regressor(bag).fit(X, Y).certify(TESTS).low, rtol=1e-9)
 
 
 def test_trees_that_never_see_the_labels_are_accepted():

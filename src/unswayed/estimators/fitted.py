@@ -24,7 +24,7 @@ from unswayed.exceptions import (
     VacuousWarning,
     warn_asker,
 )
-from unswayed.inputs import refuse_masked
+from unswayed.inputs import refuse_masked, take_rows
 from unswayed.margins.decisions import Decision
 from unswayed.models.family import family_of, feature_names
 from unswayed.models.gradient.problem import stiff_columns
@@ -364,13 +364,12 @@ class Fitted:
         if rule is None:
             return
         compared = self.engine.proven if self.check.always else bool(self._warned)
-        if compared:
-            rows = np.arange(len(certs))
-        else:
+        rows = np.arange(len(certs))
+        if not compared:  # few of them are asked about again
             rows = np.flatnonzero(rule.away(certs.score) < self.check.near)
+            features = take_rows(features, rows) if len(rows) else features
         if len(rows):
-            own = decision.predict(self.raw(features[rows]))
-            rows = rows[own != certs.prediction[rows]]
+            rows = rows[decision.predict(self.raw(features)) != certs.prediction[rows]]
         if not len(rows):
             return
         named = ", ".join(map(str, rows[:_NAMED].tolist())) + (", …" if len(rows) > _NAMED else "")

@@ -41,6 +41,7 @@ from unswayed.models.learner import (
     ExactInfluence,
     InfluenceRow,
     LinearInLabels,
+    LinearLearner,
     Scores,
     SmootherSpecification,
     Solution,
@@ -58,14 +59,23 @@ class Member:
     rows: IntArray | None = None  # training rows it was fitted on, some of them several times
     columns: IntArray | None = None
 
-    def represent(self, rows: Matrix) -> Matrix:
-        """Return feature rows as the member sees them."""
-        return self.learner.represent(rows if self.columns is None else rows[:, self.columns])
+    @property
+    def width(self) -> int:
+        """How many numbers the member sees of a row: features, or one for each of its rows."""
+        learner = self.learner
+        if isinstance(learner, Average):
+            return learner.width
+        return learner.n_features if isinstance(learner, LinearLearner) else learner.n_rows
 
-    def influence(self, rows: Matrix) -> tuple[FloatArray, FloatArray]:
+    def represent(self, rows: Matrix) -> FloatArray:
+        """Return feature rows as the member sees them."""
+        own = rows if self.columns is None else rows[:, self.columns]
+        return dense(self.learner.represent(own))
+
+    def influence(self, represented: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return influence on the member's scores, and bounds on the norm of its error."""
         learner, scale = self.learner, self.learner.error_scale
-        values, error, size = learner.weights(self.represent(rows))
+        values, error, size = learner.weights(represented)
         if learner.design is not None:
             values = dense(values @ learner.design.T)
             values = values if learner.row_scale is None else values * learner.row_scale
@@ -82,10 +92,18 @@ class Member:
         return found, int(np.bincount(self.rows, minlength=1).max())
 
 
-class Average(LinearInLabels):
-    """The learner of an average of others; influence is dense."""
+def _apart(represented: FloatArray, members: Sequence[Member]) -> list[FloatArray]:
+    """Return what each member sees of rows that are represented side by side."""
+    ends = np.cumsum([member.width for member in members])
+    return np.split(represented, ends[:-1], axis=1)
 
-    takes_features = True
+
+class Average(LinearInLabels):
+    """The learner of an average of others; influence is dense.
+
+    Rows are represented side by side as its members see them: kernels and distances are computed
+    once, so that scores, influence and exact arithmetic start from the same doubles.
+    """
 
     def __init__(self, n_rows: int, members: Sequence[Member], *, centred: bool = False) -> None:
         self.n_rows, self._members, self._centred = n_rows, members, centred
@@ -96,9 +114,14 @@ class Average(LinearInLabels):
             entry = np.full(n_rows, SIZE_UNDERFLOW)
             self.error_scale = ErrorScale(np.ones(n_rows), entry, UNIT, 1.0)
 
-    def represent(self, rows: Matrix) -> Matrix:
-        """Return the feature rows themselves: members see them each in its own way."""
-        return rows
+    @property
+    def width(self) -> int:
+        """How many numbers represent a row."""
+        return sum(member.width for member in self._members)
+
+    def represent(self, rows: Matrix) -> FloatArray:
+        """Return feature rows as the members see them, side by side."""
+        return np.hstack([member.represent(rows) for member in self._members])
 
     def weights(self, represented: Matrix) -> Weights:
         """Return influence rows."""
@@ -106,9 +129,10 @@ class Average(LinearInLabels):
         total, error, size = np.zeros(shape), np.zeros(shape[0]), np.zeros(shape[0])
         terms = len(self._members) + 6
         with np.errstate(over="ignore", invalid="ignore"):
-            for member, (place, most) in zip(self._members, self._places, strict=True):
+            seen = _apart(represented, self._members) if len(represented) else []
+            for member, (place, most), own in zip(self._members, self._places, seen, strict=False):
                 share = float(member.share)
-                z, off = member.influence(represented)
+                z, off = member.influence(own)
                 # Where labels meet, their errors add up: by Cauchy and Schwarz, √most at most.
                 error += abs(share) * math.sqrt(most) * off
                 size += abs(share) * math.sqrt(most) * row_norms(z)
@@ -167,7 +191,8 @@ class AverageInfluence(ExactInfluence):
 
     def rows(self, represented: Matrix) -> Iterator[InfluenceRow]:
         """Yield the influence on the score of each row."""
-        parts = [exact.rows(member.represent(represented)) for member, exact in self._members]
+        seen = _apart(represented, [member for member, _ in self._members])
+        parts = [exact.rows(own) for (_, exact), own in zip(self._members, seen, strict=True)]
         for found in zip(*parts, strict=True):
             z = [Fraction(0)] * self.n_groups
             for (member, exact), row in zip(self._members, found, strict=True):
