@@ -318,8 +318,8 @@ def test_coefficients_together_fairness_and_compare_say_the_unit(folder, name):
     sampled = name == "a sample"
     for command, more in (
         ("coefficients", []),
-        ("together", ["--time-limit", "2"]),
-        ("fairness", ["--groups", "gender", "--time-limit", "2"]),
+        ("together", ["--time-limit", "0"]),
+        ("fairness", ["--groups", "gender", "--time-limit", "0"]),
     ):
         facts = json.loads(asked(folder, command, *HIRED, *options, *more, "--json"))
         assert facts["unit"] == unit
@@ -334,6 +334,18 @@ def test_coefficients_together_fairness_and_compare_say_the_unit(folder, name):
         asked(folder, "compare", *HIRED, *options, "--against", "--alpha 100", "--json")
     )
     assert sides["first"]["unit"] == sides["second"]["unit"] == unit
+
+
+def test_two_units_are_not_compared(folder):
+    words = [*HIRED[:-1], "salary,price,doubt", "--against", "--clusters annotator"]
+    assert "in labels and of the other in clusters" in asked(folder, "compare", *words, code=2)
+
+
+def test_rows_that_changed_most_have_their_amounts_in_full(folder):
+    words = [*HIRED, *ASKED["probabilities"][0], "--against", "--alpha 100"]
+    text = asked(folder, "compare", *words)
+    assert "cost that overturns it" in text
+    assert "robust at cost 10" in text
 
 
 def test_what_cannot_be_said_of_other_units_is_left_out(folder):

@@ -112,8 +112,8 @@ def test_help_shows_common_options_and_counts_those_that_help_all_shows(help_pag
 def test_texts_of_help_are_aligned_in_all_panels(help_pages, name):
     page = help_pages[f"{name} --help-all"][1]
     for line in (line for line in page.splitlines() if line.startswith("│")):
-        assert line[24:26].isspace(), line
-        assert not line[26].isspace(), line
+        assert line[25:27].isspace(), line
+        assert not line[27].isspace(), line
 
 
 @pytest.mark.parametrize(

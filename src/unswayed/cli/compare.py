@@ -1,5 +1,6 @@
 """``unswayed compare``: two files, or two settings of one, on the same test rows."""
 
+import math
 import shlex
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -12,10 +13,12 @@ from unswayed.cli.commands import CompareOptions, TradeoffOptions
 from unswayed.cli.options import KindOptions, ModelOptions, SideOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
+    budget_name,
     describe,
     introduce,
     model_in_words,
     positive_in_words,
+    say_source,
     say_written,
     show_three,
 )
@@ -40,6 +43,7 @@ from unswayed.words import (
     between,
     counted,
     labels,
+    number_end,
     percent,
     points,
     separated,
@@ -210,6 +214,12 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         _show_rows(terminal, facts)
 
 
+def _budgets(facts: dict[str, Any], at: int) -> str:
+    """Return a budget of both, with its unit unless that is labels."""
+    sides = (facts["first"], facts["second"])
+    return " / ".join(dict.fromkeys(budget_name(side, side["budgets"][at]) for side in sides))
+
+
 def _show_rates(terminal: Terminal, facts: dict[str, Any]) -> None:
     one, other = facts["first"], facts["second"]
     rows = []
@@ -220,24 +230,23 @@ def _show_rates(terminal: Terminal, facts: dict[str, Any]) -> None:
     if facts["accuracy"] is not None:
         ends = facts["accuracy"]["intervals"], facts["accuracy"]["change_interval"]
         rows.append(["  between", *_between(*ends), "", ""])
-    for each in facts["budgets"]:
-        asked = " / ".join(dict.fromkeys(each["budgets"]))
-        if each["labels"][0] != each["labels"][1]:
+    for at, each in enumerate(facts["budgets"]):
+        asked = _budgets(facts, at)
+        if each["labels"][0] != each["labels"][1] and one["unit"] == "labels":
             asked += " ({:,} / {:,} labels)".format(*each["labels"])
         kept = [*map(share_range, each["rates"], each["highest_rates"])]
         counts = [f"{each['gained']:,}", f"{each['lost']:,}"]
         rows.append([f"robust at {asked}", *kept, _change(each["rates"]), *counts])
         rows.append(["  between", *_between(each["intervals"], each["change_interval"]), "", ""])
     terminal.table(["", *facts["names"], "change", "rows gained", "lost"], rows)
-    within = [
-        " / ".join(dict.fromkeys(e["budgets"])) for e in facts["budgets"] if e["within_chance"]
-    ]
+    say_source(terminal, one)
+    within = [_budgets(facts, at) for at, e in enumerate(facts["budgets"]) if e["within_chance"]]
     if within:
         terminal.say(f"at {', '.join(within)} a change this size is within chance")
 
 
 def _show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
-    asked = " / ".join(dict.fromkeys(facts["budgets"][0]["budgets"]))
+    asked = _budgets(facts, 0)
     terminal.say()
     terminal.table(
         [f"{grouping['column']} at {asked}", "rows", *facts["names"], "change", ""],
@@ -270,15 +279,25 @@ def _arrow(texts: list[str]) -> str:
 def _show_rows(terminal: Terminal, facts: dict[str, Any]) -> None:
     shown = facts["rows"][:_LINES]
     columns = facts["columns"][:3]
-    said = str if facts["first"]["classes"] else separated
+    said, unit = str if facts["first"]["classes"] else separated, facts["first"]["unit"]
+
+    def least(amount: float) -> str:
+        counts = unit in ("labels", "clusters") or not math.isfinite(amount)
+        return labels(amount).split()[0] if counts else number_end(amount, -1)
+
     terminal.say("rows that changed most")
     terminal.table(
-        ["row", "prediction", "labels that overturn it", *columns],
+        [
+            "row",
+            "prediction",
+            f"{unit} that {'overturn' if unit.endswith('s') else 'overturns'} it",
+            *columns,
+        ],
         [
             [
                 str(row["row"]),
                 _arrow([said(text) for text in row["prediction"]]),
-                _arrow([labels(count).split()[0] for count in row["minimum_budget"]]),
+                _arrow([least(amount) for amount in row["minimum_budget"]]),
                 *row["cells"][: len(columns)],
             ]
             for row in shown
@@ -315,7 +334,7 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = tradeoff_of(request, terminal, penalties)
     facts = row_facts(study, three=False)
-    heads = [budget.text for budget in study.request.budgets]
+    heads = [budget_name(facts, each) for each in facts["budgets"]]
     name = "accuracy" if facts["classes"] else "r2"
     columns: dict[str, Any] = {
         kind.option: [point["penalty"] for point in points],

@@ -58,6 +58,11 @@ class Comparison:
                 "one of the two is of logarithms, so that their distances have different units; "
                 "pass --log for both or for none"
             )
+        if first.unit != second.unit:
+            raise InputError(
+                f"budgets of one are in {first.unit} and of the other in {second.unit}, so that "
+                "their rates cannot be compared; give both the same kind of budget"
+            )
         if len(first.request.budgets) != len(second.request.budgets):
             raise InputError(
                 "the two have different numbers of budgets, but rates are compared one by one; "
@@ -82,7 +87,7 @@ class Comparison:
 
     def _least(self) -> list[FloatArray]:
         """Return minimum budgets: 0 where unknown, more than all labels where nothing overturns."""
-        every = 1 + max(self.first.n_train, self.second.n_train)
+        every = 1 + max(self.first.everything, self.second.everything)
         return [
             np.minimum(np.nan_to_num(study.answers.minimum_budget, nan=0.0, posinf=every), every)
             for study in (self.first, self.second)
