@@ -253,6 +253,10 @@ class TotalBudget(Budget):
         """Return a total."""
         return f"a total change of {amount:,.6g}" if amount < math.inf else "no total change"
 
+    def document(self, n_rows: int) -> Any:
+        """Return the total."""
+        return {"kind": "total", "total": self.most}
+
     def __str__(self) -> str:
         return f"labels are off by up to {self.most:g} in all"
 

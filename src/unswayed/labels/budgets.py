@@ -19,7 +19,7 @@ from unswayed._core import selection
 from unswayed._core.influence import Entries
 from unswayed._core.rounding import UNIT
 from unswayed._core.selection_numpy import Prefixes, crossing
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
 from unswayed.words import labels
 
@@ -98,6 +98,10 @@ class Budget:
     def read(self, written: Amount, n_rows: int) -> "Budget":
         """Return a budget of the same kind from a number that a user wrote."""
         return self.sized(float(written))
+
+    def like(self, other: "Budget") -> bool:
+        """Return whether another budget differs in its size only."""
+        return type(other) is type(self)
 
     def taken(self, rows: IntArray) -> "Budget":
         """Return the same budget for some of the training rows; by default raise `BiasError`.
@@ -514,6 +518,10 @@ class Statement(ABC):
     @abstractmethod
     def _budget(self, labels: Movable) -> Budget:
         """Return the budget for given labels."""
+
+    def _never_wrong(self, n_rows: int) -> BoolArray:
+        """Return which of the training rows have labels that are right whatever the budget is."""
+        return np.zeros(n_rows, dtype=bool)
 
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Statement":
         """Return the same for a model that is trained on some of `n_rows` training rows."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from unswayed._core import selection
 from unswayed._core.influence import Entries
 from unswayed._core.rounding import UNIT
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
 from unswayed.labels.amounts import positive
@@ -213,6 +213,9 @@ class Cost(Statement):
     def _budget(self, labels: Movable) -> "CostBudget":
         return CostBudget(self.limit, self._costs_of(len(labels.lower)))
 
+    def _never_wrong(self, n_rows: int) -> BoolArray:
+        return np.isposinf(self._costs_of(n_rows))
+
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Cost":
         return Cost(self.limit, self._costs_of(n_rows)[rows])
 
@@ -244,6 +247,10 @@ class CostBudget(Budget):
     def sized(self, amount: float) -> "CostBudget":
         """Return another limit."""
         return replace(self, limit=float(amount))
+
+    def like(self, other: Budget) -> bool:
+        """Return whether these are the same costs."""
+        return isinstance(other, CostBudget) and np.array_equal(self.per_label, other.per_label)
 
     def taken(self, rows: IntArray) -> "CostBudget":
         """Return the costs of some of the training rows."""
@@ -413,6 +420,11 @@ class CostBudget(Budget):
     def in_words(self, amount: float) -> str:
         """Return a cost."""
         return f"a cost of {amount:,.6g}" if amount < math.inf else "no cost"
+
+    def document(self, n_rows: int) -> Any:
+        """Return the limit and the costs; labels of infinite cost, which cannot move, cost 0."""
+        costs = np.where(np.isfinite(self.per_label), self.per_label, 0.0)
+        return {"kind": "cost", "limit": self.limit, "costs": costs}
 
     def __str__(self) -> str:
         return f"labels that cost up to {self.limit:g} together are wrong"

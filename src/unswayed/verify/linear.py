@@ -44,6 +44,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed.verify.budget import Moves
 from unswayed.verify.data import Given, distinct
 from unswayed.verify.doubles import (
     ROOT_OF_TINY,
@@ -66,7 +67,7 @@ from unswayed.verify.doubles import (
     sum_of_parts,
     whole,
 )
-from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Asked, Ends, Facts, Moves, ends_of
+from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Asked, Ends, Facts, ends_of
 from unswayed.verify.rational import is_unseen
 
 _LITTLE = 2.0**-300
@@ -355,11 +356,20 @@ def _reaches(given: Given, found: Influence, asked: Asked) -> FloatArray:
     z = found.z[:, here]
     rises, falls = z * given.upper[here], z * given.lower[here]
     effects = {UP: np.maximum(rises, falls), DOWN: np.maximum(-rises, -falls)}
-    made = np.empty((len(z), len(COLUMNS), 2))
+    ends, made = (given.lower[here], given.upper[here]), np.empty((len(z), len(COLUMNS), 2))
+    budget, prices = given.budget, np.split(asked.thresholds, len(COLUMNS), axis=1)
     for at, (way, which) in enumerate(COLUMNS):
-        count = np.minimum(asked.labels[:, which], z.shape[1])
-        doubt = doubt_of(given, found, count)
-        at_least, at_most = largest(effects[way], count, asked.thresholds[:, at])
+        amount, at_least = asked.labels[:, which], np.zeros(len(z))
+        doubt = doubt_of(given, found, budget.labels(amount, given.lower, given.upper))
+        if budget.is_count:
+            count = np.minimum(amount, z.shape[1])
+            at_least, at_most = largest(effects[way], count, prices[at][:, 0])
+        else:
+            at_most = budget.bound(way * rises, way * falls, here, ends, amount, prices[at])
+        for row, cases in ((row, each[at]) for row, each in enumerate(asked.cases) if at in each):
+            every = np.maximum(*(way * found.z[row] * end for end in (given.lower, given.upper)))
+            bound = budget.in_cases(every, asked.amounts[row][which], cases)
+            at_most[row] = np.fmin(at_most[row], bound)
         made[:, at, 0] = np.fmax(at_least - doubt, 0.0)  # no label need move
         made[:, at, 1] = np.nextafter(at_most + doubt, np.inf)
     return made

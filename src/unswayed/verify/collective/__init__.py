@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify import linear
+from unswayed.verify.budget import Moves
 from unswayed.verify.collective.asked import Asked, Form
 from unswayed.verify.collective.cases import Cases, Gains
 from unswayed.verify.data import Bias, Data, Given
@@ -38,7 +39,6 @@ from unswayed.verify.facts import (
     UP,
     Ends,
     Facts,
-    Moves,
     Number,
     Rule,
     Track,
@@ -136,7 +136,7 @@ class _Rows:
         self, document: dict[str, Any], data: Data, bias: Bias, proof: dict[str, FloatArray],
         *, floating_point: bool,
     ) -> None:  # fmt: skip
-        self.given, self._budget = Given.of(document, data, bias), bias.budget
+        self.given, self._budget = Given.of(document, data, bias), bias.labels
         rows = self.given.subjects(np.arange(document["data"]["test_rows"])) + 0.0
         places: dict[bytes, int] = {}
         self.kinds = [places.setdefault(row.tobytes(), len(places)) for row in rows]
@@ -279,9 +279,9 @@ def _witness(given: dict[str, Any], bias: Bias) -> tuple[Moves, str]:
     count = len(up) + len(down)
     shares = vector(given["shares"], count, "shares") if "shares" in given else None
     moves = Moves(up, down, shares)
-    if count > bias.budget:
+    if count > bias.labels:
         return moves, f"its witness has {count} labels"
-    if not moves.allowed(bias):
+    if not moves.allowed(bias.lower, bias.upper):
         return moves, "its witness moves a label twice, or one that the bias does not let move so"
     return moves, ""
 

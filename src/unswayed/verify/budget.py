@@ -1,0 +1,531 @@
+"""Budgets: how much may be wrong at once, and prices that bound what it does to a score.
+
+A budget lets some *units* be wrong: labels, or clusters of them. Unit u weighs w_u: 1, its cost, or
+how far its label moves. All that are wrong weigh at most L together, and of those in part p at most
+k_p are wrong.
+
+**Prices.** For all q >= 0 and t_p >= 0, no admissible labels move a score by more than
+
+    q·L + Σ_p k_p t_p + Σ_u max(v_u - q w_u - t_p(u), 0),
+
+where v_u is what unit u does at most: of each unit that is wrong, in whole or by a share, v_u is at
+most its price q w_u + t_p(u) plus what it does beyond that, and prices add up to q·L + Σ k_p t_p at
+most. With one part of all labels this is the threshold of a selection (`linear.largest`). The
+best prices lose nothing, but for costs: there the bound lets the last label be wrong in part.
+
+**Cases.** Of costs a file may therefore split the question: at least c labels of a set are wrong,
+or fewer are. If l to h of the labels of a set are wrong, none of which does more than v or costs
+less than w, they add at most h·max(v - q w, 0) + l·min(v - q w, 0) to the sum above. The largest
+bound of all cases holds; a case in which too much is wrong does not occur.
+
+**Samples.** Of N labels c were drawn at random, w of which were wrong. If more than K of all are, a
+sample has so few wrong ones with a probability of at most that if K + 1 are, and if this is no more
+than 1 - confidence, K holds with that confidence. All that is proven holds together with it.
+"""
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from unswayed.verify.document import CertificateError, row_numbers, sized, vector
+from unswayed.verify.doubles import (
+    TINY,
+    UNIT,
+    FloatArray,
+    IntArray,
+    gamma_of_parts,
+    sum_of_parts,
+)
+from unswayed.verify.words import counted, told
+
+_MOST_CHECKED = 2**17  # labels of a sample: its chances are numbers of some million digits
+Case = dict[int, tuple[int, int]]  # of each set, how many of its labels are wrong, from and to
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Training rows whose labels move to the upper, or to the lower, end of their interval.
+
+    With `shares`, they go that share of the way: those that move up first.
+    """
+
+    up: "array[int]"
+    down: "array[int]"
+    shares: "array[float] | None" = None
+
+    def steps(self, lower: Any, upper: Any) -> Iterator[tuple[int, Any, float]]:
+        """Yield rows, the ends that their labels move to, and which share of the way they go."""
+        for rows, end, shares in self.parts():
+            for place, at in enumerate(rows):
+                yield at, (upper if end else lower)[at], 1.0 if shares is None else shares[place]
+
+    def parts(self) -> Iterator[tuple["array[int]", int, "array[float] | None"]]:
+        """Yield the rows that move up, then those that move down."""
+        first = len(self.up)
+        for rows, end, which in ((self.up, 1, slice(first)), (self.down, 0, slice(first, None))):
+            yield rows, end, None if self.shares is None else self.shares[which]
+
+    def allowed(self, lower: Any, upper: Any) -> bool:
+        """Return whether no label moves twice, nor one that cannot move so."""
+        rows = [*self.up, *self.down]
+        can = all(end and 0 < share <= 1 for _, end, share in self.steps(lower, upper))
+        return can and len(set(rows)) == len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Labels that were drawn at random and checked."""
+
+    checked: int
+    wrong: int
+    confidence: Fraction
+    population: int
+    rows: "array[int] | None"  # training rows that were checked, and corrected where wrong
+
+    @classmethod
+    def of(cls, given: dict[str, Any], labels: int, movable: "list[bool]", n_here: int) -> "Sample":
+        """Read a sample; raise unless it shows that no more labels than that are wrong."""
+        level = Fraction(repr(float(given["confidence"])))
+        checked, wrong, population = (given[name] for name in ("checked", "wrong", "population"))
+        known = None
+        if "rows" in given:
+            known = row_numbers(given["rows"], checked, len(movable), "the rows of a sample")
+        found = cls(checked, wrong, level, population, known)
+        n_known = 0 if known is None else len(known)
+        if not 0 < level < 1 or not wrong <= checked <= population or checked > _MOST_CHECKED:
+            raise CertificateError(
+                f"a sample must have wrong <= checked <= population, at most {_MOST_CHECKED:,} "
+                "checked, and a confidence between 0 and 1"
+            )
+        if known is not None and any(movable[row] for row in known):
+            raise CertificateError("a label that a sample checked and corrected can still move")
+        if population < n_here + n_known:
+            raise CertificateError("a sample was drawn from fewer labels than can be wrong")
+        total = labels + (0 if known is None else wrong)  # before any were corrected
+        if labels < n_here and not found._exceeded(total + 1):
+            raise CertificateError(
+                f"its sample does not show that at most {labels:,} labels are wrong: that is not "
+                f"so with a confidence of {_percent(level)}"
+            )
+        return found
+
+    def _exceeded(self, total: int) -> bool:
+        """Return whether it is improbable that so many labels are wrong: that many, or more."""
+        checked, wrong, right = self.checked, self.wrong, self.population - total
+        if right < checked - wrong:
+            return True  # more right ones were found
+        first = max(0, checked - right)
+        ways = math.comb(total, first) * math.comb(right, checked - first)
+        likely = ways
+        for found in range(first, min(wrong, total, checked)):
+            ways = ways * (total - found) * (checked - found)
+            ways //= (found + 1) * (right - checked + found + 1)
+            likely += ways
+        return likely <= (1 - self.confidence) * math.comb(self.population, checked)
+
+    def in_words(self) -> str:
+        """Return what was found in the sample."""
+        were = "was" if self.wrong == 1 else "were"
+        text = f"{self.wrong:,} of {self.checked:,} labels drawn at random from "
+        text += f"{self.population:,} {were} wrong"
+        if self.rows is not None:
+            text += (
+                f"; {counted(len(self.rows), 'training row')} of these cannot move any more, which "
+                "supposes that wrong ones were corrected"
+            )
+        return f"{text}; confidence {_percent(self.confidence)}"
+
+
+def _percent(level: Fraction) -> str:
+    return f"{float(100 * level):.12g} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much may be wrong at once."""
+
+    kind: str  # "labels", "clusters", "total" or "cost": what amounts of it count
+    said: float  # the limit L, as the file has it
+    whole: Fraction | int  # an amount that is enough for everything
+    costs: list[Fraction]  # of each label, as they are written: 0.1 is 1/10
+    below: int  # what costs are multiples of: one over this
+    cluster: IntArray | None
+    part: IntArray | None  # of each label, with the number of labels of each
+    most: tuple[int, ...]
+    samples: tuple[Sample, ...]
+
+    @classmethod
+    def of(cls, given: Any, lower: Sequence[float], upper: Sequence[float]) -> "Budget":
+        """Read a budget; raise unless it makes sense for these labels."""
+        n_rows = len(lower)
+        movable = [low < high for low, high in zip(lower, upper, strict=True)]
+        made: dict[str, Any] = {
+            "kind": "labels", "said": given, "whole": n_rows, "costs": [], "below": 1,
+            "cluster": None, "part": None, "most": (), "samples": (),
+        }  # fmt: skip
+        if isinstance(given, dict):
+            reads = {"sample": _of_sample, "parts": _of_parts, "clusters": _of_clusters,
+                     "total": _of_total, "cost": _of_cost}  # fmt: skip
+            made |= reads[given["kind"]](given, movable, (lower, upper))
+        return cls(**made)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether any labels may be wrong that are few enough."""
+        return self.kind == "labels" and self.part is None
+
+    @property
+    def moves_something(self) -> bool:
+        """Whether any label can be wrong at all."""
+        return bool(self.said or self.kind == "cost") and (not self.most or any(self.most))
+
+    @property
+    def confidence(self) -> Fraction | None:
+        """How sure the budget is, where samples gave it: by the sum of their risks."""
+        risks = (1 - each.confidence for each in self.samples)
+        return 1 - sum(risks, Fraction(0)) if self.samples else None
+
+    # --- amounts ------------------------------------------------------------------------------
+
+    def exactly(self, amount: float) -> Fraction | int:
+        """Return an amount that a file states; costs are taken as they are written."""
+        if self.kind == "cost":
+            return Fraction(repr(float(amount)))
+        return amount if isinstance(amount, int) else Fraction(amount)
+
+    def amounts(self, least: float, most: float) -> list[Fraction | int]:
+        """Return the limit, the most that is less than a claim says is needed, and enough.
+
+        Of a total, which has no next smaller one, the least amount itself must not be enough.
+        """
+        fewer = self.whole if least == math.inf else self.exactly(least)
+        if least < math.inf and self.kind != "total":
+            fewer = Fraction(math.ceil(fewer * self.below) - 1, self.below)
+        enough = self.whole if most == math.inf else self.exactly(most)
+        made = (self.exactly(self.said), fewer, enough)
+        return [min(max(each, Fraction(0)), self.whole) for each in made]
+
+    def size(
+        self, moves: Moves, lower: Sequence[float], upper: Sequence[float]
+    ) -> Fraction | float:
+        """Return how much of the budget some changes take; infinite if a part has too many."""
+        steps = list(moves.steps(lower, upper))
+        rows = [row for row, *_ in steps]
+        if self.kind == "total":
+            return sum((abs(Fraction(end)) * Fraction(s) for _, end, s in steps), Fraction(0))
+        if self.kind == "cost":
+            return sum((self.costs[row] for row in rows), Fraction(0))
+        if self.cluster is not None:
+            return Fraction(len(set(self.cluster[rows].tolist())))
+        if self.part is not None:
+            found = np.bincount(self.part[rows], minlength=len(self.most) + 1)[1:]
+            if self.part[rows].min(initial=1) == 0 or (found > self.most).any():
+                return math.inf
+        return Fraction(len(rows))
+
+    def some(self, amount: Fraction | float) -> str:
+        """Return an amount with its unit."""
+        if amount == math.inf:
+            return "all labels, or too many of a part"
+        if self.kind in ("labels", "clusters"):
+            return counted(int(amount), self.kind[:-1])
+        return f"a {'total change' if self.kind == 'total' else 'cost'} of {float(amount)!r}"
+
+    # --- prices, in doubles -------------------------------------------------------------------
+
+    def labels(self, amounts: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Return bounds on how many labels amounts let be wrong; of shares, on their sum."""
+        every = np.full(len(amounts), float(len(lower)))
+        if self.kind == "cost":
+            return every
+        most = 1.0
+        if self.kind == "total":
+            far = np.concatenate((upper, -lower))
+            most = (1 + 4 * UNIT) / float(far.min(initial=math.inf, where=far > 0))
+        elif self.cluster is not None:
+            most = float(np.bincount(self.cluster).max())
+        return np.asarray(np.fmin(amounts * most, every))
+
+    def bound(
+        self, rises: FloatArray, falls: FloatArray, here: Any, ends: tuple[FloatArray, FloatArray],
+        amounts: FloatArray, prices: FloatArray,
+    ) -> FloatArray:  # fmt: skip
+        """Return how far amounts move scores up at most, given prices: q first, then of parts.
+
+        `rises` and `falls` are what labels do that move to the upper and lower `ends`.
+        """
+        size = rises.shape[1]
+        q, own = prices[:, :1], prices[:, 1:]
+        lost = gamma_of_parts(size) + 16 * UNIT
+        if self.cluster is not None:
+            effects = _totals(np.maximum(rises, falls), self.cluster[here])
+            excess, lost = np.maximum(effects - q, 0.0), lost + size * UNIT
+        elif self.kind == "total":
+            lower, upper = ends
+            excess = np.maximum(np.maximum(rises - q * upper, falls + q * lower), 0.0)
+        elif self.kind == "cost":
+            costs = np.array([float(self.costs[row]) for row in np.arange(len(self.costs))[here]])
+            fits = costs <= amounts[:, None] * (1 + UNIT)  # others are never wrong
+            excess = np.where(fits, np.maximum(np.maximum(rises, falls) - q * costs, 0.0), 0.0)
+        else:
+            assert self.part is not None  # noqa: S101  (counts have thresholds)
+            none = np.full((len(q), 1), math.inf)  # labels in no part are never wrong
+            price = q + np.hstack((none, own))[:, self.part[here]]
+            excess = np.maximum(np.maximum(rises, falls) - price, 0.0)
+        total = amounts * q[:, 0] + own @ np.array(self.most, dtype=float) + sum_of_parts(excess)
+        total = total * (1 + lost) + (size + len(self.most)) * TINY
+        return np.where((prices >= 0).all(axis=1), total, math.inf)
+
+    def in_cases(self, values: FloatArray, limit: Fraction | int, cases: "Cases") -> float:
+        """Return the same for one score and costs, case by case."""
+        costs, amount = np.array(list(map(float, self.costs))), up(limit)
+        values, found = np.where(costs <= amount, values, 0.0), 0.0
+        for case, q in cases.leaves:
+            spent, free, above, below = Fraction(0), np.ones(len(costs), dtype=bool), 0.0, 0.0
+            for number, (low, high) in case.items():
+                rows = cases.sets[number]
+                free[rows] = False
+                spent += low * min(self.costs[row] for row in rows.tolist())
+                worth = float(values[rows].max() - q * costs[rows].min())
+                above, below = above + high * max(worth, 0.0), below + low * min(worth, 0.0)
+            if spent > limit or any(low > high for low, high in case.values()):
+                continue  # there are no such labels
+            above += float(np.maximum(values[free] - q * costs[free], 0.0).sum()) + q * amount
+            sizes = (
+                above
+                - below
+                + sum(h * float(values[cases.sets[s]].max()) for s, (_, h) in case.items())
+            )
+            lost = (len(costs) + 64) * UNIT * sizes + len(costs) * TINY
+            found = max(found, above + below + lost) if q >= 0 else math.inf
+        return found
+
+    # --- in fractions -------------------------------------------------------------------------
+
+    def items(self, values: Sequence[int], lengths: Sequence[int]) -> "list[Item]":
+        """Return what units do, largest value per weight first.
+
+        `lengths` are how far labels move, in the unit in which a limit is then given.
+        """
+        weights: Sequence[Any] = [1] * len(values)
+        parts = weights if self.part is None else self.part.tolist()
+        if self.cluster is not None:
+            totals = [0] * (1 + int(self.cluster.max()))
+            for number, value in zip(self.cluster.tolist(), values, strict=True):
+                totals[number] += value
+            values, weights, parts = totals, [1] * len(totals), [1] * len(totals)
+        elif self.kind in ("total", "cost"):
+            weights = lengths if self.kind == "total" else self.costs
+        triples = zip(values, weights, parts, strict=True)
+        return sorted((each for each in triples if each[0] and each[2]), key=_density, reverse=True)
+
+    def filled(self, items: "list[Item]", limit: Fraction | int) -> Fraction | int:
+        """Return the most that an amount does if the last unit may be wrong in part.
+
+        Units of the largest value per weight first are the best choice; all but costs allow it.
+        """
+        left, total = limit if limit % 1 else int(limit), 0 * Fraction(0) if limit % 1 else 0
+        room = [0, *(self.most or [math.inf])]
+        for value, weight, part in items:
+            if not left and weight:
+                break
+            if not room[part] or (self.kind == "cost" and weight > limit):
+                continue
+            share = 1 if weight <= left else Fraction(left) / weight
+            room[part] -= 1
+            left -= share * weight
+            total += share * value
+        return total
+
+    def filled_in_cases(
+        self, values: Sequence[int], limit: Fraction | int, cases: "Cases"
+    ) -> Fraction | int:
+        """Return the same for costs, case by case."""
+        best: Fraction | int = 0
+        for case, _ in cases.leaves:
+            inside = {row for number in case for row in cases.sets[number].tolist()}
+            items = [(v, c, 1) for at, (v, c) in enumerate(zip(values, self.costs, strict=True))
+                     if v and at not in inside]  # fmt: skip
+            left, base = limit, 0
+            for number, (low, high) in case.items():
+                rows = cases.sets[number].tolist()
+                value, cost = max(values[row] for row in rows), min(self.costs[row] for row in rows)
+                left, base = left - low * cost, base + low * value
+                items += [(value, cost, 1)] * (high - low)
+            if left >= 0 and all(low <= high for low, high in case.values()):
+                best = max(
+                    best, base + self.filled(sorted(items, key=_density, reverse=True), left)
+                )
+        return best
+
+    # --- in words -----------------------------------------------------------------------------
+
+    def in_words(self, n_movable: int, n_rows: int) -> Iterator[str]:
+        """Yield lines that say what may be wrong at once."""
+        of = f"of the {n_movable:,} that can move ({counted(n_rows, 'label')} in all)"
+        if self.cluster is not None:
+            sizes = np.bincount(self.cluster)
+            yield f"wrong labels: all labels of at most {self.said:,} clusters at once, {of}"
+            yield from told("  labels of a cluster", sizes[sizes > 0].tolist(), "cluster")
+        elif self.kind == "total":
+            yield f"wrong labels: changes that add up to at most {self.said!r}, signs apart, {of}"
+        elif self.kind == "cost":
+            yield f"wrong labels: those that cost at most {self.said!r} together, {of}"
+            yield from told("  costs", list(map(float, self.costs)), "label")
+        else:
+            yield f"wrong labels: at most {self.said:,} at once, {of}"
+        if self.part is not None:
+            sizes = np.bincount(self.part, minlength=len(self.most) + 1)[1:]
+            for number, (most, size) in enumerate(zip(self.most, sizes.tolist(), strict=True)):
+                yield f"  part {number}: at most {most:,} of {counted(size, 'label')}"
+        for each in self.samples:
+            yield f"  from a sample: {each.in_words()}"
+        if self.confidence is not None:
+            yield (
+                f"  all claims hold together with a confidence of {_percent(self.confidence)}, if "
+                "labels were drawn at random and checked rightly, which cannot be seen here"
+            )
+
+
+Item = tuple[Any, Any, int]  # value, weight, and part
+
+
+def _density(item: Item) -> Any:
+    value, weight, _ = item
+    return value if weight == 1 else Fraction(value) / weight if weight else math.inf
+
+
+def up(number: Fraction | float) -> float:
+    """Return a double that is no less than a number."""
+    found = float(number)
+    return found if found >= number else math.nextafter(found, math.inf)
+
+
+def _totals(effects: FloatArray, cluster: IntArray) -> FloatArray:
+    """Return the sums of effects by cluster."""
+    order = np.argsort(cluster, kind="stable")
+    _, start = np.unique(cluster[order], return_index=True)
+    return np.add.reduceat(effects[:, order], start, axis=1) if len(order) else effects
+
+
+# --- budgets as files have them -------------------------------------------------------------
+
+Read = dict[str, Any]
+
+
+def _of_sample(given: Read, movable: list[bool], ends: Any) -> Read:
+    found = Sample.of(given["sample"], given["labels"], movable, sum(movable))
+    return {"said": given["labels"], "samples": (found,)}
+
+
+def _of_parts(given: Read, movable: list[bool], ends: Any) -> Read:
+    part, samples, n_rows = np.zeros(len(movable), dtype=np.int64), [], len(movable)
+    most = [each["labels"] for each in given["parts"]]
+    for number, each in enumerate(given["parts"], 1):
+        rows = row_numbers(each["rows"], n_rows, n_rows, f"part {number - 1} of the budget")
+        if part[rows].any():
+            raise CertificateError("parts of its budget share training rows")
+        part[rows] = number
+        if "sample" in each:
+            here = sum(movable[row] for row in rows)
+            samples.append(Sample.of(each["sample"], each["labels"], movable, here))
+    if any(can and not number for can, number in zip(movable, part.tolist(), strict=True)):
+        raise CertificateError("a label that can move is in no part of its budget")
+    if samples and sum(1 - each.confidence for each in samples) >= 1:
+        raise CertificateError("the confidences of its samples leave none for all of them together")
+    return {
+        "said": given["labels"], "whole": sum(most), "part": part, "most": tuple(most),
+        "samples": tuple(samples),
+    }  # fmt: skip
+
+
+def _of_clusters(given: Read, movable: list[bool], ends: Any) -> Read:
+    found = np.frombuffer(vector(given["cluster"], len(movable), "budget.cluster"))
+    if not np.isin(found, np.arange(len(movable))).all():
+        raise CertificateError("clusters must be numbered from 0")
+    cluster = found.astype(np.int64)
+    whole = len(np.unique(cluster))
+    return {"kind": "clusters", "said": given["clusters"], "whole": whole, "cluster": cluster}
+
+
+def _of_total(given: Read, movable: list[bool], ends: Any) -> Read:
+    far = (max(-Fraction(low), Fraction(high)) for low, high in zip(*ends, strict=True))
+    return {"kind": "total", "said": given["total"], "whole": sum(far, Fraction(0))}
+
+
+def _of_cost(given: Read, movable: list[bool], ends: Any) -> Read:
+    costs = vector(given["costs"], len(movable), "budget.costs")
+    if min(costs) < 0:
+        raise CertificateError("costs must be 0 or more")
+    written = {each: Fraction(repr(each + 0.0)) for each in set(costs)}
+    exact = [written[each] for each in costs]
+    below = math.lcm(*(each.denominator for each in written.values()))
+    return {
+        "kind": "cost", "said": given["limit"], "whole": sum(exact, Fraction(0)), "costs": exact,
+        "below": below,
+    }  # fmt: skip
+
+
+# --- cases of costs -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The cases of one tree: which sets of labels have how many wrong ones, and the price q."""
+
+    leaves: list[tuple[Case, float]]
+    sets: list[IntArray]
+
+
+def read_cases(proof: dict[str, FloatArray], n_rows: int) -> dict[tuple[int, int], Cases]:
+    """Return the trees of a proof, by subject and column.
+
+    A row of `splits` has these two, then a set of labels and how many of them: first the case in
+    which at least so many are wrong, then the other one. A set of -1 is no split but a case, and
+    the last number its price.
+    """
+    if "cost_splits" not in proof:
+        return {}
+    splits = sized(proof, ("cost_splits",), (len(proof["cost_splits"]), 5))
+    members = sized(proof, ("cost_sets",), (len(proof.get("cost_sets", ())), 2))
+    whole = (
+        np.isin(members[:, 1], np.arange(n_rows)).all()
+        and np.isin(members[:, 0], np.arange(n_rows)).all()
+    )
+    if not whole or len(np.unique(members[:, 1])) < len(members):
+        raise CertificateError("sets of labels must share no training row")
+    sets = [
+        members[members[:, 0] == number, 1].astype(np.int64) for number in np.unique(members[:, 0])
+    ]
+    rows: dict[tuple[int, int], list[Any]] = defaultdict(list)
+    for subject, column, *split in splits.tolist():
+        rows[int(subject), int(column)].append(split)
+    made = {}
+    for key, tree in rows.items():
+        leaves = list(_leaves(tree, sets))
+        if leaves:
+            made[key] = Cases(leaves, sets)
+    return made
+
+
+def _leaves(tree: list[list[float]], sets: list[IntArray]) -> Iterator[tuple[Case, float]]:
+    """Yield the cases of a tree; raise unless it leaves none out."""
+    open_cases: list[Case] = [{}]
+    for number, count, price in tree:
+        if not open_cases or not (number == -1 or number in range(len(sets))) or count % 1:
+            raise CertificateError("a tree of cases is malformed")
+        case = open_cases.pop()
+        if number == -1:
+            yield case, price
+            continue
+        low, high = case.get(int(number), (0, len(sets[int(number)])))
+        open_cases.append({**case, int(number): (low, min(high, int(count) - 1))})
+        open_cases.append({**case, int(number): (max(low, int(count)), high)})
+    if open_cases:
+        raise CertificateError("a tree of cases ends early")
