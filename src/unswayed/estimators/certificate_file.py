@@ -382,7 +382,7 @@ def _with_room(low: float, high: float) -> tuple[float, float]:
 def _bounds(low: float, high: float, budget: Budget, shown: dict[str, Any] | None) -> Any:
     """Minimum budget, or from and to what rounding leaves open; a total with room for doubles."""
     if not budget.summed:
-        low *= 1.0 - _ROOM
+        low = math.nextafter(low * (1.0 - _ROOM), 0.0) if low < math.inf else low
         high = high if shown is None else math.nextafter(float(shown["size"]), math.inf)
     whole = isinstance(budget.amount, int)
     number = int if whole else float

@@ -10,8 +10,12 @@ k_p are wrong.
 
 where v_u is what unit u does at most: of each unit that is wrong, in whole or by a share, v_u is at
 most its price q w_u + t_p(u) plus what it does beyond that, and prices add up to q·L + Σ k_p t_p at
-most. With one part of all labels this is the threshold of a selection (`linear.largest`). The
-best prices lose nothing, but for costs: there the bound lets the last label be wrong in part.
+most. The best prices lose nothing, but for costs: there the last label may be wrong in part.
+Of a number of labels q is the k-th largest of the numbers v, `proofs/Selection.v` has the theorem,
+checked by a machine, and there is a bound from below, too: let a of the numbers be above (1 + ε)q
+and b of them (1 - ε)q at least. If a <= k, the k largest sum up to
+min(k, b)·q + Σ max(v - q, 0) - 2(b - a)εq at least: take those above, which sum up to
+a·q + Σ max(v - q, 0) - (b - a)εq at least, and others that are (1 - ε)q at least. If not, to k·q.
 
 **Cases.** Of costs a file may therefore split the question: at least c labels of a set are wrong,
 or fewer are. If l to h of the labels of a set are wrong, none of which does more than v or costs
@@ -29,6 +33,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -44,8 +49,10 @@ from unswayed.verify.doubles import (
 )
 from unswayed.verify.words import counted, told
 
+_NEAR = 2.0**-40  # ε of selections: what rounding moves past a threshold is on neither side
 _MOST_CHECKED = 2**17  # labels of a sample: its chances are numbers of some million digits
-Case = dict[int, tuple[int, int]]  # of each set, how many of its labels are wrong, from and to
+# Some training rows, at least and at most how many of their labels are wrong; and the price q
+Case = tuple[list[tuple[list[int], int, int]], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +188,6 @@ class Budget:
         return self.kind == "labels" and self.part is None
 
     @property
-    def moves_something(self) -> bool:
-        """Whether any label can be wrong at all."""
-        return bool(self.said or self.kind == "cost") and (not self.most or any(self.most))
-
-    @property
     def confidence(self) -> Fraction | None:
         """How sure the budget is, where samples gave it: by the sum of their risks."""
         risks = (1 - each.confidence for each in self.samples)
@@ -239,72 +241,63 @@ class Budget:
 
     # --- prices, in doubles -------------------------------------------------------------------
 
-    def labels(self, amounts: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-        """Return bounds on how many labels amounts let be wrong; of shares, on their sum."""
-        every = np.full(len(amounts), float(len(lower)))
-        if self.kind == "cost":
-            return every
-        most = 1.0
-        if self.kind == "total":
-            far = np.concatenate((upper, -lower))
-            most = (1 + 4 * UNIT) / float(far.min(initial=math.inf, where=far > 0))
-        elif self.cluster is not None:
-            most = float(np.bincount(self.cluster).max())
-        return np.asarray(np.fmin(amounts * most, every))
+    def labels(self, amount: FloatArray) -> FloatArray:
+        """Return bounds on how many labels amounts let be wrong."""
+        return amount if self.kind == "labels" else np.full(len(amount), 2.0**53)
 
-    def bound(
-        self, rises: FloatArray, falls: FloatArray, here: Any, ends: tuple[FloatArray, FloatArray],
-        amounts: FloatArray, prices: FloatArray,
-    ) -> FloatArray:  # fmt: skip
-        """Return how far amounts move scores up at most, given prices: q first, then of parts.
+    def reach(
+        self, moved: FloatArray, here: Any, ends: FloatArray, amount: FloatArray, prices: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return bounds on how far amounts move scores up, given prices: q first, then of parts.
 
-        `rises` and `falls` are what labels do that move to the upper and lower `ends`.
+        `moved` is what some labels do at their lower and at their upper ends.
         """
-        size = rises.shape[1]
-        q, own = prices[:, :1], prices[:, 1:]
+        effects, q, own = np.maximum(*moved), prices[:, :1], prices[:, 1:]
+        size, lower = effects.shape[1], np.zeros(len(q))
+        if self.is_count:
+            return largest(effects, np.minimum(amount, size), q[:, 0])
         lost = gamma_of_parts(size) + 16 * UNIT
         if self.cluster is not None:
-            effects = _totals(np.maximum(rises, falls), self.cluster[here])
-            excess, lost = np.maximum(effects - q, 0.0), lost + size * UNIT
+            excess, lost = _totals(effects, self.cluster[here]) - q, lost + size * UNIT
         elif self.kind == "total":
-            lower, upper = ends
-            excess = np.maximum(np.maximum(rises - q * upper, falls + q * lower), 0.0)
+            excess = np.maximum(*(moved - q * np.abs(ends)[:, None]))
         elif self.kind == "cost":
-            costs = np.array([float(self.costs[row]) for row in np.arange(len(self.costs))[here]])
-            fits = costs <= amounts[:, None] * (1 + UNIT)  # others are never wrong
-            excess = np.where(fits, np.maximum(np.maximum(rises, falls) - q * costs, 0.0), 0.0)
+            costs = np.array(list(map(float, self.costs)))[here]
+            fits = costs <= amount[:, None]  # others are never wrong
+            excess = np.where(fits, effects - q * costs, 0.0)
         else:
-            assert self.part is not None  # noqa: S101  (counts have thresholds)
-            none = np.full((len(q), 1), math.inf)  # labels in no part are never wrong
-            price = q + np.hstack((none, own))[:, self.part[here]]
-            excess = np.maximum(np.maximum(rises, falls) - price, 0.0)
-        total = amounts * q[:, 0] + own @ np.array(self.most, dtype=float) + sum_of_parts(excess)
-        total = total * (1 + lost) + (size + len(self.most)) * TINY
-        return np.where((prices >= 0).all(axis=1), total, math.inf)
+            assert self.part is not None  # noqa: S101  (counts have none)
+            never = np.full((len(q), 1), math.inf)  # labels in no part are never wrong
+            excess = effects - (q + np.hstack((never, own)))[:, self.part[here]]
+        total = amount * q[:, 0] + own @ np.array(self.most, dtype=float)
+        total = (total + sum_of_parts(np.maximum(excess, 0.0))) * (1 + lost)
+        total += (size + len(self.most)) * TINY
+        return lower, np.where((prices >= 0).all(axis=1), total, math.inf)
 
-    def in_cases(self, values: FloatArray, limit: Fraction | int, cases: "Cases") -> float:
-        """Return the same for one score and costs, case by case."""
-        costs, amount = np.array(list(map(float, self.costs))), up(limit)
-        values, found = np.where(costs <= amount, values, 0.0), 0.0
-        for case, q in cases.leaves:
-            spent, free, above, below = Fraction(0), np.ones(len(costs), dtype=bool), 0.0, 0.0
-            for number, (low, high) in case.items():
-                rows = cases.sets[number]
+    def in_cases(self, values: Any, limit: Any, cases: list[Case], *, exactly: bool = False) -> Any:
+        """Return how far costs move one score up at most, case by case.
+
+        In doubles by the price of each case, exactly by filling up what is left of the limit.
+        """
+        best: Any = 0
+        for sets, q in cases:
+            free = np.ones(len(values), dtype=bool)
+            left, base, items = limit, 0, list[Item]()
+            for rows, low, high in sets:
                 free[rows] = False
-                spent += low * min(self.costs[row] for row in rows.tolist())
-                worth = float(values[rows].max() - q * costs[rows].min())
-                above, below = above + high * max(worth, 0.0), below + low * min(worth, 0.0)
-            if spent > limit or any(low > high for low, high in case.values()):
-                continue  # there are no such labels
-            above += float(np.maximum(values[free] - q * costs[free], 0.0).sum()) + q * amount
-            sizes = (
-                above
-                - below
-                + sum(h * float(values[cases.sets[s]].max()) for s, (_, h) in case.items())
-            )
-            lost = (len(costs) + 64) * UNIT * sizes + len(costs) * TINY
-            found = max(found, above + below + lost) if q >= 0 else math.inf
-        return found
+                value, cost = max(values[row] for row in rows), min(self.costs[row] for row in rows)
+                left, base = left - low * cost, base + low * value
+                items += [(value, cost, 1)] * (high - low)
+            if left < 0 or any(low > high for _, low, high in sets):
+                continue  # no labels are wrong so
+            items += [(values[row], self.costs[row], 1) for row in np.flatnonzero(free)]
+            if exactly:
+                total = base + self.filled(sorted(items, key=_density, reverse=True), left)
+            else:
+                beyond = math.fsum(max(v - q * float(c), 0.0) for v, c, _ in items if c <= left)
+                total = (base + q * up(left) + beyond) * (1 + _NEAR) + len(values) * TINY
+            best = max(best, total) if q >= 0 and total < math.inf else math.inf
+        return best
 
     # --- in fractions -------------------------------------------------------------------------
 
@@ -343,27 +336,6 @@ class Budget:
             total += share * value
         return total
 
-    def filled_in_cases(
-        self, values: Sequence[int], limit: Fraction | int, cases: "Cases"
-    ) -> Fraction | int:
-        """Return the same for costs, case by case."""
-        best: Fraction | int = 0
-        for case, _ in cases.leaves:
-            inside = {row for number in case for row in cases.sets[number].tolist()}
-            items = [(v, c, 1) for at, (v, c) in enumerate(zip(values, self.costs, strict=True))
-                     if v and at not in inside]  # fmt: skip
-            left, base = limit, 0
-            for number, (low, high) in case.items():
-                rows = cases.sets[number].tolist()
-                value, cost = max(values[row] for row in rows), min(self.costs[row] for row in rows)
-                left, base = left - low * cost, base + low * value
-                items += [(value, cost, 1)] * (high - low)
-            if left >= 0 and all(low <= high for low, high in case.values()):
-                best = max(
-                    best, base + self.filled(sorted(items, key=_density, reverse=True), left)
-                )
-        return best
-
     # --- in words -----------------------------------------------------------------------------
 
     def in_words(self, n_movable: int, n_rows: int) -> Iterator[str]:
@@ -391,6 +363,20 @@ class Budget:
                 f"  all claims hold together with a confidence of {_percent(self.confidence)}, if "
                 "labels were drawn at random and checked rightly, which cannot be seen here"
             )
+
+
+def largest(effects: FloatArray, count: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the sums of the largest effects of each row, given thresholds."""
+    size = effects.shape[1]
+    lost, least = gamma_of_parts(size) + 12 * UNIT, size * TINY
+    excess = sum_of_parts(np.maximum(effects - t[:, None], 0.0))
+    n_above = np.count_nonzero(effects > (t * (1 + _NEAR))[:, None], axis=1)
+    n_most = np.count_nonzero(effects >= (t * (1 - _NEAR))[:, None], axis=1)
+    total = (np.minimum(count, n_most) * t + excess) * (1 - lost)
+    total -= 3 * (n_most - n_above) * (_NEAR * t)  # 3 instead of 2, for what rounds here
+    total = np.where(n_above <= count, total, count * t * (1 - lost))
+    at_most = np.where(count > 0, (count * t + excess) * (1 + lost) + least, 0.0)
+    return np.where(t >= 0, total - least, 0.0), np.where(t >= 0, at_most, np.inf)
 
 
 Item = tuple[Any, Any, int]  # value, weight, and part
@@ -475,57 +461,39 @@ def _of_cost(given: Read, movable: list[bool], ends: Any) -> Read:
 # --- cases of costs -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Cases:
-    """The cases of one tree: which sets of labels have how many wrong ones, and the price q."""
+def read_cases(proof: dict[str, FloatArray], n_rows: int) -> dict[tuple[int, int], list[Case]]:
+    """Return the cases of each tree of a proof, by subject and column.
 
-    leaves: list[tuple[Case, float]]
-    sets: list[IntArray]
-
-
-def read_cases(proof: dict[str, FloatArray], n_rows: int) -> dict[tuple[int, int], Cases]:
-    """Return the trees of a proof, by subject and column.
-
-    A row of `splits` has these two, then a set of labels and how many of them: first the case in
-    which at least so many are wrong, then the other one. A set of -1 is no split but a case, and
-    the last number its price.
+    A row of `cost_splits` has these two, then a set of labels and how many of them: first the case
+    in which at least so many are wrong, then the other one. A set of -1 is no split but a case, and
+    the last number its price. `cost_sets` are the sets, and training rows that belong to them.
     """
-    if "cost_splits" not in proof:
-        return {}
-    splits = sized(proof, ("cost_splits",), (len(proof["cost_splits"]), 5))
+    splits = sized(proof, ("cost_splits",), (len(proof.get("cost_splits", ())), 5))
     members = sized(proof, ("cost_sets",), (len(proof.get("cost_sets", ())), 2))
-    whole = (
-        np.isin(members[:, 1], np.arange(n_rows)).all()
-        and np.isin(members[:, 0], np.arange(n_rows)).all()
-    )
-    if not whole or len(np.unique(members[:, 1])) < len(members):
+    rows, trees = defaultdict[float, list[int]](list), defaultdict[Any, list[Any]](list)
+    for number, row in members.tolist():
+        rows[number].append(int(row))
+    every = list(chain.from_iterable(rows.values()))
+    if len(set(every)) < len(every) or not all(0 <= row < n_rows for row in every):
         raise CertificateError("sets of labels must share no training row")
-    sets = [
-        members[members[:, 0] == number, 1].astype(np.int64) for number in np.unique(members[:, 0])
-    ]
-    rows: dict[tuple[int, int], list[Any]] = defaultdict(list)
     for subject, column, *split in splits.tolist():
-        rows[int(subject), int(column)].append(split)
-    made = {}
-    for key, tree in rows.items():
-        leaves = list(_leaves(tree, sets))
-        if leaves:
-            made[key] = Cases(leaves, sets)
-    return made
+        trees[int(subject), int(column)].append(split)
+    return {key: list(_leaves(tree, rows)) for key, tree in trees.items()}
 
 
-def _leaves(tree: list[list[float]], sets: list[IntArray]) -> Iterator[tuple[Case, float]]:
+def _leaves(tree: list[list[float]], rows: dict[float, list[int]]) -> Iterator[Case]:
     """Yield the cases of a tree; raise unless it leaves none out."""
-    open_cases: list[Case] = [{}]
-    for number, count, price in tree:
-        if not open_cases or not (number == -1 or number in range(len(sets))) or count % 1:
+    open_cases: list[dict[float, tuple[int, int]]] = [{}]
+    for number, given, price in tree:
+        count = int(given)
+        if not open_cases or count != given or not (number == -1 or number in rows):
             raise CertificateError("a tree of cases is malformed")
         case = open_cases.pop()
         if number == -1:
-            yield case, price
-            continue
-        low, high = case.get(int(number), (0, len(sets[int(number)])))
-        open_cases.append({**case, int(number): (low, min(high, int(count) - 1))})
-        open_cases.append({**case, int(number): (max(low, int(count)), high)})
+            yield [(rows[each], *ends) for each, ends in case.items()], price
+        else:
+            low, high = case.get(number, (0, len(rows[number])))
+            open_cases.append({**case, number: (low, min(high, count - 1))})
+            open_cases.append({**case, number: (max(low, count), high)})
     if open_cases:
         raise CertificateError("a tree of cases ends early")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from unswayed.verify.budget import Cases, Moves
+from unswayed.verify.budget import Case, Moves
 from unswayed.verify.data import Bias
 from unswayed.verify.document import row_numbers, vector
 from unswayed.verify.doubles import FloatArray
@@ -45,7 +45,9 @@ class Asked:
     thresholds: FloatArray  # as `COLUMNS`, of each as many as the budget has prices
     moves: list[Moves | None]  # of witnesses
     amounts: list[list[Any]] = field(default_factory=list)  # the same as `labels`, exactly
-    cases: list[dict[int, Cases]] = field(default_factory=list)  # by column, where there are any
+    cases: list[dict[int, list[Case]]] = field(
+        default_factory=list
+    )  # by column, where there are any
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,7 @@ def _labels(data: Data, names: _Names) -> Iterator[str]:
 def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
     pairs, movable = list(zip(bias.lower, bias.upper, strict=True)), sum(bias.movable)
     yield from bias.budget.in_words(movable, len(pairs))
-    if not bias.budget.moves_something or not movable:
+    if not (bias.budget.said or bias.budget.kind == "cost") or not movable:
         yield "  so no label changes at all, and every claim that a row is robust holds trivially"
     if weightless := sum(not w for w in compress(bias.weights, bias.movable)):
         yield f"  {counted(weightless, 'label')} that can move count nothing, having weight 0"

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from unswayed.verify.budget import Cases, Moves, up
+from unswayed.verify.budget import Case, Moves, up
 from unswayed.verify.data import Given
 from unswayed.verify.doubles import (
     MOST_EXACT_BITS,
@@ -150,7 +150,7 @@ class RationalRows:
 
     def facts(
         self, found: ExactInfluence, amounts: Sequence[Any], moves: Moves | None,
-        cases: dict[int, Cases] | None = None,
+        cases: dict[int, list[Case]] | None = None,
     ) -> Facts:  # fmt: skip
         """Return what is known of one score, for some amounts and for the labels of a witness."""
         reach: dict[tuple[int, int], Ends] = {}
@@ -164,7 +164,7 @@ class RationalRows:
             for which, amount in enumerate(amounts):
                 total = budget.filled(items, Fraction(amount) / scale)
                 if tree := (cases or {}).get(COLUMNS.index((way, which))):
-                    total = min(total, budget.filled_in_cases(values, amount, tree))
+                    total = min(total, budget.in_cases(values, amount, tree, exactly=True))
                 doubt = self._doubt(found, amount)
                 least = 0 if budget.kind == "cost" else max(total * unit - doubt, Fraction(0))
                 reach[way, which] = (Fraction(least), total * unit + doubt)
@@ -189,10 +189,7 @@ class RationalRows:
             return Fraction(0)
         far = [max(-low, high) for low, high in zip(self._lower, self._upper, strict=True)]
         squares = (s * d * d for s, d in zip(self._weights, far, strict=True))
-        most = self._given.budget.labels(
-            np.array([up(amount)]), self._given.lower, self._given.upper
-        )
-        count = math.ceil(most[0])
+        count = int(min(self._given.budget.labels(np.array([up(amount)]))[0], len(far)))
         drift, square = (sum(sorted(each, reverse=True)[:count]) for each in (far, squares))
         lost = found.drift * drift + found.spread * root_above(square * self._weight_unit)
         return Fraction(lost * self._label_unit)

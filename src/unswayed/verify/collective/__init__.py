@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify import linear
-from unswayed.verify.budget import Moves
+from unswayed.verify.budget import Moves, largest
 from unswayed.verify.collective.asked import Asked, Form
 from unswayed.verify.collective.cases import Cases, Gains
 from unswayed.verify.data import Bias, Data, Given
@@ -99,7 +99,7 @@ def _furthest(
         effects[:, list(added)] += list(added.values())
         extra = count * max(map(abs, added.values()))  # rounded together with effects
     most = np.array([float(min(count, effects.shape[1]))])
-    _, at_most = linear.largest(effects, most, np.array([threshold]))
+    _, at_most = largest(effects, most, np.array([threshold]))
     doubt = linear.doubt_of(given, found, most) + 8 * UNIT * (extra + np.abs(at_most))
     total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
     return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
