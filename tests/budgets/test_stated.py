@@ -246,8 +246,6 @@ def test_a_page_about_numbers_of_labels_is_not_written_for_other_budgets(tmp_pat
     assert "summary" not in repr(certs)
     with pytest.raises(InputError, match="number of wrong labels"):
         certs.report(tmp_path / "page.html")
-    with pytest.raises(BiasError, match="certificate file"):
-        certs.save(tmp_path / "c.json", data=tmp_path / "c.npz")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,6 +1,5 @@
 """Files of budgets of every kind: all that is claimed is proven, and no forgery that is false."""
 
-import copy
 import json
 import math
 from collections import Counter
@@ -19,7 +18,6 @@ from tests.verify import exact
 from tests.verify.files import doubles, pack, rows_of
 from tests.verify.proving import write
 from unswayed import (
-    BiasError,
     CertifiedClassifier,
     CertifiedRegressor,
     Cost,
@@ -84,7 +82,7 @@ BIASES = {
     ),
     "log-odds": lambda some, n: LabelBias.shifts(
         1.0,
-        budget=Cost.from_probabilities(np.random.default_rng(3).uniform(0, 0.6, n), surprise=9),
+        budget=Cost.from_probabilities(np.random.default_rng(3).uniform(0, 0.4, n), surprise=5),
     ),
 }
 
@@ -171,10 +169,20 @@ class Truth:
         if not score + up <= Fraction(claim.get("high", 1e300)):
             return False
         said = claim.get("minimum_budget", [0, "never"])
-        least, most = said if isinstance(said, list) else (said, said)
         if claim["verdict"] == "robust" and self.overturned(z, self.limit):
             return False
-        if claim["verdict"] == "not-robust" and not self.shown(z, claim["witness"], self.limit):
+        if (claim["verdict"] == "not-robust") != ("witness" in claim):
+            return False
+        if "witness" in claim and not self.shown(z, claim["witness"], self.limit):
+            return False
+        if "witness" in claim and isinstance(said, int):  # it must be as small as that
+            least = self.amount(said)
+            if self.shown(z, claim["witness"], least - 1) or not self.shown(
+                z, claim["witness"], least
+            ):
+                return False
+        least, most = said if isinstance(said, list) else (said, said)
+        if "enough" in claim and not self.shown(z, claim["enough"], math.inf):
             return False
         return self.not_enough(z, least) and (
             most == "never" or self.overturned(z, self.amount(most))
@@ -198,6 +206,8 @@ class Truth:
             if change[row] or not 0 <= share <= 1:
                 return False
             change[row] = Fraction(end) * Fraction(share)
+        if not all(change[row] for row, _ in places):
+            return False
         return self.size(change) <= limit and abs(moved(z, change)) > self.radius
 
 
@@ -320,6 +330,7 @@ def outcomes(kind, seeds, folder):
         for claim in document["claims"]:
             row, where = claim["row"], f"{kind}, seed {seed}: {json.dumps(document)[:3000]}"
             if row in report.rejected:
+                assert not truth.holds(claim), f"{where}, row {row}: {report.rejected[row]}"
                 counts["rejected"] += 1
             elif row in report.not_reproven:
                 counts["not re-proven"] += 1
@@ -334,6 +345,165 @@ def test_no_forgery_that_is_false_is_accepted(kind, tmp_path):
     counts = outcomes(kind, FORGED, tmp_path)
     assert counts["accepted"] > 0
     assert counts["rejected"] + counts["not re-proven"] > 0
+
+
+# --- samples ------------------------------------------------------------------------------------
+
+
+def sampled(folder, *, rows=None, groups=False):
+    """The file of a budget that one sample gave, or two samples of two groups."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 0).astype(int)
+    women = np.arange(60) < 40
+    sample = Sampled(checked=30, wrong=1, confidence=0.95, rows=rows)
+    bias = LabelBias.flips(budget=sample)
+    if groups:
+        bias = LabelBias.flips(
+            budget=Sampled(checked=25, wrong=1, confidence=0.95), where=women
+        ) + LabelBias.flips(budget=Sampled(checked=15, wrong=0, confidence=0.99), where=~women)
+    certs = CertifiedClassifier(Ridge(), bias=bias).fit(X, y).certify(X[:6])
+    return saved(certs, folder)
+
+
+def test_a_file_says_which_sample_gave_its_budget_and_how_sure_all_of_it_is(tmp_path):
+    path, data = sampled(tmp_path)
+    report = verify(path, data=data)
+    assert (report.rejected, report.not_reproven) == ({}, {})
+    assert "1 of 30 labels drawn at random from 60 was wrong" in report.question
+    assert "all claims hold together with a confidence of 95 %" in report.question
+    path, data = sampled(tmp_path, rows=np.arange(30))
+    report = verify(path, data=data)
+    assert (report.rejected, report.not_reproven) == ({}, {})
+    assert "30 training rows of these cannot move any more" in report.question
+    path, data = sampled(tmp_path, groups=True)
+    report = verify(path, data=data)
+    assert (report.rejected, report.not_reproven) == ({}, {})
+    assert "all claims hold together with a confidence of 94 %" in report.question
+
+
+SAMPLES = {
+    "labels": lambda given, rng: given.update(labels=int(rng.integers(0, 12))),
+    "confidence": lambda given, rng: given["sample"].update(
+        confidence=float(rng.choice([0.5, 0.9, 0.951, 0.96, 0.99, 0.9999]))
+    ),
+    "checked": lambda given, rng: given["sample"].update(checked=int(rng.integers(0, 61))),
+    "wrong": lambda given, rng: given["sample"].update(wrong=int(rng.integers(0, 5))),
+    "population": lambda given, rng: given["sample"].update(population=int(rng.integers(30, 90))),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_sample_is_taken_exactly_if_it_shows_so_few_wrong_labels(name, known, tmp_path):
+    path, data = sampled(tmp_path, rows=np.arange(30) if known else None)
+    first = json.loads(path.read_text())
+    for seed in range(some(8, 60)):
+        document = json.loads(json.dumps(first))
+        given = document["bias"]["budget"]
+        SAMPLES[name](given, np.random.default_rng(seed))
+        path.write_text(json.dumps(document))
+        sample, n_open = given["sample"], 30 if known else 60
+        checked, wrong, population = (sample[n] for n in ("checked", "wrong", "population"))
+        total = given["labels"] + (wrong if known else 0)
+        holds = wrong <= checked <= population and population >= 60 and (not known or checked >= 30)
+        if holds and given["labels"] < n_open and total < population - (checked - wrong):
+            chance = at_most(wrong, population, total + 1, checked)
+            holds = chance <= 1 - Fraction(str(sample["confidence"]))
+        if holds:
+            assert verify(path, data=data).question
+        else:
+            with pytest.raises(CertificateError):
+                verify(path, data=data)
+
+
+def test_labels_that_a_sample_corrected_must_not_move(tmp_path):
+    path, data = sampled(tmp_path)
+    document = json.loads(path.read_text())
+    document["bias"]["budget"]["sample"]["rows"] = [3]
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match="can still move"):
+        verify(path, data=data)
+
+
+def test_confidences_that_leave_none_are_refused(tmp_path):
+    path, data = sampled(tmp_path, groups=True)
+    document = json.loads(path.read_text())
+    for part in document["bias"]["budget"]["parts"]:
+        part["sample"]["confidence"] = 0.5
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match="none for all of them"):
+        verify(path, data=data)
+
+
+# --- what is said, and refused ------------------------------------------------------------------
+
+WORDS = {
+    "parts": "part 1: at most 3 of 80 labels",
+    "capped": "wrong labels: at most 6 at once, of the 120 that can move",
+    "clusters": "wrong labels: all labels of at most 3 clusters at once",
+    "total": "wrong labels: changes that add up to at most 4.7, signs apart",
+    "cost": "wrong labels: those that cost at most 5.5 together",
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_the_question_says_what_may_be_wrong_in_its_own_unit(kind, tmp_path):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(120, 4)), rng.normal(size=120)
+    bias = BIASES[kind](np.arange(120) % 3 == 0, 120)
+    model = CertifiedRegressor(Ridge(), bias=bias, radius=0.3).fit(X, y)
+    path, data = saved(model.certify(X[:3]), tmp_path)
+    assert WORDS[kind] in verify(path, data=data).question
+
+
+def test_a_claim_about_all_rows_together_takes_numbers_of_labels_only(tmp_path):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    bias = LabelBias.shifts(1.0, budget=2, clusters=np.arange(20) // 4)
+    model = CertifiedRegressor(Ridge(), bias=bias, radius=0.3).fit(X, y)
+    with pytest.raises(InputError, match="number of labels"):
+        model.certify_together(X, time_limit=2).save(tmp_path / "c.json", data=tmp_path / "c.npz")
+    together = CertifiedRegressor(Ridge(), bias=LabelBias.shifts(1.0, budget=2), radius=0.3)
+    path, data = tmp_path / "c.json", tmp_path / "c.npz"
+    together.fit(X, y).certify_together(X, time_limit=2).save(path, data=data)
+    document = json.loads(path.read_text())
+    document["bias"]["budget"] = {"kind": "total", "total": 2.0}
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match="number of labels"):
+        verify(path, data=data)
+
+
+MALFORMED = {
+    "parts that share a row": {"kind": "parts", "labels": 2, "parts": [
+        {"rows": list(range(60)), "labels": 1}, {"rows": [0], "labels": 1}]},
+    "a label in no part": {"kind": "parts", "labels": 2, "parts": [{"rows": [0], "labels": 1}]},
+    "a row that is none": {"kind": "parts", "labels": 2, "parts": [{"rows": [60], "labels": 1}]},
+    "negative costs": {"kind": "cost", "limit": 1.0, "costs": -1.0},
+    "half a cluster": {"kind": "clusters", "clusters": 1, "cluster": 0.5},
+    "a negative total": {"kind": "total", "total": -1.0},
+    "no such kind": {"kind": "votes", "labels": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_budget_that_makes_no_sense_is_refused(name, tmp_path):
+    path, data = sampled(tmp_path)
+    document = json.loads(path.read_text())
+    document["bias"]["budget"] = MALFORMED[name]
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError):
+        verify(path, data=data)
+
+
+def test_a_cost_that_is_asked_about_must_be_the_one_that_was_fitted():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    bias = LabelBias.shifts(1.0, budget=Cost(2, np.ones(20)))
+    model = CertifiedRegressor(Ridge(), bias=bias, radius=0.3).fit(X, y)
+    assert model.certify(X, budget=Cost(3, np.ones(20))).budget == 3
+    with pytest.raises(InputError, match="costs"):
+        model.certify(X, budget=Cost(3, np.arange(20.0)))
 
 
 if __name__ == "__main__":  # python -m tests.verify.test_budgets 300

@@ -262,7 +262,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         if not own.like(budget):
             raise InputError(
                 f"the bias was fitted with a budget of kind {type(own).__name__}, so it cannot be "
-                f"asked about one of kind {type(budget).__name__}; fit again with that one"
+                f"asked about one of kind {type(budget).__name__}, or about other costs; fit again "
+                "with that one"
             )
         return budget
 

@@ -15,6 +15,7 @@ import numpy as np
 from unswayed._typing import FloatArray, IntArray
 
 _MOST_SPLITS = 1000  # of one tree of cases
+_MOST_IN_ALL = 2**18  # of all trees of a file: the checker reads about ten times as many numbers
 _NEAR = 1e-12  # relative: bounds of doubles that may be the same number
 
 
@@ -152,7 +153,7 @@ class Trees:
         made: list[tuple[int, int, float]] = []
         most, nodes = 0.0, [dict[int, tuple[int, int]]()]
         while nodes:
-            if len(made) > _MOST_SPLITS:
+            if len(made) > _MOST_SPLITS or len(self._splits) + len(made) > _MOST_IN_ALL:
                 return None
             case = nodes.pop()
             bound, price, cut = self._filled(order, values, units, case)

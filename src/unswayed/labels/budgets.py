@@ -67,7 +67,7 @@ class Budget:
     """
 
     countable: ClassVar[bool] = False  # whether any labels may be wrong that are few enough
-    # Whether its reach is computed up to rounding; if not, `inner` and `enough` bound it from the
+    # Whether its reach is computed up to rounding; if not, `ends` and `enough` bound it from the
     # other side.
     closed: ClassVar[bool] = True
     # Whether effects that are exact have an exact reach: labels are whole, and sums are sums.
@@ -133,10 +133,7 @@ class Budget:
         return RELATIVE + max(0, len(self.parts()) - 1) * UNIT
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how many labels each amount can move at most, and how many any smaller amount can.
-
-        Bounds on rounding errors grow with both.
-        """
+        """Return how many labels each amount can move at most, and any smaller amount can."""
         sizes, place = np.unique(amount, return_inverse=True)
         most, fewer = (
             np.array([self.sized(max(size - less, 0.0)).most_labels for size in sizes.tolist()])
@@ -217,9 +214,9 @@ class Budget:
         """Return how far scores can rise or fall, and the label changes that do it."""
         return self._strongest(z, entries, sign).extremes(self.cap)
 
-    def inner(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return how far some labels within the budget raise and lower scores."""
-        return self.reach(z, entries)
+    def ends(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, ...]:
+        """Return how far scores rise and fall at most, and how far some labels take them."""
+        return self.reach(z, entries) * 2
 
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
@@ -313,7 +310,7 @@ class Budget:
         """Return the budget as a certificate file writes it; by default raise `BiasError`."""
         raise BiasError(
             f"there is no way to write a budget of kind {type(self).__name__} to a certificate "
-            "file; files take counts of labels"
+            "file; files take numbers of labels, sums of biases, clusters, totals and costs"
         )
 
 

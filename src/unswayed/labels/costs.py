@@ -22,7 +22,7 @@ from unswayed._core.rounding import UNIT
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
-from unswayed.labels.amounts import positive
+from unswayed.labels.amounts import extremes, positive
 from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
 
 _NODES = 20_000  # of branch and bound, for one row in one direction
@@ -307,36 +307,31 @@ class CostBudget(Budget):
 
     # --- in doubles ---------------------------------------------------------------------------
 
-    def _ends(self, z: FloatArray, entries: Entries) -> list[list[_Found]]:
-        return [
+    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
+        """Return upper bounds on how far scores rise and fall: exact where the search ends."""
+        up, down, *_ = self.ends(z, entries)
+        return up, down
+
+    def ends(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, ...]:
+        """Return these bounds, and how far the best labels that were found take scores."""
+        found = [
             [row.dearest(self._limit()) for row in self._items(z, entries, sign)]
             for sign in (1.0, -1.0)
         ]
-
-    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return upper bounds on how far scores rise and fall: exact where the search ends."""
-        up, down = (np.array([float(f.high) for f in way]) for way in self._ends(z, entries))
-        return up, down
-
-    def inner(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return how far some labels within the limit raise and lower scores."""
-        up, down = (np.array([float(f.low) for f in way]) for way in self._ends(z, entries))
-        return up, down
+        high = (np.array([float(each.high) for each in way]) for way in found)
+        low = (np.array([float(each.low) for each in way]) for way in found)
+        return (*high, *low)
 
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
         """Return how far scores rise or fall, and the best label changes that were found."""
-        width = len(entries)
-        index, amount = np.zeros((len(z), width), dtype=np.int64), np.zeros((len(z), width))
-        reach, length = np.zeros(len(z)), np.zeros(len(z), dtype=np.int64)
+        made = []
         for at, row in enumerate(self._items(z, entries, sign)):
             found = row.dearest(self._limit())
             entry = np.array(sorted(found.taken), dtype=np.int64)
             taken = np.array([found.taken[each] for each in entry.tolist()])
-            reach[at], length[at] = float(found.high), len(entry)
-            index[at, : len(entry)] = entry
             offset = np.where(sign * z[at, entry] >= 0, entries.upper[entry], entries.lower[entry])
-            amount[at, : len(entry)] = taken * offset
-        return selection.Extremes(reach, index, amount, length)
+            made.append((float(found.high), entry, taken * offset))
+        return extremes(made, len(entries))
 
     def _costs(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray

@@ -213,6 +213,16 @@ class Budget:
         made = (self.exactly(self.said), fewer, enough)
         return [min(max(each, Fraction(0)), self.whole) for each in made]
 
+    def rounded(self, amount: Fraction | int) -> float:
+        """Return an amount as a double: up, but of costs the largest that is written as no more.
+
+        Labels within a cost are then those within the double, and `reach` outweighs the rest.
+        """
+        found = up(amount)
+        while self.kind == "cost" and Fraction(repr(found)) > amount:
+            found = math.nextafter(found, 0.0)
+        return found
+
     def size(
         self, moves: Moves, lower: Sequence[float], upper: Sequence[float]
     ) -> Fraction | float:
@@ -282,7 +292,7 @@ class Budget:
         best: Any = 0
         for sets, q in cases:
             free = np.ones(len(values), dtype=bool)
-            left, base, items = limit, 0, list[Item]()
+            items, left, base = list[Item](), limit, 0
             for rows, low, high in sets:
                 free[rows] = False
                 value, cost = max(values[row] for row in rows), min(self.costs[row] for row in rows)
@@ -291,8 +301,9 @@ class Budget:
             if left < 0 or any(low > high for _, low, high in sets):
                 continue  # no labels are wrong so
             items += [(values[row], self.costs[row], 1) for row in np.flatnonzero(free)]
+            total: Any = base
             if exactly:
-                total = base + self.filled(sorted(items, key=_density, reverse=True), left)
+                total += self.filled(sorted(items, key=_density, reverse=True), left)
             else:
                 beyond = math.fsum(max(v - q * float(c), 0.0) for v, c, _ in items if c <= left)
                 total = (base + q * up(left) + beyond) * (1 + _NEAR) + len(values) * TINY
@@ -323,7 +334,7 @@ class Budget:
 
         Units of the largest value per weight first are the best choice; all but costs allow it.
         """
-        left, total = limit if limit % 1 else int(limit), 0 * Fraction(0) if limit % 1 else 0
+        left, total = limit if limit % 1 else int(limit), Fraction(0) if limit % 1 else 0
         room = [0, *(self.most or [math.inf])]
         for value, weight, part in items:
             if not left and weight:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify import linear
-from unswayed.verify.budget import read_cases, up
+from unswayed.verify.budget import read_cases
 from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Bias, Data, Given, load
@@ -190,7 +190,7 @@ class _Linear:
         amounts = [self._bias.budget.amounts(*claimed_budgets(claim)) for claim in claims]
         numbers = [self._subject[at] for at in groups]
         return Asked(
-            np.array([list(map(up, row)) for row in amounts]),
+            np.array([list(map(self._bias.budget.rounded, row)) for row in amounts]),
             self._thresholds[numbers],
             [read_witness(claim, len(self._bias.lower)) for claim in claims],
             amounts,
