@@ -14,7 +14,7 @@ import numpy as np
 
 from unswayed._typing import FloatArray, IntArray
 
-_MOST_SPLITS = 1000  # of one tree of cases
+_MOST_SPLITS = 5000  # of one tree of cases
 _MOST_IN_ALL = 2**18  # of all trees of a file: the checker reads about ten times as many numbers
 _NEAR = 1e-12  # relative: bounds of doubles that may be the same number
 
