@@ -27,7 +27,9 @@ from unswayed import (
     Sampled,
     Total,
 )
+from unswayed.estimators.certificate_file import _plain
 from unswayed.verify import CertificateError, verify
+from unswayed.verify.budget import Budget
 
 FILES = range(some(6, 150))
 FORGED = range(some(15, 300))
@@ -274,6 +276,8 @@ def claims(rng, document, arrays):
         else:
             ends[at] = pick(rng, altered(rng, ends[at]), "never")
         claim["minimum_budget"] = ends
+        if rng.random() < 0.4:  # both, so that they do not contradict each other
+            claim["minimum_budget"] = ends[at]
 
 
 def witness(rng, document, arrays):
@@ -345,6 +349,40 @@ def test_no_forgery_that_is_false_is_accepted(kind, tmp_path):
     counts = outcomes(kind, FORGED, tmp_path)
     assert counts["accepted"] > 0
     assert counts["rejected"] + counts["not re-proven"] > 0
+
+
+def read(bias, lower, upper):
+    """The budget of a bias as the checker has it."""
+    resolved = bias.resolve(np.zeros(len(lower)))
+    document = _plain(resolved.budget.document(len(lower)))
+    return Budget.of(document, resolved.lower.tolist(), resolved.upper.tolist()), resolved
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_the_prices_no_label_set_moves_a_score_further_than_their_bound(kind):
+    for seed in range(some(40, 400)):
+        rng = np.random.default_rng([12, seed])
+        z, lower, upper = oracle.problem(rng, int(rng.integers(1, 6)))
+        bias, defined = drawn(rng, kind, lower, upper)
+        found, resolved = read(bias, lower, upper)
+        ends = np.stack((resolved.lower, resolved.upper))
+        amount = found.exactly(found.said)
+        truth = (
+            oracle.total_reach(z, *ends, defined)
+            if isinstance(defined, float)
+            else oracle.reach(z, *ends, defined)
+        )
+        prices = rng.normal(size=(5, 1 + len(found.most))) * np.abs(z).max()
+        prices = np.where(rng.random(prices.shape) < 0.7, np.abs(prices), prices)
+        prices[0] = 0.0
+        rows = np.repeat(z[None], 5, axis=0)
+        for sign, far in zip((1, -1), truth, strict=True):
+            moved_to = sign * rows * ends[:, None]
+            limits = np.full(5, found.rounded(amount))
+            low, high = found.reach(moved_to, slice(None), ends, limits, prices)
+            assert (low <= float(far)).all(), seed
+            assert all(Fraction(each) >= far for each in high if each < math.inf), seed
+            assert (high[(prices < 0).any(axis=1)] == math.inf).all(), seed
 
 
 # --- samples ------------------------------------------------------------------------------------

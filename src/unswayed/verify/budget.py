@@ -31,7 +31,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -98,28 +98,26 @@ class Sample:
     @classmethod
     def of(cls, given: dict[str, Any], labels: int, movable: "list[bool]", n_here: int) -> "Sample":
         """Read a sample; raise unless it shows that no more labels than that are wrong."""
-        level = Fraction(repr(float(given["confidence"])))
         checked, wrong, population = (given[name] for name in ("checked", "wrong", "population"))
-        known = None
+        level, known = _written(float(given["confidence"])), None
         if "rows" in given:
             known = row_numbers(given["rows"], checked, len(movable), "the rows of a sample")
-        found = cls(checked, wrong, level, population, known)
-        n_known = 0 if known is None else len(known)
-        if not 0 < level < 1 or not wrong <= checked <= population or checked > _MOST_CHECKED:
-            raise CertificateError(
-                f"a sample must have wrong <= checked <= population, at most {_MOST_CHECKED:,} "
-                "checked, and a confidence between 0 and 1"
-            )
-        if known is not None and any(movable[row] for row in known):
-            raise CertificateError("a label that a sample checked and corrected can still move")
-        if population < n_here + n_known:
-            raise CertificateError("a sample was drawn from fewer labels than can be wrong")
+        found, corrected = cls(checked, wrong, level, population, known), known or ()
+        _need(
+            0 < level < 1 and wrong <= checked <= population and checked <= _MOST_CHECKED,
+            "a sample must have wrong <= checked <= population, a confidence between 0 and 1, and "
+            f"at most {_MOST_CHECKED:,} checked labels",
+        )
+        can = any(movable[row] for row in corrected)
+        _need(not can, "a label that a sample checked and corrected can still move")
+        few = population < n_here + len(corrected)
+        _need(not few, "a sample was drawn from fewer labels than can be wrong")
         total = labels + (0 if known is None else wrong)  # before any were corrected
-        if labels < n_here and not found._exceeded(total + 1):
-            raise CertificateError(
-                f"its sample does not show that at most {labels:,} labels are wrong: that is not "
-                f"so with a confidence of {_percent(level)}"
-            )
+        _need(
+            labels >= n_here or found._exceeded(total + 1),
+            f"its sample does not show that at most {labels:,} labels are wrong: that is not so "
+            f"with a confidence of {_percent(level)}",
+        )
         return found
 
     def _exceeded(self, total: int) -> bool:
@@ -149,6 +147,11 @@ class Sample:
         return f"{text}; confidence {_percent(self.confidence)}"
 
 
+def _need(holds: Any, otherwise: str) -> None:
+    if not holds:
+        raise CertificateError(otherwise)
+
+
 def _percent(level: Fraction) -> str:
     return f"{float(100 * level):.12g} %"
 
@@ -157,30 +160,25 @@ def _percent(level: Fraction) -> str:
 class Budget:
     """How much may be wrong at once."""
 
-    kind: str  # "labels", "clusters", "total" or "cost": what amounts of it count
     said: float  # the limit L, as the file has it
     whole: Fraction | int  # an amount that is enough for everything
-    costs: list[Fraction]  # of each label, as they are written: 0.1 is 1/10
-    below: int  # what costs are multiples of: one over this
-    cluster: IntArray | None
-    part: IntArray | None  # of each label, with the number of labels of each
-    most: tuple[int, ...]
-    samples: tuple[Sample, ...]
+    kind: str = "labels"  # or "clusters", "total" or "cost": what amounts of it count
+    costs: FloatArray = field(default_factory=lambda: np.zeros(0))  # as written: 0.1 is 1/10
+    below: int = 1  # what costs are multiples of: one over this
+    cluster: IntArray | None = None  # of each label
+    part: IntArray | None = None  # of each label, from 1; 0 for none
+    most: tuple[int, ...] = ()  # labels of each part
+    samples: tuple[Sample, ...] = ()
 
     @classmethod
     def of(cls, given: Any, lower: Sequence[float], upper: Sequence[float]) -> "Budget":
         """Read a budget; raise unless it makes sense for these labels."""
-        n_rows = len(lower)
+        if isinstance(given, int):
+            return cls(given, len(lower))
         movable = [low < high for low, high in zip(lower, upper, strict=True)]
-        made: dict[str, Any] = {
-            "kind": "labels", "said": given, "whole": n_rows, "costs": [], "below": 1,
-            "cluster": None, "part": None, "most": (), "samples": (),
-        }  # fmt: skip
-        if isinstance(given, dict):
-            reads = {"sample": _of_sample, "parts": _of_parts, "clusters": _of_clusters,
-                     "total": _of_total, "cost": _of_cost}  # fmt: skip
-            made |= reads[given["kind"]](given, movable, (lower, upper))
-        return cls(**made)
+        reads = {"sample": _of_sample, "parts": _of_parts, "clusters": _of_clusters,
+                 "total": _of_total, "cost": _of_cost}  # fmt: skip
+        return cls(**reads[given["kind"]](given, movable, (lower, upper)))
 
     @property
     def is_count(self) -> bool:
@@ -198,7 +196,7 @@ class Budget:
     def exactly(self, amount: float) -> Fraction | int:
         """Return an amount that a file states; costs are taken as they are written."""
         if self.kind == "cost":
-            return Fraction(repr(float(amount)))
+            return _written(float(amount))
         return amount if isinstance(amount, int) else Fraction(amount)
 
     def amounts(self, least: float, most: float) -> list[Fraction | int]:
@@ -219,7 +217,7 @@ class Budget:
         Labels within a cost are then those within the double, and `reach` outweighs the rest.
         """
         found = up(amount)
-        while self.kind == "cost" and Fraction(repr(found)) > amount:
+        while self.kind == "cost" and _written(found) > amount:
             found = math.nextafter(found, 0.0)
         return found
 
@@ -232,7 +230,7 @@ class Budget:
         if self.kind == "total":
             return sum((abs(Fraction(end)) * Fraction(s) for _, end, s in steps), Fraction(0))
         if self.kind == "cost":
-            return sum((self.costs[row] for row in rows), Fraction(0))
+            return sum(map(_written, self.costs[rows].tolist()), Fraction(0))
         if self.cluster is not None:
             return Fraction(len(set(self.cluster[rows].tolist())))
         if self.part is not None:
@@ -272,7 +270,7 @@ class Budget:
         elif self.kind == "total":
             excess = np.maximum(*(moved - q * np.abs(ends)[:, None]))
         elif self.kind == "cost":
-            costs = np.array(list(map(float, self.costs)))[here]
+            costs = self.costs[here]
             fits = costs <= amount[:, None]  # others are never wrong
             excess = np.where(fits, effects - q * costs, 0.0)
         else:
@@ -295,17 +293,19 @@ class Budget:
             items, left, base = list[Item](), limit, 0
             for rows, low, high in sets:
                 free[rows] = False
-                value, cost = max(values[row] for row in rows), min(self.costs[row] for row in rows)
-                left, base = left - low * cost, base + low * value
+                value, cost = max(values[row] for row in rows), float(self.costs[rows].min())
+                left, base = left - low * _written(cost), base + low * value
                 items += [(value, cost, 1)] * (high - low)
             if left < 0 or any(low > high for _, low, high in sets):
                 continue  # no labels are wrong so
-            items += [(values[row], self.costs[row], 1) for row in np.flatnonzero(free)]
+            items += [(values[row], float(self.costs[row]), 1) for row in np.flatnonzero(free)]
+            left, most = Fraction(left), self.rounded(left)
             total: Any = base
             if exactly:
-                total += self.filled(sorted(items, key=_density, reverse=True), left)
+                exact = ((value, _written(cost), 1) for value, cost, _ in items)
+                total += self.filled(sorted(exact, key=_density, reverse=True), left)
             else:
-                beyond = math.fsum(max(v - q * float(c), 0.0) for v, c, _ in items if c <= left)
+                beyond = math.fsum(max(v - q * c, 0.0) for v, c, _ in items if c <= most)
                 total = (base + q * up(left) + beyond) * (1 + _NEAR) + len(values) * TINY
             best = max(best, total) if q >= 0 and total < math.inf else math.inf
         return best
@@ -325,7 +325,8 @@ class Budget:
                 totals[number] += value
             values, weights, parts = totals, [1] * len(totals), [1] * len(totals)
         elif self.kind in ("total", "cost"):
-            weights = lengths if self.kind == "total" else self.costs
+            costs = map(_written, self.costs.tolist())
+            weights = lengths if self.kind == "total" else list(costs)
         triples = zip(values, weights, parts, strict=True)
         return sorted((each for each in triples if each[0] and each[2]), key=_density, reverse=True)
 
@@ -360,7 +361,7 @@ class Budget:
             yield f"wrong labels: changes that add up to at most {self.said!r}, signs apart, {of}"
         elif self.kind == "cost":
             yield f"wrong labels: those that cost at most {self.said!r} together, {of}"
-            yield from told("  costs", list(map(float, self.costs)), "label")
+            yield from told("  costs", self.costs.tolist(), "label")
         else:
             yield f"wrong labels: at most {self.said:,} at once, {of}"
         if self.part is not None:
@@ -398,6 +399,11 @@ def _density(item: Item) -> Any:
     return value if weight == 1 else Fraction(value) / weight if weight else math.inf
 
 
+def _written(number: float) -> Fraction:
+    """Return the shortest decimal that stands for a double."""
+    return Fraction(repr(number))
+
+
 def up(number: Fraction | float) -> float:
     """Return a double that is no less than a number."""
     found = float(number)
@@ -416,9 +422,16 @@ def _totals(effects: FloatArray, cluster: IntArray) -> FloatArray:
 Read = dict[str, Any]
 
 
+def read_moves(given: dict[str, Any], n_rows: int, where: str) -> Moves:
+    """Return labels that a file names."""
+    up, down = (row_numbers(given[way], n_rows, n_rows, where) for way in ("up", "down"))
+    shares = vector(given["shares"], len(up) + len(down), where) if "shares" in given else None
+    return Moves(up, down, shares)
+
+
 def _of_sample(given: Read, movable: list[bool], ends: Any) -> Read:
     found = Sample.of(given["sample"], given["labels"], movable, sum(movable))
-    return {"said": given["labels"], "samples": (found,)}
+    return {"said": given["labels"], "whole": len(movable), "samples": (found,)}
 
 
 def _of_parts(given: Read, movable: list[bool], ends: Any) -> Read:
@@ -426,16 +439,14 @@ def _of_parts(given: Read, movable: list[bool], ends: Any) -> Read:
     most = [each["labels"] for each in given["parts"]]
     for number, each in enumerate(given["parts"], 1):
         rows = row_numbers(each["rows"], n_rows, n_rows, f"part {number - 1} of the budget")
-        if part[rows].any():
-            raise CertificateError("parts of its budget share training rows")
+        _need(not part[rows].any(), "parts of its budget share training rows")
         part[rows] = number
         if "sample" in each:
             here = sum(movable[row] for row in rows)
             samples.append(Sample.of(each["sample"], each["labels"], movable, here))
-    if any(can and not number for can, number in zip(movable, part.tolist(), strict=True)):
-        raise CertificateError("a label that can move is in no part of its budget")
-    if samples and sum(1 - each.confidence for each in samples) >= 1:
-        raise CertificateError("the confidences of its samples leave none for all of them together")
+    _need(part[movable].all(), "a label that can move is in no part of its budget")
+    risk = sum((1 - each.confidence for each in samples), Fraction(0))
+    _need(risk < 1, "the confidences of its samples leave none for all of them together")
     return {
         "said": given["labels"], "whole": sum(most), "part": part, "most": tuple(most),
         "samples": tuple(samples),
@@ -444,8 +455,7 @@ def _of_parts(given: Read, movable: list[bool], ends: Any) -> Read:
 
 def _of_clusters(given: Read, movable: list[bool], ends: Any) -> Read:
     found = np.frombuffer(vector(given["cluster"], len(movable), "budget.cluster"))
-    if not np.isin(found, np.arange(len(movable))).all():
-        raise CertificateError("clusters must be numbered from 0")
+    _need(np.isin(found, np.arange(len(movable))).all(), "clusters must be numbered from 0")
     cluster = found.astype(np.int64)
     whole = len(np.unique(cluster))
     return {"kind": "clusters", "said": given["clusters"], "whole": whole, "cluster": cluster}
@@ -457,15 +467,15 @@ def _of_total(given: Read, movable: list[bool], ends: Any) -> Read:
 
 
 def _of_cost(given: Read, movable: list[bool], ends: Any) -> Read:
-    costs = vector(given["costs"], len(movable), "budget.costs")
-    if min(costs) < 0:
-        raise CertificateError("costs must be 0 or more")
-    written = {each: Fraction(repr(each + 0.0)) for each in set(costs)}
-    exact = [written[each] for each in costs]
-    below = math.lcm(*(each.denominator for each in written.values()))
+    costs = np.frombuffer(vector(given["costs"], len(movable), "budget.costs")) + 0.0
+    _need(costs.min() >= 0, "costs must be 0 or more")
+    below, whole = 1, Fraction(0)
+    for cost, count in zip(
+        *map(np.ndarray.tolist, np.unique(costs, return_counts=True)), strict=True
+    ):
+        below, whole = math.lcm(below, _written(cost).denominator), whole + count * _written(cost)
     return {
-        "kind": "cost", "said": given["limit"], "whole": sum(exact, Fraction(0)), "costs": exact,
-        "below": below,
+        "kind": "cost", "said": given["limit"], "whole": whole, "costs": costs, "below": below
     }  # fmt: skip
 
 
@@ -485,8 +495,8 @@ def read_cases(proof: dict[str, FloatArray], n_rows: int) -> dict[tuple[int, int
     for number, row in members.tolist():
         rows[number].append(int(row))
     every = list(chain.from_iterable(rows.values()))
-    if len(set(every)) < len(every) or not all(0 <= row < n_rows for row in every):
-        raise CertificateError("sets of labels must share no training row")
+    apart = len(set(every)) == len(every) and all(0 <= row < n_rows for row in every)
+    _need(apart, "sets of labels must share no training row")
     for subject, column, *split in splits.tolist():
         trees[int(subject), int(column)].append(split)
     return {key: list(_leaves(tree, rows)) for key, tree in trees.items()}
@@ -497,8 +507,8 @@ def _leaves(tree: list[list[float]], rows: dict[float, list[int]]) -> Iterator[C
     open_cases: list[dict[float, tuple[int, int]]] = [{}]
     for number, given, price in tree:
         count = int(given)
-        if not open_cases or count != given or not (number == -1 or number in rows):
-            raise CertificateError("a tree of cases is malformed")
+        fits = open_cases and count == given and (number == -1 or number in rows)
+        _need(fits, "a tree of cases is malformed")
         case = open_cases.pop()
         if number == -1:
             yield [(rows[each], *ends) for each, ends in case.items()], price
@@ -506,5 +516,4 @@ def _leaves(tree: list[list[float]], rows: dict[float, list[int]]) -> Iterator[C
             low, high = case.get(number, (0, len(rows[number])))
             open_cases.append({**case, number: (low, min(high, count - 1))})
             open_cases.append({**case, number: (max(low, count), high)})
-    if open_cases:
-        raise CertificateError("a tree of cases ends early")
+    _need(not open_cases, "a tree of cases ends early")

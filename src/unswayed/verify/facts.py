@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from unswayed.verify.budget import Case, Moves
+from unswayed.verify.budget import Case, Moves, read_moves
 from unswayed.verify.data import Bias
-from unswayed.verify.document import row_numbers, vector
 from unswayed.verify.doubles import FloatArray
 
 Number = Fraction | float  # floats are infinite: whatever is finite is a fraction
@@ -211,12 +210,10 @@ class Judge:
 
 def read_witness(claim: dict[str, Any], n_rows: int) -> Moves | None:
     """Return the labels that a claim says overturn its answer; None if it names none."""
-    where, given = f"the labels of row {claim['row']}", claim.get("witness", claim.get("enough"))
-    if given is None:
-        return None
-    up, down = (row_numbers(given[way], n_rows, n_rows, where) for way in ("up", "down"))
-    shares = vector(given["shares"], len(up) + len(down), where) if "shares" in given else None
-    return Moves(up, down, shares)
+    given = claim.get("witness", claim.get("enough"))
+    return (
+        None if given is None else read_moves(given, n_rows, f"the witness of row {claim['row']}")
+    )
 
 
 def claimed_budgets(claim: dict[str, Any]) -> tuple[float, float]:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify import linear
-from unswayed.verify.budget import Moves, largest
+from unswayed.verify.budget import Moves, largest, read_moves
 from unswayed.verify.collective.asked import Asked, Form
 from unswayed.verify.collective.cases import Cases, Gains
 from unswayed.verify.data import Bias, Data, Given
-from unswayed.verify.document import row_numbers, sized, solution_of, vector
+from unswayed.verify.document import row_numbers, sized, solution_of
 from unswayed.verify.doubles import (
     SAFETY,
     TINY,
@@ -274,11 +274,8 @@ class _Rows:
 
 def _witness(given: dict[str, Any], bias: Bias) -> tuple[Moves, str]:
     """Return the labels of a witness, and what is wrong with them."""
-    size = len(bias.lower)
-    up, down = (row_numbers(given[way], size, size, "a witness") for way in ("up", "down"))
-    count = len(up) + len(down)
-    shares = vector(given["shares"], count, "shares") if "shares" in given else None
-    moves = Moves(up, down, shares)
+    moves = read_moves(given, len(bias.lower), "a witness")
+    count = len(moves.up) + len(moves.down)
     if count > bias.labels:
         return moves, f"its witness has {count} labels"
     if not moves.allowed(bias.lower, bias.upper):
