@@ -239,13 +239,14 @@ def test_a_budget_of_another_kind_is_refused_when_asking():
         model.certify(X, budget=Total(3))
 
 
-def test_a_file_about_numbers_of_labels_is_not_written_for_other_budgets(tmp_path):
+def test_files_and_pages_take_budgets_that_are_no_numbers_of_labels(tmp_path):
     X, y = data()
     bias = LabelBias.flips(budget=1, clusters=np.arange(60) // 10)
     certs = CertifiedClassifier(Ridge(), bias=bias).fit(X, y).certify(X)
     assert "summary" not in repr(certs)
-    with pytest.raises(BiasError, match="certificate file"):
-        certs.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+    certs.save(tmp_path / "c.json", data=tmp_path / "c.npz")
+    certs.report(tmp_path / "page.html")
+    assert "cluster" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("seed", range(4))

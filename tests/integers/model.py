@@ -21,8 +21,8 @@ from tests.integers.algebra import (
     whole,
 )
 from tests.integers.influence import MODELS, Influence
+from unswayed.verify.budget import Moves
 from unswayed.verify.data import Bias, Data
-from unswayed.verify.facts import Moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class ExactModel:
 
     def __init__(self, document: dict[str, Any], data: Data, bias: Bias, track: Track) -> None:
         rule, model = document["question"], document["model"]
-        self._task, self._budget = rule["task"], bias.budget
+        self._task, self._budget = rule["task"], bias.labels
         self._tests = None if data.tests is None else Matrix(data.tests)
         train = None if data.train is None else Matrix(data.train)
         self._contrasts = rule.get("contrasts", ())

@@ -16,10 +16,11 @@ import numpy as np
 from tests.integers.model import ExactModel
 from tests.verify.proving import specification, subjects
 from unswayed.estimators import linear_proof as producer
+from unswayed.verify.budget import Budget, Moves
 from unswayed.verify.data import Bias, Data, Given
 from unswayed.verify.document import CertificateError, solution_of
 from unswayed.verify.doubles import UnprovenError
-from unswayed.verify.facts import UP, Asked, Moves
+from unswayed.verify.facts import UP, Asked
 from unswayed.verify.linear import facts as facts_of
 from unswayed.verify.linear import linear_model
 from unswayed.verify.rational import RationalRows
@@ -108,8 +109,9 @@ def problem(seed):
                 {"features": list(range(width)), "weights": row.tolist()} for row in weighed
             ]
     document = {"question": question, "model": model}
-    vectors = (array("d", each.tolist()) for each in (lower, upper, weights))
-    bias = Bias(*vectors, budget=int(rng.integers(0, n_rows + 2)))
+    vectors = [array("d", each.tolist()) for each in (lower, upper, weights)]
+    budget = Budget.of(int(rng.integers(0, n_rows + 2)), *vectors[:2])
+    bias = Bias(*vectors, budget=budget)
     data = Data(
         None if kind == "smoother" else train,
         array("d", labels.tolist()),
@@ -138,7 +140,7 @@ def proof_of(document, data, bias, n_asked):
     claims = [{"row": row, "minimum_budget": [1, 2]} for row in range(n_asked)]
     asked = producer.Asked(
         spec, arrays.get("train"), arrays["labels"], np.array(bias.lower), np.array(bias.upper),
-        bias.budget, document["question"], rows, claims, np.zeros(len(rows), dtype=bool),
+        bias.labels, document["question"], rows, claims, np.zeros(len(rows), dtype=bool),
     )  # fmt: skip
     try:
         return producer.linear_proof(asked)[0]

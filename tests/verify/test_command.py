@@ -207,7 +207,7 @@ def test_a_false_claim_is_named_with_the_reason_and_exit_1(folder, checked):
     (folder / "c.json").write_text(json.dumps(document))
     done = unswayed_here("verify", "c.json", "--train", "people.csv", cwd=folder)
     assert done.returncode == 1
-    reason = f"fewer than {liar['minimum_budget']} labels overturn it"
+    reason = f"its minimum budget is below {liar['minimum_budget']} labels"
     assert f"claim {liar['row']}: {reason}" in done.stdout
     quiet = unswayed_here("verify", "c.json", "--train", "people.csv", "--quiet", cwd=folder)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")

@@ -137,26 +137,23 @@ class ExactEngine(LinearEngine):
 
     def reach(self, weights: WeightRows, budget: Budget) -> Bounds:
         """Return how far a budget can raise and lower the score of each row."""
-        up, down, rounded = self._reaches(weights, budget)
+        (up, down, low_up, low_down), rounded = self._reaches(weights, budget)
         errors = self._errors(rounded, budget.most_labels, np.maximum(up, down), budget)
         found = Bounds.around(up, down, errors)
         if budget.closed:
             return found
-        up, down, _ = self._reaches(weights, budget, inner=True)
-        inner = Bounds.around(up, down, errors)
+        inner = Bounds.around(low_up, low_down, errors)
         tight = (found.outer_up == inner.outer_up) & (found.outer_down == inner.outer_down)
         return replace(found, inner_up=inner.inner_up, inner_down=inner.inner_down, tight=tight)
 
-    def _reaches(
-        self, weights: WeightRows, budget: Budget, *, inner: bool = False
-    ) -> tuple[FloatArray, FloatArray, Rounded]:
-        up, down = np.empty((2, len(weights)))
-        bound = budget.inner if inner else budget.reach
+    def _reaches(self, weights: WeightRows, budget: Budget) -> tuple[FloatArray, Rounded]:
+        """Return how far scores rise and fall, then how far some labels raise and lower them."""
+        found = np.empty((4, len(weights)))
 
         def work(z: FloatArray, here: slice) -> None:
-            up[here], down[here] = bound(z, self.influence.entries)
+            found[:, here] = budget.ends(z, self.influence.entries)
 
-        return up, down, self._run(weights, work)
+        return found, self._run(weights, work)
 
     def _full(self, weights: WeightRows) -> WeightRows:
         """Return the weights of rows, dense."""
@@ -359,11 +356,9 @@ class SparseEngine(ExactEngine):
 
     setting = "votes"
 
-    def _reaches(
-        self, weights: WeightRows, budget: Budget, *, inner: bool = False
-    ) -> tuple[FloatArray, FloatArray, Rounded]:
+    def _reaches(self, weights: WeightRows, budget: Budget) -> tuple[FloatArray, Rounded]:
         if not budget.countable:
-            return super()._reaches(_Dense(weights), budget, inner=inner)
+            return super()._reaches(_Dense(weights), budget)
         up, down = np.zeros((2, len(weights)))
         rounded = Rounded.blank(len(weights))
         for here, rise, fall in self._packed(weights, rounded):
@@ -371,7 +366,7 @@ class SparseEngine(ExactEngine):
                 entries = _units(rise.shape[1])
                 up[here], _ = selection.reach(rise, entries, budget.most_labels)
                 down[here], _ = selection.reach(fall, entries, budget.most_labels)
-        return up, down, rounded
+        return np.stack((up, down, up, down)), rounded
 
     def _crossings(
         self, weights: WeightRows, margins: Margins

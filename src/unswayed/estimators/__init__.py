@@ -14,6 +14,7 @@
 `cross`             cross_certify: every row, by a model that did not see it
 `certificate_file`  certificate files of single rows, and of all rows together
 `linear_proof`      what a certificate file carries to prove claims about linear models
+`prices`            prices and trees of cases that prove how far a budget moves a score
 `cases_proof`       what it carries to prove bounds on many rows together
 `report`            certificates as a page
 """

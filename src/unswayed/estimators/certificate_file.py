@@ -8,6 +8,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from io import BytesIO
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
@@ -59,20 +60,26 @@ def write_certificates(
             "which says nothing of coefficients; save certificates of rows, or of a Ridge"
         )
     budget = questions[0].engine.bias.budget.sized(certificates[0].budget)
+    if budget.source is not None and str(budget) not in certificates[0].question:
+        raise InputError(
+            f"these certificates are about another sample than the model was fitted with, for "
+            f"which {budget}: fit with that sample and certify again"
+        )
     head = _head(questions, budget, recipe, classes)
     sizes = [len(each) for each in certificates]
     claims = list(chain.from_iterable(map(_claims, certificates, accumulate(sizes, initial=0))))
     settled = np.concatenate([each.method == RATIONAL for each in certificates])
-    head |= _write_proof(questions, claims, settled, head, path)
+    head |= _write_proof(questions, budget, claims, settled, head, path)
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         file.write(_json(head)[:-1] + ',"claims":[')
         for at, claim in enumerate(track(claims, "writing certificates", sum(sizes))):
-            file.write((",\n" if at else "\n") + _json(claim))
+            file.write((",\n" if at else "\n") + _json(_plain(claim)))
         file.write("\n]}\n")
 
 
 def _write_proof(
     questions: Sequence[Question],
+    budget: Budget,
     claims: list[dict[str, Any]],
     settled: BoolArray,
     head: dict[str, Any],
@@ -91,15 +98,16 @@ def _write_proof(
     subject = [number.setdefault(row.tobytes(), len(number)) for row in rows]
     distinct = first_rows(np.array(subject))
     if "exact" in first.engine.can:
+        n_rows = len(bias.lower)
+        within = min(budget.amount, n_rows) if budget.countable else budget.document(n_rows)
         asked = Asked(
             specification, None if matrix is None else _dense(matrix), first.targets, bias.lower,
-            bias.upper, head["bias"]["budget"], head["question"], rows[distinct],
+            bias.upper, within, head["question"], rows[distinct],
             [claims[at] for at in distinct.tolist()], settled[distinct],
         )  # fmt: skip
         arrays, solutions = linear_proof(asked)
         arrays |= more or {}
     else:
-        budget = bias.budget.sized(head["bias"]["budget"])
         arrays, solutions = first.engine.proof(budget, _claimed(questions, distinct, claims)), {}
     for at, claim in zip(subject, claims, strict=True):
         if at in solutions:
@@ -207,7 +215,7 @@ def _head(
         "bias": {
             "lower": pack_doubles(bias.lower),
             "upper": pack_doubles(bias.upper),
-            "budget": budget.document(len(bias.lower)),
+            "budget": _plain(budget.document(len(bias.lower))),
         },
         "data": _data(questions) | _classes(question, classes),
     } | optional
@@ -316,7 +324,8 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
     question = _question(certificates)
     stated = question.case.stated(certificates, question.group)
     least = stated.least
-    witnesses: dict[int, dict[str, Any]] = {}  # of equal rows, once
+    budget = question.engine.bias.budget
+    witnesses: dict[int, dict[str, Any] | None] = {}  # of equal rows, once
     for row in range(len(certificates)):
         verdict = Verdict(certificates.verdict[row])
         claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
@@ -327,19 +336,51 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
             low, high = _with_room(low, high)
         ends = (("low", low), ("high", high))
         claim |= {end: float(score) for end, score in ends if np.isfinite(score)}
-        if not np.isnan(least.low[row]):
-            claim["minimum_budget"] = _bounds(least.low[row], least.high[row])
+        # No larger than is proven to be enough, whatever its own rounding hides.
+        most, needed = math.inf, float(least.high[row]) * (1.0 if budget.summed else 1.0 + _ROOM)
         if verdict == Verdict.NOT_ROBUST:
-            group = int(question.group[row])
-            if group not in witnesses:
-                # No larger than is proven to be enough, whatever its own rounding hides.
-                most = question.engine.bias.budget.sized(
-                    np.fmin(certificates.budget, least.high[row])
-                )
-                rows, added, *_ = question.case.stated_changes(group, most)
-                witnesses[group] = _sides(rows, added)
-            claim["witness"] = witnesses[group]
+            most = float(np.fmin(certificates.budget, needed))
+        elif not budget.countable and needed < math.inf:
+            most = needed
+        group = int(question.group[row])
+        if most < math.inf and group not in witnesses:
+            witnesses[group] = _overturning(question, group, budget.sized(most))
+        shown = witnesses.get(group) if most < math.inf else None
+        if shown is not None:
+            claim["witness" if verdict == Verdict.NOT_ROBUST else "enough"] = shown
+        if not np.isnan(least.low[row]):
+            enough = float(least.high[row]) if budget.countable or shown is not None else math.inf
+            claim["minimum_budget"] = _bounds(least.low[row], enough, budget, shown)
         yield claim
+
+
+def _overturning(question: Question, group: int, within: Budget) -> dict[str, Any] | None:
+    """Return labels within a budget that overturn a row; None if rounding hides them."""
+    try:
+        rows, added, *_ = question.case.stated_changes(group, within)
+    except InputError:
+        if within.countable:
+            raise
+        return None
+    bias = question.engine.bias
+    made: dict[str, Any] = {"up": rows[added > 0], "down": rows[added < 0]}
+    if within.summed:
+        return made
+    ends = np.concatenate((bias.upper[made["up"]], bias.lower[made["down"]]))
+    shares = np.clip(np.concatenate((added[added > 0], added[added < 0])) / ends, 0.0, 1.0)
+    # In doubles, parts of labels may add up to a hair more than the total.
+    over = _total(np.abs(ends), shares) - Fraction(within.amount)
+    if over > 0:
+        at = int(np.argmin(shares))
+        share = Fraction(shares[at]) - over / abs(Fraction(ends[at]))
+        shares[at] = max(math.nextafter(float(share), 0.0), 0.0)
+    return made | {"shares": shares, "size": _total(np.abs(ends), shares)}
+
+
+def _total(ends: FloatArray, shares: FloatArray) -> Fraction:
+    """Return the sum of changes of labels, exactly."""
+    pairs = zip(ends.tolist(), shares.tolist(), strict=True)
+    return sum((Fraction(end) * Fraction(share) for end, share in pairs), Fraction(0))
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:
@@ -348,9 +389,14 @@ def _with_room(low: float, high: float) -> tuple[float, float]:
     return math.nextafter(low - room, -math.inf), math.nextafter(high + room, math.inf)
 
 
-def _bounds(low: float, high: float) -> Any:
-    """Minimum budget, or from and to what rounding leaves open."""
-    ends = [int(end) if math.isfinite(end) else "never" for end in (low, high)]
+def _bounds(low: float, high: float, budget: Budget, shown: dict[str, Any] | None) -> Any:
+    """Minimum budget, or from and to what rounding leaves open; a total with room for doubles."""
+    if not budget.summed:
+        low = math.nextafter(low * (1.0 - _ROOM), 0.0) if low < math.inf else low
+        high = high if shown is None else math.nextafter(float(shown["size"]), math.inf)
+    whole = isinstance(budget.amount, int)
+    number = int if whole else float
+    ends = [number(end) if math.isfinite(end) else "never" for end in (low, high)]
     return ends[0] if low == high else ends
 
 
@@ -364,6 +410,17 @@ def _sides(rows: IntArray, added: FloatArray) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return what a file says with arrays as it writes them: whole numbers are rows."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items() if name != "size"}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return pack_doubles(value) if value.dtype.kind == "f" else pack_rows(value)
+    return value
 
 
 def _packed(values: Any) -> str:
@@ -411,6 +468,11 @@ class CollectiveClaim:
                 f"{_MOST_GROUPS} groups at most, and here are {n_rows:,} rows and {n_groups} "
                 "groups; ask about fewer at a time"
             )
+        if not self.budget.countable:
+            raise InputError(
+                "certificate files of many rows take a number of labels as the budget, and not "
+                f"one of kind {type(self.budget).__name__}; certify rows one at a time for that"
+            )
         self._refuse_other_classes()
         section = self.section
         if self.closer is not None:
@@ -420,7 +482,8 @@ class CollectiveClaim:
         head = _head([self.question], self.budget, recipe, classes)
         claims: list[dict[str, Any]] = [{} for _ in range(n_rows)]
         settled = ~np.isfinite(self.question.margins.slack)[self.question.group]
-        head |= _write_proof([self.question], claims, settled, head, path, self.cases.arrays())
+        proof = self.cases.arrays()
+        head |= _write_proof([self.question], self.budget, claims, settled, head, path, proof)
         solutions = [{"row": row} | claim for row, claim in enumerate(claims) if claim]
         section = section | ({"solutions": solutions} if solutions else {})
         try:

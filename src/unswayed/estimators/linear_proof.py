@@ -15,6 +15,7 @@ import numpy as np
 
 from unswayed._core.influence import distinct_rows
 from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed.estimators.prices import Kind, Prices, Trees
 from unswayed.models.learner import Specification
 
 _FAR = 1  # standard deviations from 0: a column that is worth shifting
@@ -39,7 +40,7 @@ class Asked:
     labels: FloatArray
     lower: FloatArray
     upper: FloatArray
-    budget: int
+    budget: Any  # a number of labels, or the document of a budget of another kind
     rule: dict[str, Any]
     subjects: (
         FloatArray  # distinct rows of features, a number for the intercept last if there is one
@@ -57,14 +58,14 @@ def linear_proof(asked: Asked) -> tuple[dict[str, FloatArray], dict[int, list[st
     """Return the arrays of a proof, and solutions in fractions by the number of their subject."""
     with np.errstate(all="ignore"):
         solver = _solver(asked)
-        thresholds, close = _thresholds(asked, solver)
+        thresholds, close, trees = _thresholds(asked, solver)
         close |= solver.doubt() > _COARSE
         # Beyond that only what took rational arithmetic anyway: it would take hours.
         width, n_close = asked.subjects.shape[1], int(close.sum())
         if width**4 + n_close * len(asked.labels) * width > _MOST_EXACT:
             close[:] = False
         close |= asked.settled
-    arrays = solver.arrays() | {"thresholds": thresholds}
+    arrays = solver.arrays() | {"thresholds": thresholds} | trees
     # What overflowed proves nothing, and the checker reads finite numbers only.
     arrays = {name: np.nan_to_num(each, posinf=0, neginf=0) for name, each in arrays.items()}
     return arrays, dict(_in_fractions(asked, np.flatnonzero(close), solver))
@@ -268,36 +269,126 @@ def _solved(matrix: FloatArray, inverse: FloatArray | None, right: FloatArray) -
 # --- thresholds -------------------------------------------------------------------------------
 
 
-def _thresholds(asked: Asked, solver: _Solver) -> tuple[FloatArray, BoolArray]:
-    """Return the thresholds of selections, six for each subject, and which are close calls."""
+def _thresholds(
+    asked: Asked, solver: _Solver
+) -> tuple[FloatArray, BoolArray, dict[str, FloatArray]]:
+    """Return the prices of selections, which are close calls, and trees of cases."""
     weights, labels = asked.weights, asked.labels
-    movable = np.flatnonzero((asked.lower < 0) | (asked.upper > 0))
     balanced = asked.rule.get("threshold") == "balanced"
     share = weights / weights.sum() if balanced else 0.0
-    counts = np.array([_counts(claim, asked.budget) for claim in asked.claims])
-    made = np.zeros((len(counts), 6))
-    close = np.zeros(len(counts), dtype=bool)
+    selections = _Counts(asked) if isinstance(asked.budget, int) else _Priced(asked)
+    made = np.zeros((len(asked.claims), 6 * selections.n_prices))
+    close = np.zeros(len(made), dtype=bool)
     step = max(1, _BLOCK // len(labels))
-    for start in range(0, len(counts), step):
-        here = slice(start, start + step)
-        z = solver.influence(here) - share
+    for start in range(0, len(made), step):
+        z = solver.influence(slice(start, start + step)) - share
         scores = z @ labels
-        rises, falls = (z[:, movable] * ends[movable] for ends in (asked.upper, asked.lower))
+        rises, falls = z * asked.upper, z * asked.lower
         for way, effects in ((0, np.maximum(rises, falls)), (1, np.maximum(-rises, -falls))):
             for at, row in enumerate(effects, start):
-                found, sums = _ranked(row, counts[at])
-                made[at, way::2] = found
                 score = -scores[at - start] if way else scores[at - start]
+                found, sums = selections.of(at, way, row, z[at - start], score)
+                made[at].reshape(3, 2, -1)[:, way] = found
                 close[at] |= _is_close(asked.rule, bool(way), score, sums)
-    return made, close
+    return made, close, selections.arrays()
 
 
-def _counts(claim: Claim, budget: int) -> list[float]:
-    """Return the numbers of labels that a claim says something of."""
+class _Counts:
+    """Selections of a number of labels: the budget, and the ends of a minimum budget."""
+
+    n_prices = 1
+
+    def __init__(self, asked: Asked) -> None:
+        self._movable = np.flatnonzero((asked.lower < 0) | (asked.upper > 0))
+        ends = [(asked.budget, *_least(claim)) for claim in asked.claims]
+        self._counts = np.array(ends, dtype=np.float64)
+
+    def of(
+        self, at: int, way: int, effects: FloatArray, z: FloatArray, score: float
+    ) -> tuple[Any, list[float]]:
+        """Return the thresholds of a subject, and sums that may be close to its margin."""
+        found, sums = _ranked(effects[self._movable], self._counts[at])
+        return np.array(found)[:, None], sums
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return nothing else."""
+        return {}
+
+
+class _Priced:
+    """Prices of budgets of other kinds: enough is shown by labels and needs none."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked, self._prices = asked, Prices(asked.budget, len(asked.labels))
+        self.n_prices = self._prices.n_prices
+        self._trees = Trees(self._prices, self._kinds()) if self._prices.kind == "cost" else None
+
+    def _kinds(self) -> list[Kind]:
+        """Return training rows that do the same to every score and cost the same."""
+        asked, prices = self._asked, self._prices
+        columns = [asked.weights, asked.lower, asked.upper, prices.costs]
+        if asked.train is None:
+            columns.append(np.arange(float(len(asked.labels))))
+        table = np.column_stack(columns if asked.train is None else [asked.train, *columns])
+        kind = distinct_rows(table)[1]
+        order = np.argsort(kind, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
+        return [
+            Kind(rows, float(prices.costs[rows[0]]), prices.units[rows[0]])
+            for rows in groups
+            if asked.lower[rows[0]] < asked.upper[rows[0]]
+        ]
+
+    def of(
+        self, at: int, way: int, effects: FloatArray, z: FloatArray, score: float
+    ) -> tuple[Any, list[float]]:
+        """Return the prices of a subject, and sums that may be close to its margin."""
+        asked, prices, claim = self._asked, self._prices, self._asked.claims[at]
+        sign, (least, _) = -1.0 if way else 1.0, _least(claim)
+        lengths = np.where(sign * z > 0, asked.upper, -asked.lower)
+        made, sums = np.zeros((3, self.n_prices)), [_witnessed(claim, sign * z, asked)]
+        for which, amount in enumerate((prices.limit, prices.fewer(least))):
+            made[which], bound = prices.found(effects, lengths, amount)
+            goal = self._goal(claim, which, way, score)
+            if self._trees is not None and bound > goal > -math.inf and math.isfinite(amount):
+                units = prices.units_of(least if which else amount, below=bool(which))
+                bound = self._trees.add((at, 2 * which + way), effects, units, goal) or bound
+            sums.append(bound)
+        return made, sums
+
+    def _goal(self, claim: Claim, which: int, way: int, score: float) -> float:
+        """Return how far a score may move by what a claim says; infinite if it says nothing."""
+        margin = _margin(self._asked.rule, bool(way), score)
+        margin = margin if margin >= 0 else math.inf  # it is not lost that way
+        least, _ = _least(claim)
+        if which:
+            return margin if least > 0 else math.inf
+        end = -claim["low"] if way and "low" in claim else claim.get("high", math.inf)
+        end = math.inf if way and "low" not in claim else end - score
+        robust = claim["verdict"] == "robust" and least <= self._prices.limit
+        return min(end, margin) if robust else end
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return trees of cases."""
+        return {} if self._trees is None else self._trees.arrays()
+
+
+def _least(claim: Claim) -> tuple[float, float]:
+    """Return the bounds on its minimum budget that a claim names."""
     bounds = claim.get("minimum_budget", [0, "never"])
     bounds = bounds if isinstance(bounds, list) else [bounds, bounds]
     least, most = (np.inf if bound == "never" else bound for bound in bounds)
-    return [budget, least, most]
+    return least, most
+
+
+def _witnessed(claim: Claim, z: FloatArray, asked: Asked) -> float:
+    """Return how far the labels that a claim names move a score."""
+    named = claim.get("witness", claim.get("enough"))
+    if named is None:
+        return 0.0
+    up, down = named["up"], named["down"]
+    added = np.concatenate((asked.upper[up], asked.lower[down])) * named.get("shares", 1.0)
+    return float(z[np.concatenate((up, down))] @ added)
 
 
 def _ranked(effects: FloatArray, counts: FloatArray) -> tuple[list[float], list[float]]:
@@ -316,14 +407,18 @@ def _ranked(effects: FloatArray, counts: FloatArray) -> tuple[list[float], list[
     return found, sums
 
 
+def _margin(rule: dict[str, Any], down: bool, score: float) -> float:
+    """Return how far a score may move; `down` has been turned round."""
+    if rule["task"] == "regression":
+        return float(rule["radius"])
+    mark = rule.get("threshold", 0)
+    mark = 0.0 if mark == "balanced" else float(mark)
+    return -mark - score if down else mark - score
+
+
 def _is_close(rule: dict[str, Any], down: bool, score: float, sums: list[float]) -> bool:
     """Return whether doubles may be too coarse to tell whether labels overturn a row."""
-    if rule["task"] == "regression":
-        margin = rule["radius"]
-    else:
-        mark = rule.get("threshold", 0)
-        mark = 0.0 if mark == "balanced" else float(mark)
-        margin = -mark - score if down else mark - score
+    margin = _margin(rule, down, score)
     size = abs(margin) + max(map(abs, sums), default=0.0)
     if not np.isfinite(size):
         return True

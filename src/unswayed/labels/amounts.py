@@ -28,6 +28,16 @@ def positive(value: Any, what: str) -> float:
     return float(number)
 
 
+def extremes(found: Sequence[tuple[float, IntArray, FloatArray]], width: int) -> selection.Extremes:
+    """Return the reach of each row, and the entries that change, of which there are so many."""
+    index, amount = np.zeros((len(found), width), dtype=np.int64), np.zeros((len(found), width))
+    reach, length = np.zeros(len(found)), np.zeros(len(found), dtype=np.int64)
+    for at, (far, entry, added) in enumerate(found):
+        reach[at], length[at] = far, len(entry)
+        index[at, : len(entry)], amount[at, : len(entry)] = entry, added
+    return selection.Extremes(reach, index, amount, length)
+
+
 class _Offsets(NamedTuple):
     """How far each training label may change down and up, and what all do where they are equal."""
 
@@ -159,9 +169,7 @@ class TotalBudget(Budget):
 
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
         """Return how far scores can rise or fall, and the label changes that do it."""
-        width = len(entries)
-        index, amount = np.zeros((len(z), width), dtype=np.int64), np.zeros((len(z), width))
-        reach, length = np.zeros(len(z)), np.zeros(len(z), dtype=np.int64)
+        made = []
         for at, fill in enumerate(self._fills(z, entries, sign)):
             share = fill.shares(self.most)
             used = np.flatnonzero(share)
@@ -171,9 +179,8 @@ class TotalBudget(Budget):
                 entries.upper[entry] * entries.n_upper[entry],
                 entries.lower[entry] * entries.n_lower[entry],
             )
-            reach[at], length[at] = fill.reach(self.most), len(used)
-            index[at, : len(used)], amount[at, : len(used)] = entry, share[used] * whole
-        return selection.Extremes(reach, index, amount, length)
+            made.append((fill.reach(self.most), entry, share[used] * whole))
+        return extremes(made, len(entries))
 
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
@@ -253,6 +260,10 @@ class TotalBudget(Budget):
         return sorted(chosen)
 
     unit: ClassVar[str] = "total change"
+
+    def document(self, n_rows: int) -> Any:
+        """Return the total."""
+        return {"kind": "total", "total": self.most}
 
     def __str__(self) -> str:
         return f"labels are off by up to {written(self.most)} in all"

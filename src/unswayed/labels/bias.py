@@ -27,7 +27,7 @@ from unswayed.labels.classes import ClassChanges, allowed_changes, flip_offsets,
 from unswayed.labels.costs import Cost
 from unswayed.labels.groups import Clusters, cluster_count, numbered
 from unswayed.labels.offsets import as_range, check_index, cut, share_of
-from unswayed.labels.samples import joined, known_rows
+from unswayed.labels.samples import joined
 
 Where: TypeAlias = ArrayLike | Callable[[Any, Any], ArrayLike] | None
 Direction: TypeAlias = Literal["up", "down"] | None
@@ -388,7 +388,7 @@ class LabelBias:
         mask = self._mask(n_rows, X, y if labels is None else labels)
         population = int(mask.sum())
         if isinstance(self.budget, Statement):
-            mask = mask & ~known_rows(self.budget, n_rows)
+            mask = mask & ~self.budget._never_wrong(n_rows)
         lower[~mask], upper[~mask] = 0.0, 0.0
         # Adding 0.0 turns -0.0 into 0.0: equal offsets must have equal bits.
         lower, upper, whole = lower + 0.0, upper + 0.0, self.kind == "flips"

@@ -19,7 +19,7 @@ from unswayed._core import selection
 from unswayed._core.influence import Entries
 from unswayed._core.rounding import UNIT
 from unswayed._core.selection_numpy import Prefixes, crossing
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import BiasError, VacuousWarning, warn_asker
 from unswayed.words import in_unit
 
@@ -67,7 +67,7 @@ class Budget:
     """
 
     countable: ClassVar[bool] = False  # whether any labels may be wrong that are few enough
-    # Whether its reach is computed up to rounding; if not, `inner` and `enough` bound it from the
+    # Whether its reach is computed up to rounding; if not, `ends` and `enough` bound it from the
     # other side.
     closed: ClassVar[bool] = True
     # Whether effects that are exact have an exact reach: labels are whole, and sums are sums.
@@ -99,6 +99,10 @@ class Budget:
         """Return a budget of the same kind from a number that a user wrote."""
         return self.sized(float(written))
 
+    def like(self, other: "Budget") -> bool:
+        """Return whether another budget differs in its size only."""
+        return type(other) is type(self)
+
     def taken(self, rows: IntArray) -> "Budget":
         """Return the same budget for some of the training rows; by default raise `BiasError`.
 
@@ -129,10 +133,7 @@ class Budget:
         return RELATIVE + max(0, len(self.parts()) - 1) * UNIT
 
     def labels_of(self, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how many labels each amount can move at most, and how many any smaller amount can.
-
-        Bounds on rounding errors grow with both.
-        """
+        """Return how many labels each amount can move at most, and any smaller amount can."""
         sizes, place = np.unique(amount, return_inverse=True)
         most, fewer = (
             np.array([self.sized(max(size - less, 0.0)).most_labels for size in sizes.tolist()])
@@ -213,9 +214,9 @@ class Budget:
         """Return how far scores can rise or fall, and the label changes that do it."""
         return self._strongest(z, entries, sign).extremes(self.cap)
 
-    def inner(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return how far some labels within the budget raise and lower scores."""
-        return self.reach(z, entries)
+    def ends(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, ...]:
+        """Return how far scores rise and fall at most, and how far some labels take them."""
+        return self.reach(z, entries) * 2
 
     def least(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
@@ -316,7 +317,7 @@ class Budget:
         """Return the budget as a certificate file writes it; by default raise `BiasError`."""
         raise BiasError(
             f"there is no way to write a budget of kind {type(self).__name__} to a certificate "
-            "file; files take counts of labels"
+            "file; files take numbers of labels, sums of biases, clusters, totals and costs"
         )
 
 
@@ -521,6 +522,10 @@ class Statement(ABC):
     @abstractmethod
     def _budget(self, labels: Movable) -> Budget:
         """Return the budget for given labels."""
+
+    def _never_wrong(self, n_rows: int) -> BoolArray:
+        """Return which of the training rows have labels that are right whatever the budget is."""
+        return np.zeros(n_rows, dtype=bool)
 
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Statement":
         """Return the same for a model that is trained on some of `n_rows` training rows."""

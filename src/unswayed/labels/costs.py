@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from unswayed._core import selection
 from unswayed._core.influence import Entries
 from unswayed._core.rounding import UNIT
-from unswayed._typing import FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import BiasError
 from unswayed.inputs import as_doubles
-from unswayed.labels.amounts import positive
+from unswayed.labels.amounts import extremes, positive
 from unswayed.labels.budgets import Budget, Members, Movable, Move, Part, Statement
 from unswayed.words import written
 
@@ -214,6 +214,9 @@ class Cost(Statement):
     def _budget(self, labels: Movable) -> "CostBudget":
         return CostBudget(self.limit, self._costs_of(len(labels.lower)))
 
+    def _never_wrong(self, n_rows: int) -> BoolArray:
+        return np.isposinf(self._costs_of(n_rows))
+
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Cost":
         return Cost(self.limit, self._costs_of(n_rows)[rows])
 
@@ -245,6 +248,10 @@ class CostBudget(Budget):
     def sized(self, amount: float) -> "CostBudget":
         """Return another limit."""
         return replace(self, limit=float(amount))
+
+    def like(self, other: Budget) -> bool:
+        """Return whether these are the same costs."""
+        return isinstance(other, CostBudget) and np.array_equal(self.per_label, other.per_label)
 
     def taken(self, rows: IntArray) -> "CostBudget":
         """Return the costs of some of the training rows."""
@@ -301,36 +308,31 @@ class CostBudget(Budget):
 
     # --- in doubles ---------------------------------------------------------------------------
 
-    def _ends(self, z: FloatArray, entries: Entries) -> list[list[_Found]]:
-        return [
+    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
+        """Return upper bounds on how far scores rise and fall: exact where the search ends."""
+        up, down, *_ = self.ends(z, entries)
+        return up, down
+
+    def ends(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, ...]:
+        """Return these bounds, and how far the best labels that were found take scores."""
+        found = [
             [row.dearest(self._limit()) for row in self._items(z, entries, sign)]
             for sign in (1.0, -1.0)
         ]
-
-    def reach(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return upper bounds on how far scores rise and fall: exact where the search ends."""
-        up, down = (np.array([float(f.high) for f in way]) for way in self._ends(z, entries))
-        return up, down
-
-    def inner(self, z: FloatArray, entries: Entries) -> tuple[FloatArray, FloatArray]:
-        """Return how far some labels within the limit raise and lower scores."""
-        up, down = (np.array([float(f.low) for f in way]) for way in self._ends(z, entries))
-        return up, down
+        high = (np.array([float(each.high) for each in way]) for way in found)
+        low = (np.array([float(each.low) for each in way]) for way in found)
+        return (*high, *low)
 
     def argmax(self, z: FloatArray, entries: Entries, sign: float) -> selection.Extremes:
         """Return how far scores rise or fall, and the best label changes that were found."""
-        width = len(entries)
-        index, amount = np.zeros((len(z), width), dtype=np.int64), np.zeros((len(z), width))
-        reach, length = np.zeros(len(z)), np.zeros(len(z), dtype=np.int64)
+        made = []
         for at, row in enumerate(self._items(z, entries, sign)):
             found = row.dearest(self._limit())
             entry = np.array(sorted(found.taken), dtype=np.int64)
             taken = np.array([found.taken[each] for each in entry.tolist()])
-            reach[at], length[at] = float(found.high), len(entry)
-            index[at, : len(entry)] = entry
             offset = np.where(sign * z[at, entry] >= 0, entries.upper[entry], entries.lower[entry])
-            amount[at, : len(entry)] = taken * offset
-        return selection.Extremes(reach, index, amount, length)
+            made.append((float(found.high), entry, taken * offset))
+        return extremes(made, len(entries))
 
     def _costs(
         self, z: FloatArray, entries: Entries, up: FloatArray, down: FloatArray
@@ -416,6 +418,11 @@ class CostBudget(Budget):
         units, below = self._units()
         own = units[rows].tolist()
         return math.inf if -1 in own else _rounded(sum(own), below, math.inf)
+
+    def document(self, n_rows: int) -> Any:
+        """Return the limit and the costs; labels of infinite cost, which cannot move, cost 0."""
+        costs = np.where(np.isfinite(self.per_label), self.per_label, 0.0)
+        return {"kind": "cost", "limit": self.limit, "costs": costs}
 
     def __str__(self) -> str:
         return f"labels that cost up to {written(self.limit)} together are wrong"

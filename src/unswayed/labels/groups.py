@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ class Parts(Budget):
     labels: int  # in all
     limits: tuple[Part, ...]
     confidence: Fraction | None = None  # of all limits together, where samples gave them
+    samples: tuple[dict[str, Any] | None, ...] = ()  # of each part, as files write them
 
     def parts(self) -> tuple[Part, ...]:
         """Return the sets of labels."""
@@ -104,6 +106,15 @@ class Parts(Budget):
         if self.confidence is None:
             return None
         return f"{confident(self.confidence)}, from samples"
+
+    def document(self, n_rows: int) -> Any:
+        """Return the parts, each with its sample if it has one, and the number in all."""
+        parts = [
+            {"rows": np.arange(n_rows) if part.rows is None else np.sort(part.rows),
+             "labels": part.labels} | ({} if sample is None else {"sample": sample})
+            for part, sample in zip_longest(self.limits, self.samples)
+        ]  # fmt: skip
+        return {"kind": "parts", "labels": self.labels, "parts": parts}
 
 
 def confident(confidence: Fraction) -> str:
@@ -253,6 +264,11 @@ class Clusters(Budget):
         wrong = {-number for _, number in self._whole(moves)[: self.clusters]}
         chosen = [move for move in moves if int(self.cluster[move.row]) in wrong]
         return [(row, Fraction(1)) for row in sorted(r for move in chosen for r in members(move))]
+
+    def document(self, n_rows: int) -> Any:
+        """Return the clusters, and how many of them may be wrong."""
+        clusters = min(self.clusters, self._n_clusters)
+        return {"kind": "clusters", "clusters": clusters, "cluster": self.cluster.astype(float)}
 
     def __str__(self) -> str:
         some = f"up to {self.clusters:,} of {self._n_clusters:,} clusters are"

@@ -140,23 +140,23 @@ class Sampled(Statement):
 
     def _budget(self, labels: Movable) -> "SampledCount":
         found = self.most_wrong(labels.population) - (0 if self.rows is None else self.wrong)
-        return SampledCount(found, Fraction(str(self.confidence)), self.checked, self.wrong)
+        size = labels.population if self.population is None else self.population
+        level = Fraction(str(self.confidence))
+        return SampledCount(found, level, self.checked, self.wrong, size, self.rows)
+
+    def _never_wrong(self, n_rows: int) -> BoolArray:
+        found = np.zeros(n_rows, dtype=bool)
+        if self.rows is not None:
+            for row in self.rows[(self.rows < 0) | (self.rows >= n_rows)][:1]:
+                raise BiasError(f"Sampled: there is no training row {row}; there are {n_rows:,}")
+            found[self.rows] = True
+        return found
 
     def _of_rows(self, rows: IntArray, n_rows: int) -> "Sampled":
         # What is wrong among some of the rows is wrong among all: the bound is the same.
         size = n_rows if self.population is None else self.population
         kept = None if self.rows is None else np.flatnonzero(np.isin(rows, self.rows))
         return Sampled(self.checked, self.wrong, self.confidence, kept, size)
-
-
-def known_rows(stated: Any, n_rows: int) -> BoolArray:
-    """Return which training rows a sample says were checked, as a mask."""
-    found = np.zeros(n_rows, dtype=bool)
-    if isinstance(stated, Sampled) and stated.rows is not None:
-        for row in stated.rows[(stated.rows < 0) | (stated.rows >= n_rows)][:1]:
-            raise BiasError(f"Sampled: there is no training row {row}; there are {n_rows:,}")
-        found[stated.rows] = True
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +168,8 @@ class SampledCount(Count):
     level: Fraction  # the confidence
     checked: int
     wrong: int
+    population: int  # how many labels the sample was drawn from
+    rows: IntArray | None = None  # the training rows that were checked, where that is known
 
     def sized(self, amount: float) -> Count:
         """Return a number of labels; another one than the sample gave is no finding of its."""
@@ -180,6 +182,17 @@ class SampledCount(Count):
         found += " was wrong" if self.wrong == 1 else " were wrong"
         return f"{confident(self.level)}: {found}"
 
+    def sample(self) -> dict[str, Any]:
+        """Return the sample as a certificate file writes it."""
+        found = {"checked": self.checked, "wrong": self.wrong, "confidence": float(self.level)}
+        rows = {} if self.rows is None else {"rows": np.sort(self.rows)}
+        return found | {"population": self.population} | rows
+
+    def document(self, n_rows: int) -> Any:
+        """Return the count and the sample that gave it."""
+        labels = Count.document(self, n_rows)
+        return {"kind": "sample", "labels": labels, "sample": self.sample()}
+
     def __str__(self) -> str:
         return f"{Count.__str__(self)} ({self.source})"
 
@@ -191,6 +204,7 @@ def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts
     of their chances.
     """
     parts: list[Part] = []
+    samples: list[dict[str, Any] | None] = []
     owner: dict[int, int] = {}
     doubt = Fraction(0)
     for number, (rows, budget) in enumerate(terms):
@@ -201,13 +215,16 @@ def joined(terms: Sequence[tuple[IntArray, Budget]], cap: float | None) -> Parts
                     f"training row {row} be wrong; each label belongs to one term: make their "
                     "where= masks exclude each other"
                 )
-        if len(rows):
-            parts.append(Part(rows, int(min(budget.most_labels, len(rows)))))
-        if isinstance(budget, SampledCount):
-            doubt += 1 - budget.level
+        if not len(rows):
+            continue
+        parts.append(Part(rows, int(min(budget.most_labels, len(rows)))))
+        sampled = budget if isinstance(budget, SampledCount) else None
+        samples.append(None if sampled is None else sampled.sample())
+        doubt += 0 if sampled is None else 1 - sampled.level
     every = sum(part.labels for part in parts)
     level = max(1 - doubt, Fraction(0)) if doubt else None
-    return Parts(every if cap is None else int(min(cap, every)), tuple(parts), level)
+    most = every if cap is None else int(min(cap, every))
+    return Parts(most, tuple(parts), level, tuple(samples))
 
 
 # --- labels that were checked ---------------------------------------------------------------------

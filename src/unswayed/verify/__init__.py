@@ -11,9 +11,10 @@ read Parquet files. docs/checker.md leads through it; read it in this order:
 `data`       reads training and test rows and compares them with the hashes in the certificate,
              with `tables` for CSV files and cells, and `parquet`
 `question`   puts in words what was asked, with `words` for numbers and texts
+`budget`     what may be wrong at once: prices prove how far that moves a score
 `facts`      what is known of a score, and what a claim about it follows from
 `doubles`    what is assumed of floating point
-`linear`     what labels do to a score: a residual proves a solution, a threshold a selection
+`linear`     what labels do to a score: a residual proves a solution
 `rational`   the same in fractions, for what doubles leave open
 `claims`     puts it together
 `gradient`   logistic and Poisson regression

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify import linear
+from unswayed.verify.budget import read_cases
 from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Bias, Data, Given, load
@@ -145,7 +146,9 @@ class _Linear:
         self._groups, self._subject = _alike(document["claims"], self._given)
         n_subjects = 1 + max(self._subject, default=-1)
         self._hints = sized(proof, ("weights", "dual"), (n_subjects, None))
-        self._thresholds = sized(proof, ("thresholds",), (n_subjects, len(COLUMNS)))
+        n_prices = len(COLUMNS) * (1 + len(bias.budget.most))
+        self._thresholds = sized(proof, ("thresholds",), (n_subjects, n_prices))
+        self._cases = read_cases(proof, len(bias.lower)) if bias.budget.kind == "cost" else {}
         self.settled, self.exact = Settled({}, {}), list[int]()  # rows that doubles left open
 
     def settle(self, track: Track, *, floating_point: bool) -> None:
@@ -184,15 +187,16 @@ class _Linear:
     def _asked(self, groups: list[int]) -> Asked:
         """Return what the claims of some groups are about."""
         claims = [self._groups[at][0] for at in groups]
-        n_rows, labels = len(self._bias.lower), np.empty((len(groups), 3))
-        for row, claim in zip(labels, claims, strict=True):
-            least, most = claimed_budgets(claim)
-            row[:] = [self._bias.budget, least - 1, most]
+        amounts = [self._bias.budget.amounts(*claimed_budgets(claim)) for claim in claims]
+        numbers = [self._subject[at] for at in groups]
         return Asked(
-            np.clip(labels, 0, n_rows),
-            self._thresholds[[self._subject[at] for at in groups]],
-            [read_witness(claim, n_rows) if "witness" in claim else None for claim in claims],
-        )
+            np.array([list(map(self._bias.budget.rounded, row)) for row in amounts]),
+            self._thresholds[numbers],
+            [read_witness(claim, len(self._bias.lower)) for claim in claims],
+            amounts,
+            [{at: self._cases[n, at] for at in range(len(COLUMNS)) if (n, at) in self._cases}
+             for n in numbers],
+        )  # fmt: skip
 
     def _subjects(self, groups: list[int]) -> tuple[FloatArray, FloatArray]:
         """Return what the claims of some groups are about, and the solutions of the file."""
@@ -214,7 +218,7 @@ class _Linear:
         (subject,), (hint,) = self._subjects([at])
         asked, solution = self._asked([at]), self._groups[at][0].get("solution")
         found = exactly.influence(subject, solution_of(hint, solution, self._proof.get("shift")))
-        return exactly.facts(found, asked.labels[0].tolist(), asked.moves[0])
+        return exactly.facts(found, asked.amounts[0], asked.moves[0], asked.cases[0])
 
 
 def _alike(claims: list[Claim], given: Given) -> tuple[list[list[Claim]], list[int]]:

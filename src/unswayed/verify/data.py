@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from unswayed.verify.budget import Budget
 from unswayed.verify.document import (
     MOST_COLUMNS,
     MOST_NUMBERS,
@@ -247,7 +248,7 @@ class Bias:
     lower: "array[float]"
     upper: "array[float]"
     weights: "array[float]"
-    budget: int
+    budget: Budget
 
     @classmethod
     def of(cls, document: dict[str, Any], n_rows: int) -> "Bias":
@@ -259,7 +260,17 @@ class Bias:
             raise CertificateError("lower <= 0 <= upper must hold for every label")
         if min(weights) < 0 or not any(weights):
             raise CertificateError("weights >= 0, not all of them 0, must hold")
-        return cls(lower, upper, weights, given["budget"])
+        return cls(lower, upper, weights, Budget.of(given["budget"], lower, upper))
+
+    @property
+    def labels(self) -> int:
+        """How many labels may be wrong at once; raise if the budget is none of that kind."""
+        if not self.budget.is_count:
+            raise CertificateError(
+                "claims about all rows together, and about models that are not linear in their "
+                "labels, must have a number of labels as their budget"
+            )
+        return int(self.budget.said)
 
     @property
     def movable(self) -> list[bool]:
@@ -277,6 +288,7 @@ class Given:
     weights: FloatArray
     lower: FloatArray
     upper: FloatArray
+    budget: Budget
     alpha: float
     intercept: bool
     tests: FloatArray | None  # None where claims are about coefficients
@@ -298,6 +310,7 @@ class Given:
             weights=np.frombuffer(bias.weights),
             lower=np.frombuffer(bias.lower),
             upper=np.frombuffer(bias.upper),
+            budget=bias.budget,
             alpha=as_double(model.get("alpha", model.get("penalty", 0))),
             intercept=model.get("intercept", False),
             tests=data.tests,

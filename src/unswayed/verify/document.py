@@ -187,7 +187,15 @@ def _check_claims(document: dict[str, Any]) -> None:
     if len(claims) != size or {claim["row"] for claim in claims} != set(range(size)):
         raise CertificateError(f"there must be one claim for each of the {size:,} rows, no more")
     number = document["question"]["task"] in ("regression", "counts")
+    budget = document["bias"]["budget"]
+    whole = type(budget) is int or budget["kind"] not in ("total", "cost")
     for claim in claims:
+        bounds = claim.get("minimum_budget", 0)
+        bounds = bounds if type(bounds) is list else [bounds]
+        if whole and any(type(each) is float for each in bounds):
+            raise CertificateError(f"the minimum budget of claim {claim['row']} must be whole")
+        if "witness" in claim and "enough" in claim:
+            raise CertificateError(f"claim {claim['row']} must have a witness, or what is enough")
         if ("decision" in claim) == (number or claim["verdict"] == "undecided"):
             raise CertificateError(f"claim {claim['row']} must have a decision, or must not")
 

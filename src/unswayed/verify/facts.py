@@ -6,14 +6,13 @@ with both in one place.
 """
 
 import math
-from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from unswayed.verify.budget import Case, Moves, read_moves
 from unswayed.verify.data import Bias
-from unswayed.verify.document import row_numbers
 from unswayed.verify.doubles import FloatArray
 
 Number = Fraction | float  # floats are infinite: whatever is finite is a fraction
@@ -38,47 +37,16 @@ def ends_of(low: Number, high: Number) -> Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
-    """Training rows whose labels move to the upper, or to the lower, end of their interval.
-
-    With `shares`, they go that share of the way: those that move up first.
-    """
-
-    up: "array[int]"
-    down: "array[int]"
-    shares: "array[float] | None" = None
-
-    @property
-    def count(self) -> int:
-        """How many labels move."""
-        return len(self.up) + len(self.down)
-
-    def steps(self, lower: Any, upper: Any) -> Iterator[tuple[int, Any, float]]:
-        """Yield rows, the ends that their labels move to, and which share of the way they go."""
-        for rows, end, shares in self.parts():
-            for place, at in enumerate(rows):
-                yield at, (upper if end else lower)[at], 1.0 if shares is None else shares[place]
-
-    def parts(self) -> Iterator[tuple["array[int]", int, "array[float] | None"]]:
-        """Yield the rows that move up, then those that move down."""
-        first = len(self.up)
-        for rows, end, which in ((self.up, 1, slice(first)), (self.down, 0, slice(first, None))):
-            yield rows, end, None if self.shares is None else self.shares[which]
-
-    def allowed(self, bias: Bias) -> bool:
-        """Return whether no label moves twice, nor one that cannot move so."""
-        rows = [*self.up, *self.down]
-        can = all(end and 0 < share <= 1 for _, end, share in self.steps(bias.lower, bias.upper))
-        return can and len(set(rows)) == len(rows)
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """What the claims about some scores say something of, one row for each."""
 
-    labels: FloatArray  # how many labels: within the budget, fewer than overturn it, enough
-    thresholds: FloatArray  # as `COLUMNS`
+    labels: FloatArray  # amounts: within the budget, less than overturns it, enough; rounded up
+    thresholds: FloatArray  # as `COLUMNS`, of each as many as the budget has prices
     moves: list[Moves | None]  # of witnesses
+    amounts: list[list[Any]] = field(default_factory=list)  # the same as `labels`, exactly
+    cases: list[dict[int, list[Case]]] = field(
+        default_factory=list
+    )  # by column, where there are any
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +139,7 @@ class Judge:
         parts = [*self._about_scores(claim, facts), *self._about_budgets(claim, facts)]
         if (claim["verdict"] == "not-robust") != ("witness" in claim):
             parts.append((False, "a witness must be given if it is not robust, and only then", ""))
-        elif "witness" in claim:
+        elif "witness" in claim or "enough" in claim:
             parts.extend(self._about_witness(claim, facts))
         return Judgement(
             tuple(text for holds, text, _ in parts if holds is False),
@@ -193,26 +161,30 @@ class Judge:
                 yield holds, f"scores beyond {end} {claim[end]!r} are reached", f"its {end} end"
 
     def _about_budgets(self, claim: dict[str, Any], facts: Facts) -> Parts:
-        least, most = claimed_budgets(claim)
-        if claim["verdict"] == "robust" and least <= self._bias.budget:
+        (least, most), budget = claimed_budgets(claim), self._bias.budget
+        if claim["verdict"] == "robust" and least <= budget.said:
             found = self._overturned(facts, facts.within(BUDGET))
             yield _not(found), "labels within the budget overturn it", "that it is robust"
-        if claim["verdict"] == "robust" and most <= self._bias.budget:
+        if claim["verdict"] == "robust" and most <= budget.said:
             yield False, "its minimum budget is within the budget", ""
-        if claim["verdict"] == "not-robust" and least > self._bias.budget:
+        if claim["verdict"] == "not-robust" and least > budget.said:
             yield False, "its minimum budget is beyond the budget", ""
         if least > most:
             yield False, "its minimum budget is no number", ""
         if least > 0:
             found = self._overturned(facts, facts.within(FEWER))
-            text = f"fewer than {least:.0f} labels overturn it"
-            yield _not(found), text, "that fewer labels do not overturn it"
+            text = f"its minimum budget is below {budget.some(least)}"
+            yield _not(found), text, "that less does not overturn it"
         if most < math.inf:
             found = self._overturned(facts, facts.within(ENOUGH))
-            moves = read_witness(claim, len(self._bias.lower)) if "witness" in claim else None
-            if found is None and moves is not None and moves.count <= most:
+            moves = read_witness(claim, len(self._bias.lower))
+            if found is None and moves is not None and self._size(moves) <= budget.exactly(most):
                 return  # the witness shows it, or is objected to
-            yield found, f"{most:.0f} labels do not overturn it", "that as many labels overturn it"
+            text = f"its minimum budget is above {budget.some(most)}"
+            yield found, text, "that as much overturns it"
+
+    def _size(self, moves: Moves) -> Number:
+        return self._bias.budget.size(moves, self._bias.lower, self._bias.upper)
 
     def _overturned(self, facts: Facts, moved: dict[int, Ends]) -> Answer:
         """Return whether moves between two numbers, one pair for each way, overturn the answer."""
@@ -225,21 +197,23 @@ class Judge:
     def _about_witness(self, claim: dict[str, Any], facts: Facts) -> Parts:
         """Yield whether a witness is as small as it must be, allowed, and overturns the answer."""
         moves, said = read_witness(claim, len(self._bias.lower)), claim.get("minimum_budget")
-        count = moves.count
-        small = count <= self._bias.budget and (type(said) is not int or count == said)
-        yield small, f"its witness has {count} labels", ""
+        assert moves is not None  # noqa: S101  (there are some)
+        budget, size = self._bias.budget, self._size(moves)
+        small = size <= budget.exactly(budget.said) and (type(said) is not int or size == said)
+        yield small or "enough" in claim, f"its witness has {budget.some(size)}", ""
         text = "its witness moves a label twice, or one that the bias does not let move so"
-        yield moves.allowed(self._bias), text, ""
+        yield moves.allowed(self._bias.lower, self._bias.upper), text, ""
         low, high = facts.shift
         holds = self._overturned(facts, {UP: (low, high), DOWN: (-high, -low)})
         yield holds, "its witness does not overturn it", "that its witness overturns it"
 
 
-def read_witness(claim: dict[str, Any], n_rows: int) -> Moves:
-    """Return the labels that a claim says overturn its answer."""
-    where = f"the witness of row {claim['row']}"
-    up, down = (row_numbers(claim["witness"][way], n_rows, n_rows, where) for way in ("up", "down"))
-    return Moves(up, down)
+def read_witness(claim: dict[str, Any], n_rows: int) -> Moves | None:
+    """Return the labels that a claim says overturn its answer; None if it names none."""
+    given = claim.get("witness", claim.get("enough"))
+    return (
+        None if given is None else read_moves(given, n_rows, f"the witness of row {claim['row']}")
+    )
 
 
 def claimed_budgets(claim: dict[str, Any]) -> tuple[float, float]:

@@ -27,16 +27,6 @@ the largest sums of a row: the eigenvalues of K P are those of K^½ P K^½, real
 ρ = k - M z̃, |z_i - z̃_i| <= ‖P‖ max|ρ| / (1 - d) if ‖I - P M‖ <= d < 1. Ridge with alpha 0 and more
 features than rows is the same for M = ΦΦᵀ, with one more unknown if there is an intercept, for
 then the influence sums up to 1. Of a **smoother**, z itself is given.
-
-**Selections.** For every t >= 0 the k largest of some numbers v sum up to
-
-    k·t + Σ max(v - t, 0)   at most,
-
-whatever t is; with t the k-th largest of them, to exactly that. `proofs/Selection.v` has this,
-checked by a machine. From below, let a of the numbers be above (1 + ε)t and b of them (1 - ε)t at
-least. If a <= k, they sum up to min(k, b)·t + Σ max(v - t, 0) - 2(b - a)εt at least: take those
-above, which sum up to a·t + Σ max(v - t, 0) - (b - a)εt at least, and others that are (1 - ε)t at
-least. If not, to k·t at least.
 """
 
 import math
@@ -44,6 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unswayed.verify.budget import Moves
 from unswayed.verify.data import Given, distinct
 from unswayed.verify.doubles import (
     ROOT_OF_TINY,
@@ -66,11 +57,10 @@ from unswayed.verify.doubles import (
     sum_of_parts,
     whole,
 )
-from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Asked, Ends, Facts, Moves, ends_of
+from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Asked, Ends, Facts, ends_of
 from unswayed.verify.rational import is_unseen
 
 _LITTLE = 2.0**-300
-_NEAR = 2.0**-40  # ε of selections: what rounding moves past a threshold is on neither side
 _MOST_UNKNOWNS = 2**11  # of an inverse: memory is promised for a dozen matrices of that size
 
 
@@ -352,14 +342,19 @@ def _reaches(given: Given, found: Influence, asked: Asked) -> FloatArray:
     """Return bounds on how far labels move each score, as `COLUMNS`."""
     movable = (given.lower < 0) | (given.upper > 0)
     here = slice(None) if movable.all() else np.flatnonzero(movable)
-    z = found.z[:, here]
-    rises, falls = z * given.upper[here], z * given.lower[here]
-    effects = {UP: np.maximum(rises, falls), DOWN: np.maximum(-rises, -falls)}
-    made = np.empty((len(z), len(COLUMNS), 2))
+    ends, z = np.stack((given.lower[here], given.upper[here])), found.z[:, here]
+    moved, made = z * ends[:, None], np.empty((len(z), len(COLUMNS), 2))
+    turned = {UP: moved, DOWN: -moved}
+    budget, prices = given.budget, np.split(asked.thresholds, len(COLUMNS), axis=1)
     for at, (way, which) in enumerate(COLUMNS):
-        count = np.minimum(asked.labels[:, which], z.shape[1])
-        doubt = doubt_of(given, found, count)
-        at_least, at_most = largest(effects[way], count, asked.thresholds[:, at])
+        amount = asked.labels[:, which]
+        doubt = doubt_of(given, found, budget.labels(amount))
+        at_least, at_most = budget.reach(turned[way], here, ends, amount, prices[at])
+        for row, each in enumerate(asked.cases):
+            effects = np.maximum(way * found.z[row] * given.lower, way * found.z[row] * given.upper)
+            if at in each and np.isfinite(effects).all():
+                bound = budget.in_cases(effects.tolist(), asked.amounts[row][which], each[at])
+                at_most[row] = np.fmin(at_most[row], bound)
         made[:, at, 0] = np.fmax(at_least - doubt, 0.0)  # no label need move
         made[:, at, 1] = np.nextafter(at_most + doubt, np.inf)
     return made
@@ -373,20 +368,6 @@ def doubt_of(given: Given, found: Influence, count: FloatArray) -> FloatArray:
     spread = np.sqrt(np.minimum(count * squares.max(initial=0.0), squares.sum()))
     doubt = found.drift * drift + found.spread * (spread + ROOT_OF_TINY)
     return np.asarray(doubt * SAFETY + TINY)
-
-
-def largest(effects: FloatArray, count: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on the sums of the largest effects of each row, given thresholds."""
-    size = effects.shape[1]
-    lost, least = gamma_of_parts(size) + 12 * UNIT, size * TINY
-    excess = sum_of_parts(np.maximum(effects - t[:, None], 0.0))
-    n_above = np.count_nonzero(effects > (t * (1 + _NEAR))[:, None], axis=1)
-    n_most = np.count_nonzero(effects >= (t * (1 - _NEAR))[:, None], axis=1)
-    total = (np.minimum(count, n_most) * t + excess) * (1 - lost)
-    total -= 3 * (n_most - n_above) * (_NEAR * t)  # 3 instead of 2, for what rounds here
-    total = np.where(n_above <= count, total, count * t * (1 - lost))
-    at_most = np.where(count > 0, (count * t + excess) * (1 + lost) + least, 0.0)
-    return np.where(t >= 0, total - least, 0.0), np.where(t >= 0, at_most, np.inf)
 
 
 def _shift(given: Given, found: Influence, at: int, moves: Moves | None) -> Ends:

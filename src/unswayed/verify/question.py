@@ -231,11 +231,8 @@ def _labels(data: Data, names: _Names) -> Iterator[str]:
 
 def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
     pairs, movable = list(zip(bias.lower, bias.upper, strict=True)), sum(bias.movable)
-    yield (
-        f"wrong labels: at most {bias.budget:,} at once, of the {movable:,} that can move "
-        f"({counted(len(pairs), 'label')} in all)"
-    )
-    if not bias.budget or not movable:
+    yield from bias.budget.in_words(movable, len(pairs))
+    if not (bias.budget.said or bias.budget.kind == "cost") or not movable:
         yield "  so no label changes at all, and every claim that a row is robust holds trivially"
     if weightless := sum(not w for w in compress(bias.weights, bias.movable)):
         yield f"  {counted(weightless, 'label')} that can move count nothing, having weight 0"
@@ -464,7 +461,7 @@ def _fingerprint(document: dict[str, Any], data: Data, bias: Bias, asked: "Asked
     model = {key: value for key, value in document["model"].items() if key != "weights"}
     facts: dict[str, Any] = {
         "question": document["question"], "model": model, "data": document["data"],
-        "trusted": document.get("trusted", []), "budget": bias.budget,
+        "trusted": document.get("trusted", []), "budget": document["bias"]["budget"],
         "label": data.label, "columns": data.columns,
     }  # fmt: skip
     if asked is not None:

@@ -16,11 +16,11 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from unswayed.verify.budget import Case, Moves, up
 from unswayed.verify.data import Given
 from unswayed.verify.doubles import (
     MOST_EXACT_BITS,
@@ -31,7 +31,7 @@ from unswayed.verify.doubles import (
     lowest,
     whole,
 )
-from unswayed.verify.facts import DOWN, UNKNOWN, UP, Ends, Facts, Moves
+from unswayed.verify.facts import COLUMNS, DOWN, UNKNOWN, UP, Ends, Facts
 
 
 def is_unseen(given: Given, direction: Integers) -> bool:
@@ -148,17 +148,26 @@ class RationalRows:
         numerators[used] = solution
         return ExactInfluence(numerators.tolist(), unit, drift)
 
-    def facts(self, found: ExactInfluence, labels: Sequence[float], moves: Moves | None) -> Facts:
-        """Return what is known of one score, for some numbers of labels and those of a witness."""
+    def facts(
+        self, found: ExactInfluence, amounts: Sequence[Any], moves: Moves | None,
+        cases: dict[int, list[Case]] | None = None,
+    ) -> Facts:  # fmt: skip
+        """Return what is known of one score, for some amounts and for the labels of a witness."""
         reach: dict[tuple[int, int], Ends] = {}
-        unit = found.unit * self._label_unit
+        unit, budget = found.unit * self._label_unit, self._given.budget
         ends = list(zip(found.numerators, self._lower, self._upper, strict=True))
+        scale = self._label_unit if budget.kind == "total" else 1
         for way in (UP, DOWN):
-            effects = (max(way * z * low, way * z * high) for z, low, high in ends)
-            sums = [0, *accumulate(sorted(effects, reverse=True))]
-            for which, count in enumerate(labels):
-                total, doubt = sums[int(count)] * unit, self._doubt(found, int(count))
-                reach[way, which] = (max(total - doubt, Fraction(0)), total + doubt)
+            values = [max(way * z * low, way * z * high) for z, low, high in ends]
+            lengths = [high if way * z > 0 else -low for z, low, high in ends]
+            items = budget.items(values, lengths)
+            for which, amount in enumerate(amounts):
+                total = budget.filled(items, Fraction(amount) / scale)
+                if tree := (cases or {}).get(COLUMNS.index((way, which))):
+                    total = min(total, budget.in_cases(values, amount, tree, exactly=True))
+                doubt = self._doubt(found, amount)
+                least = 0 if budget.kind == "cost" else max(total * unit - doubt, Fraction(0))
+                reach[way, which] = (Fraction(least), total * unit + doubt)
         steps: list[Any] = [0] * len(self._labels)
         for at, end, share in moves.steps(self._lower, self._upper) if moves is not None else ():
             steps[at] = end * Fraction(share)
@@ -174,12 +183,13 @@ class RationalRows:
             lost += found.spread * root_above(squares * self._weight_unit)
         return (total - lost) * self._label_unit, (total + lost) * self._label_unit
 
-    def _doubt(self, found: ExactInfluence, count: int) -> Fraction:
-        """Return how far so many labels can move a score otherwise than by their effects."""
+    def _doubt(self, found: ExactInfluence, amount: Any) -> Fraction:
+        """Return how far an amount can move a score otherwise than by the effects of labels."""
         if not found.spread and not found.drift:
             return Fraction(0)
         far = [max(-low, high) for low, high in zip(self._lower, self._upper, strict=True)]
         squares = (s * d * d for s, d in zip(self._weights, far, strict=True))
+        count = int(min(self._given.budget.labels(np.array([up(amount)]))[0], len(far)))
         drift, square = (sum(sorted(each, reverse=True)[:count]) for each in (far, squares))
         lost = found.drift * drift + found.spread * root_above(square * self._weight_unit)
         return Fraction(lost * self._label_unit)

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from unswayed.verify import linear
+from unswayed.verify.budget import Moves, largest, read_moves
 from unswayed.verify.collective.asked import Asked, Form
 from unswayed.verify.collective.cases import Cases, Gains
 from unswayed.verify.data import Bias, Data, Given
-from unswayed.verify.document import row_numbers, sized, solution_of, vector
+from unswayed.verify.document import row_numbers, sized, solution_of
 from unswayed.verify.doubles import (
     SAFETY,
     TINY,
@@ -38,7 +39,6 @@ from unswayed.verify.facts import (
     UP,
     Ends,
     Facts,
-    Moves,
     Number,
     Rule,
     Track,
@@ -99,7 +99,7 @@ def _furthest(
         effects[:, list(added)] += list(added.values())
         extra = count * max(map(abs, added.values()))  # rounded together with effects
     most = np.array([float(min(count, effects.shape[1]))])
-    _, at_most = linear.largest(effects, most, np.array([threshold]))
+    _, at_most = largest(effects, most, np.array([threshold]))
     doubt = linear.doubt_of(given, found, most) + 8 * UNIT * (extra + np.abs(at_most))
     total = math.nextafter(float(at_most[0] + doubt[0] * SAFETY), math.inf)
     return ends_of(0, total)[1] if is_ordinary() and total >= 0 else math.inf
@@ -136,7 +136,7 @@ class _Rows:
         self, document: dict[str, Any], data: Data, bias: Bias, proof: dict[str, FloatArray],
         *, floating_point: bool,
     ) -> None:  # fmt: skip
-        self.given, self._budget = Given.of(document, data, bias), bias.budget
+        self.given, self._budget = Given.of(document, data, bias), bias.labels
         rows = self.given.subjects(np.arange(document["data"]["test_rows"])) + 0.0
         places: dict[bytes, int] = {}
         self.kinds = [places.setdefault(row.tobytes(), len(places)) for row in rows]
@@ -274,14 +274,11 @@ class _Rows:
 
 def _witness(given: dict[str, Any], bias: Bias) -> tuple[Moves, str]:
     """Return the labels of a witness, and what is wrong with them."""
-    size = len(bias.lower)
-    up, down = (row_numbers(given[way], size, size, "a witness") for way in ("up", "down"))
-    count = len(up) + len(down)
-    shares = vector(given["shares"], count, "shares") if "shares" in given else None
-    moves = Moves(up, down, shares)
-    if count > bias.budget:
+    moves = read_moves(given, len(bias.lower), "a witness")
+    count = len(moves.up) + len(moves.down)
+    if count > bias.labels:
         return moves, f"its witness has {count} labels"
-    if not moves.allowed(bias):
+    if not moves.allowed(bias.lower, bias.upper):
         return moves, "its witness moves a label twice, or one that the bias does not let move so"
     return moves, ""
 

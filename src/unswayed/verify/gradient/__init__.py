@@ -121,7 +121,7 @@ class _Claims:
         )
         movable = (given.lower * given.weights < 0) | (given.upper * given.weights > 0)
         self._movable = int(np.count_nonzero(movable))
-        labels = min(bias.budget, self._movable)
+        labels = min(bias.labels, self._movable)
         self._region = Region(problem, centre, self._here, proof, self._directions, labels)
         self._bounds: dict[tuple[int, int], list[Bound]] = defaultdict(list)
         found = track(self._region.bounds(), "proving bounds", self._region.n_bounds)
@@ -201,10 +201,11 @@ class _Claims:
 
     def _shift(self, claim: Claim, subject: int) -> Ends:
         """Return how far the labels of a witness move the score, or the count, of its subject."""
-        if "witness" not in claim:
-            return UNKNOWN
         given, targets, rounded = self._given, np.array(self._given.labels), False
-        for rows, end, _ in facts.read_witness(claim, len(targets)).parts():
+        moves = facts.read_witness(claim, len(targets)) if "witness" in claim else None
+        if moves is None:
+            return UNKNOWN
+        for rows, end, _ in moves.parts():
             places = np.array(rows, dtype=np.int64)
             added = (given.upper if end else given.lower)[places]
             rounded |= any((each != np.rint(each)).any() for each in (targets[places], added))
