@@ -11,4 +11,5 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `rational`   the same without rounding, for what doubles leave open (needs python-flint)
 `region`     models such as logistic regression, whose labels are in the gradient
 `passes`     training rows in pieces
+`votes`      votes over partitions: what it costs, in labels, to change them
 """

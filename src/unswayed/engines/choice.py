@@ -17,6 +17,7 @@ from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
 from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, LinearRows, Terms
 from unswayed.engines.region.engine import SecantEngine
 from unswayed.engines.selection import ExactEngine, SparseEngine
+from unswayed.engines.votes import MemberEngine, VotesEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
@@ -24,6 +25,7 @@ from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge
 from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.learner import Learner, LinearInLabels, Solution
 from unswayed.models.smoother import GivenInfluence
+from unswayed.models.votes import Votes, VotesLearner
 from unswayed.results.certificates import MinimumBudgets, Verdict
 
 _TIMED_ROWS = 64  # evaluated exactly before anything is decided
@@ -239,7 +241,37 @@ def _region(learner: GradientLearner, labels: FloatArray, bias: ResolvedBias) ->
     return Trained(learner, learner.solution(centre), engine)
 
 
-_ENGINES: dict[type[Functional], Maker] = {Linear: _selection, InGradient: _region}
+def _votes(learner: VotesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
+    classes = labels.astype(np.intp)
+    learner.check_repeatable(classes)
+    members = [
+        _member(learner, at, classes, bias.movable) for at in range(len(learner.partitions))
+    ]
+    engine = VotesEngine(learner, labels, bias, members)
+    return Trained(learner, learner.solve(labels), engine)
+
+
+def _member(
+    learner: VotesLearner, at: int, classes: IntArray, movable: BoolArray
+) -> MemberEngine | None:
+    """Return the engine of a member that can be certified itself, unless its solver stops short."""
+    rows = learner.partitions[at].rows
+    member = learner.certifiable_member(at, classes[rows])
+    if member is None:
+        return None
+    targets, bias = member.bias(classes[rows], movable[rows])
+    made = trained(member.learner, targets, bias)
+    found = made.engine.scores(made.engine.rows(member.training), made.solution).value
+    if member.own is not None and not member.solved(found):
+        return None
+    return MemberEngine(member, made.engine, made.solution, targets)
+
+
+_ENGINES: dict[type[Functional], Maker] = {
+    Linear: _selection,
+    InGradient: _region,
+    Votes: _votes,
+}
 
 
 def register_engine(functional: type[Functional], maker: Maker) -> None:

@@ -506,8 +506,9 @@ class Case(Protocol):
 class Engine(Protocol):
     """Bounds margins for one model under one bias."""
 
-    can: frozenset[str]  # "bounds", "exact", "files", "joint", "draws", "effort", "errors"
-    setting: str  # what it is about, for refusals: "memory", "pieces" or "gradient"
+    # "bounds", "exact", "files", "pages", "joint", "draws", "effort", "errors"
+    can: frozenset[str]
+    setting: str  # what it is about, for refusals: "memory", "pieces", "gradient" or "votes"
 
     @property
     def learner(self) -> Learner:

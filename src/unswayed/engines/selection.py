@@ -68,7 +68,7 @@ class ExactEngine(LinearEngine):
     Everything about the training rows is prepared once; questions come as weight rows.
     """
 
-    can = frozenset({"bounds", "exact", "files", "joint", "draws", "errors"})
+    can = frozenset({"bounds", "exact", "files", "pages", "joint", "draws", "errors"})
     setting = "memory"
     again = True
     rounds = 8

@@ -444,5 +444,5 @@ class Question(Source):
 
     def report(self, certificates: CertificateSet, path: Path, **shown: Any) -> None:
         """Write a page about certificates."""
-        need(self.engine, "files", "report")
+        need(self.engine, "pages", "report")
         super().report(certificates, path, **shown)

@@ -35,7 +35,7 @@ from unswayed.models.steps import (
 
 CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
-    "PoissonRegressor, unswayed.LinearSmoother, and "
+    "PoissonRegressor, unswayed.LinearSmoother, unswayed.PartitionedClassifier, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
@@ -87,7 +87,7 @@ def refuse_nonlinear(estimator: Any) -> NotLinearError:
     return NotLinearError(
         f"{kind} is not known to be linear in its labels, so its predictions cannot be certified "
         f"exactly; use one of {CERTIFIABLE}; a linear model of your own goes through "
-        "LinearSmoother"
+        "LinearSmoother, and any classifier through PartitionedClassifier, by votes"
     )
 
 

@@ -84,7 +84,7 @@ class Attacked(NamedTuple):
 class SecantEngine(Locked):
     """Bounds, minimum budgets and witnesses of one fitted model under one bias."""
 
-    can = frozenset({"files", "draws", "effort", "errors"})
+    can = frozenset({"files", "pages", "draws", "effort", "errors"})
     setting = "gradient"
 
     def __init__(
