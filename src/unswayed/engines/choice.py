@@ -244,9 +244,7 @@ def _region(learner: GradientLearner, labels: FloatArray, bias: ResolvedBias) ->
 def _votes(learner: VotesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
     classes = labels.astype(np.intp)
     learner.check_repeatable(classes)
-    members = [
-        _member(learner, at, classes, bias.movable) for at in range(len(learner.partitions))
-    ]
+    members = [_member(learner, at, classes, bias.movable) for at in range(len(learner.partitions))]
     engine = VotesEngine(learner, labels, bias, members)
     return Trained(learner, learner.solve(labels), engine)
 

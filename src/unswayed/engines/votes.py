@@ -227,9 +227,7 @@ class VotesCase:
         sure = np.where(certain, least.high, np.inf)
         return costs._replace(low=low, high=np.minimum(costs.high, sure), case=case, sure=sure)
 
-    def _try(
-        self, at: int, costs: _Costs, labels: IntArray, movable: IntArray, most: int
-    ) -> None:
+    def _try(self, at: int, costs: _Costs, labels: IntArray, movable: IntArray, most: int) -> None:
         """Train a member on all sets of a few wrong labels, and see which rows they change."""
         learner, vote = self.engine.learner, self.votes[at]
         open_rows = np.ones(len(vote), dtype=bool)
@@ -254,9 +252,7 @@ class VotesCase:
             for name in ("low", "high")
         )
         own = [self.votes.T == each for each in (1, 0)]
-        return [
-            (mine, np.where(mine, low, np.inf), np.where(mine, high, np.inf)) for mine in own
-        ]
+        return [(mine, np.where(mine, low, np.inf), np.where(mine, high, np.inf)) for mine in own]
 
     @cached_property
     def _falls(self) -> IntArray:
@@ -320,7 +316,9 @@ class VotesCase:
                 "direct solver, closes the gap"
             )
         indices = np.sort(np.concatenate(changed))
-        added = np.where(engine.labels[indices] == 1, engine.bias.lower[indices], engine.bias.upper[indices])
+        added = np.where(
+            engine.labels[indices] == 1, engine.bias.lower[indices], engine.bias.upper[indices]
+        )
         return LabelChanges(indices, added, float(score[0]))
 
     def _flips(self, at: int, row: int) -> IntArray:

@@ -5,9 +5,10 @@ learner does with it, and wrong labels change few votes: see `unswayed.models.vo
 """
 
 import operator
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -28,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from unswayed._typing import FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.inputs import dense, eager_frame, is_missing, take_rows
-from unswayed.models.steps import as_labels, as_sample_weight
+from unswayed.models.steps import as_labels, as_sample_weight, final_estimator
 
 _HASHED = 4096  # sparse rows that are made dense at once
 ABSTAINS = -1  # instead of a class: the partition has no rows
@@ -42,7 +44,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     That makes predictions of *any* classifier certifiable: wrap this one in a
     `CertifiedClassifier`.
 
-    Equal rows fall into the same partition. A partition whose rows all have one class votes for
+    A partition whose rows all have one class votes for
     that class; one without rows never votes. Of classes with equally many votes, the first in
     sorted order is predicted.
 
@@ -54,6 +56,11 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     n_partitions : int
         How many partitions. More of them can withstand more wrong labels, and each member learns
         from fewer rows. An odd number leaves no ties between two classes.
+    equal_rows : {"together", "apart"}
+        Whether rows with equal features share a partition, or the first of them, the second and so
+        on are dealt independently, which labels have no part in either. "apart" makes partitions
+        alike where few rows are distinct, as in tables of categories; members are then far better
+        and so are certificates. "together" deals every row regardless of all others.
     random_state : int
         Decides which rows share a partition, and the random states of the members.
     exhaustive : int
@@ -98,6 +105,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator: Any,
         n_partitions: int = 51,
         *,
+        equal_rows: Literal["together", "apart"] = "together",
         random_state: int = 0,
         exhaustive: int = 0,
         n_jobs: int | None = None,
@@ -105,6 +113,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> None:
         self.estimator = estimator
         self.n_partitions = n_partitions
+        self.equal_rows = equal_rows
         self.random_state = random_state
         self.exhaustive = exhaustive
         self.n_jobs = n_jobs
@@ -120,8 +129,8 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : (n,) array-like
             Their classes.
         sample_weight : (n,) array-like, optional
-            How much each row counts; the estimator must take weights. Rows of weight 0 are left
-            out.
+            How much each row counts; the estimator, or the last step of a pipeline, must take
+            weights. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -139,10 +148,11 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         labels = as_labels(y, count)
         check_classification_targets(labels)
         weight = as_sample_weight(sample_weight, count)
-        if weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+        final = final_estimator(self.estimator)
+        if weight is not None and not has_fit_parameter(final, "sample_weight"):
             raise InputError(
-                f"{type(self.estimator).__name__} takes no sample_weight in fit; leave it out, or "
-                "pass an estimator that takes weights"
+                f"{type(final).__name__} takes no sample_weight in fit; leave it out, or pass an "
+                "estimator that takes weights"
             )
         if count < self.n_partitions:
             raise InputError(
@@ -151,7 +161,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "partitions than rows, far fewer for members that learn something"
             )
         self.classes_ = np.unique(labels)
-        self.partition_ = dealt(rows, self.n_partitions, self.random_state)
+        self.partition_ = dealt(self, rows)
         if weight is not None:
             self.partition_[weight == 0] = ABSTAINS
         parts = [np.flatnonzero(self.partition_ == at) for at in range(self.n_partitions)]
@@ -261,6 +271,11 @@ def check_settings(model: PartitionedClassifier) -> None:
         if not right:
             why = "; it makes every fit the same" if name == "random_state" else ""
             raise InputError(f"{name} must be a whole number from {least} on, got {value!r}{why}")
+    if model.equal_rows not in ("together", "apart"):
+        raise InputError(
+            f"equal_rows must be 'together' or 'apart', got {model.equal_rows!r}; it says whether "
+            "rows with equal features share a partition"
+        )
 
 
 def _check_member(estimator: Any) -> None:
@@ -292,14 +307,19 @@ def _check_member(estimator: Any) -> None:
 # --- Which partition -----------------------------------------------------------------------------
 
 
-def dealt(rows: Any, n_partitions: int, seed: int) -> IntArray:
+def dealt(model: PartitionedClassifier, rows: Any) -> IntArray:
     """Return the partition of each row, by a hash of its features."""
-    key = str(operator.index(seed)).encode()[:64]
-    numbers = (
-        int.from_bytes(blake2b(row, digest_size=8, key=key).digest(), "little")
-        for row in _row_bytes(rows)
-    )
-    return np.array([number % n_partitions for number in numbers], dtype=np.intp)
+    key = str(operator.index(model.random_state)).encode()[:64]
+    before: Counter[bytes] = Counter()
+    found = []
+    for row in _row_bytes(rows):
+        digest = blake2b(row, digest_size=16, key=key).digest()
+        if model.equal_rows == "apart":
+            before[digest] += 1
+            copy = before[digest].to_bytes(8, "little")
+            digest = blake2b(digest + copy, digest_size=16, key=key).digest()
+        found.append(int.from_bytes(digest, "little") % model.n_partitions)
+    return np.array(found, dtype=np.intp)
 
 
 def _row_bytes(rows: Any) -> Iterator[bytes]:
@@ -353,8 +373,17 @@ def member_of(estimator: Any, rows: Any, labels: NDArray[Any], weight: Any, seed
     """Return an estimator trained on the rows of a partition; one class takes no learning."""
     if len(np.unique(labels)) == 1:
         return DummyClassifier(strategy="most_frequent").fit(rows, labels)
-    options = {} if weight is None else {"sample_weight": weight}
-    return seeded(estimator, seed).fit(rows, labels, **options)
+    member = seeded(estimator, seed)
+    return member.fit(rows, labels, **({} if weight is None else {_weight_of(member): weight}))
+
+
+def _weight_of(estimator: Any) -> str:
+    """Return by which name an estimator takes sample weights: of a pipeline, its last step does."""
+    name = ""
+    while type(estimator) is Pipeline:
+        last, estimator = estimator.steps[-1]
+        name += f"{last}__"
+    return f"{name}sample_weight"
 
 
 def _trained(

@@ -5,7 +5,7 @@ member is how many labels it takes at least to change its vote: 1, whatever it i
 a model that can be certified itself (`certifiable_member`) or was tried (`exhaustive`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ from unswayed.labels.budgets import Count
 from unswayed.models.family import Family, check_certifiable, family_of, register
 from unswayed.models.learner import Learner, Scores, Solution
 from unswayed.models.partitioned import (
-    ABSTAINS,
     PartitionedClassifier,
     check_settings,
     member_of,
@@ -53,11 +52,15 @@ class CertifiableMember:
     learner: Learner
     codes: tuple[float, float]  # the numbers that stand for two classes
     threshold: float
-    features: Callable[[Matrix], Matrix]  # from rows to what its final estimator sees
+    fitted: Any  # the member itself
     # Whether it says, of labels that are all alike, that class of every row, as partitions do
     constant: bool
     training: Matrix  # the features that it was trained on
     own: FloatArray | None  # scores of these by the member itself; None if it was not trained
+
+    def features(self, rows: Matrix) -> Matrix:
+        """Return rows as the final estimator of the member sees them."""
+        return as_matrix(transform_rows(self.fitted, rows))
 
     def bias(self, labels: IntArray, movable: BoolArray) -> tuple[FloatArray, ResolvedBias]:
         """Return labels as its numbers, and the bias in which some of them may be flipped."""
@@ -87,6 +90,7 @@ class VotesLearner(Learner):
     """A fitted `PartitionedClassifier` of two classes."""
 
     functional = Votes
+    link = "votes"
     takes_features = True
 
     def __init__(
@@ -121,16 +125,14 @@ class VotesLearner(Learner):
     def votes(self, rows: Matrix) -> IntArray:
         """Return the votes of the members of partitions that have rows, (members, rows)."""
         found = self.model.votes(rows).T
-        return found[(found != ABSTAINS).all(axis=1)] if len(rows) else found[:0]
+        return found[[member is not None for member in self.model.estimators_]]
 
     def retrained(self, at: int, labels: IntArray) -> Any:
         """Return the member of a partition, trained on other labels of its rows."""
         part, model = self.partitions[at], self.model
         weight = None if self._weight is None else self._weight[part.rows]
         written = model.classes_[labels]
-        return member_of(
-            model.estimator, self._features[part.rows], written, weight, part.seed
-        )
+        return member_of(model.estimator, self._features[part.rows], written, weight, part.seed)
 
     def tried(
         self, at: int, changes: Iterable[IntArray], labels: IntArray, rows: Matrix
@@ -139,8 +141,7 @@ class VotesLearner(Learner):
         model = self.model
         return list(
             Parallel(n_jobs=model.n_jobs)(
-                delayed(_vote_after)(self, at, _flipped(labels, change), rows)
-                for change in changes
+                delayed(_vote_after)(self, at, _flipped(labels, change), rows) for change in changes
             )
         )
 
@@ -187,7 +188,7 @@ class VotesLearner(Learner):
             learner,
             family.codes,
             (low + high) / 2 if family.threshold is None else family.threshold,
-            lambda rows: as_matrix(transform_rows(member, rows)),
+            member,
             constant=linear and bool(getattr(final, "fit_intercept", False)),
             training=training,
             own=family.scores(final, training) if member is part.member else None,
