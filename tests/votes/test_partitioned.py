@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -217,15 +218,11 @@ def test_what_cannot_be_used_is_refused(model, message):
 
 
 def test_weights_that_the_estimator_does_not_take_are_refused():
-    from sklearn.neighbors import KNeighborsClassifier
-
     with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight"):
         PartitionedClassifier(KNeighborsClassifier(1), 3).fit(X, Y, sample_weight=np.ones(60))
 
 
 def test_a_partition_that_cannot_be_learned_from_is_named():
-    from sklearn.neighbors import KNeighborsClassifier
-
     class Demanding(KNeighborsClassifier):
         def fit(self, X, y):
             raise ValueError("too few rows")

@@ -30,7 +30,7 @@ from unswayed.exceptions import InputError
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Answer, Margins, Threshold, verdicts
-from unswayed.models.learner import Learner, Scores, Solution
+from unswayed.models.learner import Scores, Solution
 from unswayed.models.votes import CertifiableMember, VotesLearner
 from unswayed.results.certificates import CertificateSet, MinimumBudgets
 from unswayed.results.groups import StandardErrors
@@ -245,14 +245,16 @@ class VotesCase:
             costs.low[open_rows] = more
 
     @cached_property
-    def _sides(self) -> list[tuple[BoolArray, FloatArray, FloatArray]]:
-        """Votes for the second class and for the first, and what changing each costs, by row."""
+    def _sides(self) -> list[tuple[FloatArray, FloatArray]]:
+        """What changing votes for the second class costs, and for the first: at least, enough."""
         low, high = (
             np.array([getattr(each, name) for each in self._costs]).reshape(self.votes.shape).T
             for name in ("low", "high")
         )
-        own = [self.votes.T == each for each in (1, 0)]
-        return [(mine, np.where(mine, low, np.inf), np.where(mine, high, np.inf)) for mine in own]
+        second = (self.votes == 1).T
+        return [
+            (np.where(own, low, np.inf), np.where(own, high, np.inf)) for own in (second, ~second)
+        ]
 
     @cached_property
     def _falls(self) -> IntArray:
@@ -261,7 +263,7 @@ class VotesCase:
         positive = self.decision.positive(np.arange(n_votes + 1) / max(n_votes, 1))
         second = int(np.argmax(positive)) if positive.any() else n_votes + 1
         counts = (self.votes == 1).sum(axis=0)
-        return np.where(counts >= second, counts - second + 1, second - counts)
+        return np.asarray(np.where(counts >= second, counts - second + 1, second - counts))
 
     @cached_property
     def _positive(self) -> BoolArray:
@@ -273,7 +275,7 @@ class VotesCase:
     def least(self) -> MinimumBudgets:
         """The least number of labels that overturns each row."""
         ends = []
-        for end in (1, 2):
+        for end in (0, 1):
             own = np.where(self._positive[:, None], self._sides[0][end], self._sides[1][end])
             ends.append(fewest_labels(own, np.full_like(own, np.inf), 2 * self._falls))
         return MinimumBudgets(*ends)
@@ -283,7 +285,7 @@ class VotesCase:
         labels, n_votes = budget.most_labels, max(len(self.votes), 1)
         reached = [
             [(_prefixes(side[end])[:, 1:] <= labels).sum(axis=1) / n_votes for side in self._sides]
-            for end in (1, 2)
+            for end in (0, 1)
         ]
         (down, up), (inner_down, inner_up) = reached
         bounds = Bounds.outside(up, down, np.zeros(len(up)))
@@ -299,7 +301,7 @@ class VotesCase:
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return labels whose change overturns a row, as training on them shows."""
-        side = self._sides[0 if self._positive[row] else 1][2][row]
+        side = self._sides[0 if self._positive[row] else 1][1][row]
         order = np.argsort(side, kind="stable")[: self._falls[row]]
         engine, after, changed = self.engine, self.votes[:, row].copy(), []
         for at in order.tolist():

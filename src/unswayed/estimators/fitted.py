@@ -181,7 +181,7 @@ _REFUSALS = {
         "these certificates are exact; leave it out"
     ),
     ("votes", "bounds"): (
-        "{what} is for models that are linear in their labels, and votes are counted; leave it out"
+        "{what} is for models that are linear in their labels, and votes are counted; certify(X) works"
     ),
     (
         "votes",

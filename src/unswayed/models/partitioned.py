@@ -97,7 +97,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     >>> model = CertifiedClassifier(votes, bias=LabelBias.flips(budget=4)).fit(X[:400], y[:400])
     >>> model.minimum_budget(X[400:404]).tolist()
-    [8.0, 8.0, 8.0, 6.0]
+    [8.0, 8.0, 8.0, 8.0]
     """
 
     def __init__(
@@ -191,6 +191,15 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         (n, n_partitions) array of int
             Numbers of classes, as in `classes_`; -1 for a partition without rows, which abstains.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from unswayed import PartitionedClassifier
+        >>> model = PartitionedClassifier(DecisionTreeClassifier(), n_partitions=3)
+        >>> model.fit([[0], [1], [2], [3], [4], [5]], list("aabbbb")).votes([[0], [5]])
+        array([[0, 0, 1],
+               [1, 1, 1]])
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)

@@ -137,16 +137,15 @@ class VotesLearner(Learner):
     def tried(
         self, at: int, changes: Iterable[IntArray], labels: IntArray, rows: Matrix
     ) -> list[IntArray | None]:
-        """Return votes after each of several flips of labels of a partition; None if untrainable."""
-        model = self.model
+        """Return votes after each of several flips in a partition; None if it cannot be trained."""
         return list(
-            Parallel(n_jobs=model.n_jobs)(
+            Parallel(n_jobs=self.model.n_jobs)(
                 delayed(_vote_after)(self, at, _flipped(labels, change), rows) for change in changes
             )
         )
 
     def check_repeatable(self, labels: IntArray) -> None:
-        """Raise if the largest member is another one when it is trained on the same labels again."""
+        """Raise if the largest member, trained on the same labels again, is another one."""
         at = max(range(len(self.partitions)), key=lambda each: len(self.partitions[each].rows))
         part = self.partitions[at]
         again = self.retrained(at, labels[part.rows])
@@ -214,8 +213,8 @@ def _alike(one: Any, other: Any, rows: Matrix) -> bool:
         return False
     for name in ("decision_function", "predict_proba"):
         if hasattr(one, name):
-            scores = (getattr(each, name)(rows) for each in (one, other))
-            return bool(np.allclose(*scores, rtol=_SAME, atol=_SAME, equal_nan=True))
+            first, second = (getattr(each, name)(rows) for each in (one, other))
+            return bool(np.allclose(first, second, rtol=_SAME, atol=_SAME, equal_nan=True))
     return True
 
 

@@ -436,8 +436,8 @@ class CertificateSet(Saved):
         dict of str to array or list
             One entry per certificate in each. Of logistic regression with ranges of probabilities,
             and of this, Poisson regression and votes with ``enough``: how many labels were found
-            to be enough to overturn a row. Of coefficients with ``standard_error`` and the ends of 95 %
-            confidence intervals, which are NaN where they are not computed.
+            to be enough to overturn a row. Of coefficients with ``standard_error`` and the ends of
+            95 % confidence intervals, which are NaN where they are not computed.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         extra: dict[str, Any] = {}
