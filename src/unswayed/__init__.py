@@ -33,6 +33,7 @@ _HOMES = {
     "OverturnProbability": "evidence.noise",
     "ParameterBox": "engines.anchors",
     "RangeDisplay": "plots",
+    "PartitionedClassifier": "models.partitioned",
     "ReviewPlan": "results.reviews",
     "Reviewed": "results.reviews",
     "RobustnessCurve": "results.curves",

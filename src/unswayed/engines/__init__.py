@@ -13,4 +13,5 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `rivals`     several classes, one logistic regression each
 `region`     models such as logistic regression, whose labels are in the gradient
 `passes`     training rows in pieces
+`votes`      votes over partitions: what it costs, in labels, to change them
 """

@@ -19,6 +19,7 @@ from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, Lin
 from unswayed.engines.region.engine import SecantEngine
 from unswayed.engines.rivals import RivalEngine
 from unswayed.engines.selection import ExactEngine, SparseEngine
+from unswayed.engines.votes import MemberEngine, VotesEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
@@ -28,6 +29,7 @@ from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.gradient.one_vs_rest import OneVsRest, RivalScores
 from unswayed.models.learner import Learner, LinearInLabels, Solution
 from unswayed.models.smoother import GivenInfluence
+from unswayed.models.votes import Votes, VotesLearner
 from unswayed.results.certificates import MinimumBudgets, Verdict
 
 _TIMED_ROWS = 64  # evaluated exactly before anything is decided
@@ -249,6 +251,28 @@ def _classes(learner: ClassScores, labels: FloatArray, bias: ResolvedBias) -> Tr
 
 def _rivals(learner: OneVsRest, labels: FloatArray, bias: ResolvedBias) -> Trained:
     return Trained(learner, learner.solve(labels), RivalEngine(learner, labels, bias))
+def _votes(learner: VotesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
+    classes = labels.astype(np.intp)
+    learner.check_repeatable(classes)
+    members = [_member(learner, at, classes, bias.movable) for at in range(len(learner.partitions))]
+    engine = VotesEngine(learner, labels, bias, members)
+    return Trained(learner, learner.solve(labels), engine)
+
+
+def _member(
+    learner: VotesLearner, at: int, classes: IntArray, movable: BoolArray
+) -> MemberEngine | None:
+    """Return the engine of a member that can be certified itself, unless its solver stops short."""
+    rows = learner.partitions[at].rows
+    member = learner.certifiable_member(at, classes[rows])
+    if member is None:
+        return None
+    targets, bias = member.bias(classes[rows], movable[rows])
+    made = trained(member.learner, targets, bias)
+    found = made.engine.scores(made.engine.rows(member.training), made.solution).value
+    if member.own is not None and not member.solved(found):
+        return None
+    return MemberEngine(member, made.engine, made.solution, targets)
 
 
 _ENGINES: dict[type[Functional], Maker] = {
@@ -256,6 +280,7 @@ _ENGINES: dict[type[Functional], Maker] = {
     InGradient: _region,
     Leads: _classes,
     RivalScores: _rivals,
+    Votes: _votes,
 }
 
 

@@ -535,7 +535,7 @@ class Engine(Protocol):
 
     # "bounds", "decisions", "exact", "files", "pages", "joint", "draws", "effort", "errors"
     can: frozenset[str]
-    # What it is about, for refusals: "memory", "votes", "classes", "pieces", "gradient"
+    # What it is about, for refusals and checks of solvers: "memory", "pieces", "votes" …
     setting: str
 
     @property

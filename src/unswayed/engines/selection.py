@@ -354,7 +354,7 @@ _BLOCK = 4096  # rows at a time
 class SparseEngine(ExactEngine):
     """The exact engine of CSR influence rows; budgets other than counts see them dense."""
 
-    setting = "votes"
+    setting = "neighbours"
 
     def _reaches(self, weights: WeightRows, budget: Budget) -> tuple[FloatArray, Rounded]:
         if not budget.countable:

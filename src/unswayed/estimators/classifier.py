@@ -24,9 +24,10 @@ class CertifiedClassifier(ClassifierMixin, Reviewable):
     Parameters
     ----------
     estimator : LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, \
-LinearSmoother, or a Pipeline that ends in one
+LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
         Regressors are trained on labels 0 and 1 and decide at 0.5, as in the paper;
-        RidgeClassifier on -1 and 1, deciding at 0. Scores of LogisticRegression are log-odds.
+        RidgeClassifier on -1 and 1, deciding at 0. Scores of LogisticRegression are log-odds,
+        those of PartitionedClassifier shares of votes.
     bias : LabelBias
         Which labels may be wrong. Offsets of `shifts` and `intervals` are in the numbers above.
     threshold : float or "balanced", optional
@@ -102,7 +103,8 @@ LinearSmoother, or a Pipeline that ends in one
         if self.threshold == "balanced" and family.threshold is not None:
             raise InputError(
                 "threshold='balanced' compares scores with the mean of the labels, and those of a "
-                "LogisticRegression are log-odds; pass a number of log-odds, or None for 0"
+                f"{type(final_estimator(self.estimator)).__name__} are no numbers like labels "
+                f"(log-odds, or shares of votes); pass a number, or None for {family.threshold:g}"
             )
         if isinstance(self.threshold, str) and self.threshold != "balanced":
             raise InputError(

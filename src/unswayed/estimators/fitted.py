@@ -161,7 +161,7 @@ _RATIONAL = " unless it is resolved in rational arithmetic (resolve='exact')"
 CHECKS = {
     "memory": SolverCheck(_relative_gap, 1e-9, _EARLY, _singular(_RATIONAL), "cholesky"),
     # Votes that are equal up to rounding: scikit-learn sums them up in doubles.
-    "votes": SolverCheck(
+    "neighbours": SolverCheck(
         _relative_gap,
         1e-9,
         "{kind}'s own scores differ by {gap:.1e} (relative) from the mean of the labels with the "
@@ -218,6 +218,26 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "{what} is for models that are not linear in their labels, such as LogisticRegression: "
         "these certificates are exact; leave it out"
     ),
+    ("votes", "bounds"): (
+        "{what} is for models that are linear in their labels, and votes are counted; certify(X) works"
+    ),
+    (
+        "votes",
+        "exact",
+    ): "{what} settles what rounding leaves open, and votes are counted: leave it out",
+    ("votes", "effort"): (
+        "{what} is for models such as LogisticRegression; for votes, exhaustive=1 of the "
+        "PartitionedClassifier tries every label of every partition, which decides more rows"
+    ),
+    ("votes", "joint"): (
+        "{what} looks at what single labels do to many rows at once, which is not known of the "
+        "members of a PartitionedClassifier; certify(X) works, and so does {what} of a "
+        "RidgeClassifier on the same rows"
+    ),
+    ("votes", "files"): (
+        "a certificate file is checked without training anything, and how members vote is only "
+        "seen by training them again; certify(X).to_frame() has the verdicts"
+    ),
     ("pieces", "exact"): (
         "resolve='exact' is not possible for rows in pieces: rational arithmetic needs all of "
         "them; leave it out, or fit on rows that are in memory"
@@ -226,7 +246,7 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "{what} looks at single labels and at what they do to many rows at once, and the training "
         "rows are in pieces; fit on rows that are in memory, a sample of them, say"
     ),
-    ("pieces", "files", "save"): (
+    ("pieces", "files"): (
         "a certificate file is about training rows that fit into memory, and these are in pieces; "
         "certify.to_frame() has the verdicts"
     ),

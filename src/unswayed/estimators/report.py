@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from unswayed.estimators.question import Question, Source
 
 _LONGEST = 300  # characters of a model in words
-_KINDS = {None: "ridge", "logistic": "logistic", "log": "poisson"}  # by link
+_KINDS = {None: "ridge", "logistic": "logistic", "log": "poisson", "votes": "votes"}  # by link
 _NO_COEFFICIENTS = (
     "Each fold has a model and coefficients of its own; fit one model on all rows and ask it for "
     "certify_coefficients() to see how far they can move"
@@ -98,7 +98,7 @@ def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]
     decision, bias, kind = question.decision, question.engine.bias, _KINDS[certificates.link]
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
-    wrong = "really be the other class" if kind == "logistic" else f"be off, by {ends}"
+    wrong = "really be the other class" if kind in ("logistic", "votes") else f"be off, by {ends}"
     at_once = "" if bias.budget.countable else f"; at once, {bias.budget}"
     radius = decision.radius
     scale = " in the logarithm" if kind == "poisson" and decision.task == "regression" else ""

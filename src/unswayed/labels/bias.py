@@ -67,6 +67,11 @@ class ResolvedBias:
                 "to the label, lower <= 0 <= upper"
             )
 
+    @property
+    def movable(self) -> BoolArray:
+        """Which labels may be wrong."""
+        return np.asarray((self.lower != 0) | (self.upper != 0))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelBias:

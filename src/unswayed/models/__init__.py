@@ -10,6 +10,8 @@
 `averages`  bags and averages of these, and labels that are scaled
 `smoother`  an explicit influence matrix, dense or CSR, for everything else
 `gradient`  logistic and Poisson regression
+`partitioned`  PartitionedClassifier: one member per partition of the rows
+`votes`     what its votes are of the labels, and which members can be certified
 `balanced`  scores measured from the mean of the labels
 `classes`   several classes: one column of scores each
 `steps`     users' data, and the steps before the final estimator: do they look at labels?

@@ -37,7 +37,7 @@ CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
     "PoissonRegressor, nearest neighbours, GaussianProcessRegressor with optimizer=None, averages "
     "of them (BaggingRegressor, VotingRegressor), unswayed.GradientDescentRegressor, "
-    "unswayed.LinearSmoother, and "
+    "unswayed.LinearSmoother, unswayed.PartitionedClassifier, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
@@ -106,7 +106,8 @@ def refuse_nonlinear(estimator: Any) -> NotLinearError:
     return NotLinearError(
         f"{kind} is not known to be linear in its labels, so its predictions cannot be certified "
         f"exactly; use one of {CERTIFIABLE}; a linear model of your own goes through "
-        "LinearSmoother" + (f". {kind} {reason}" if reason and is_from_sklearn(estimator) else "")
+        "LinearSmoother, and any classifier through PartitionedClassifier, by votes"
+        + (f". {kind} {reason}" if reason and is_from_sklearn(estimator) else "")
     )
 
 

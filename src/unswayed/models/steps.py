@@ -298,17 +298,17 @@ def check_trust(estimator: Any, trust: tuple[str, ...]) -> tuple[str, ...]:
 def _fitted_elsewhere(estimator: Any) -> Iterator[tuple[str, Any]]:
     """Yield steps, and parameters of unknown steps, that stay fitted when they are cloned."""
     for name, step in transformers(estimator):
-        if _stays_fitted(step):
+        if stays_fitted(step):
             # Whatever is inside: a scaler of the positive rows alone knows the labels too.
             yield name, step
         elif not is_known_blind(step) and hasattr(step, "get_params"):
             for inner, value in step.get_params().items():
-                for each in _flattened(value):
-                    if _stays_fitted(each):
+                for each in flattened(value):
+                    if stays_fitted(each):
                         yield f"{name}__{inner}", each
 
 
-def _flattened(value: Any) -> Iterator[Any]:
+def flattened(value: Any) -> Iterator[Any]:
     """Yield a value, or everything inside it if it is a list, tuple, set or dict."""
     if isinstance(value, dict):
         value = list(value.values())
@@ -316,10 +316,10 @@ def _flattened(value: Any) -> Iterator[Any]:
         yield value
         return
     for each in value:
-        yield from _flattened(each)
+        yield from flattened(each)
 
 
-def _stays_fitted(value: Any) -> bool:
+def stays_fitted(value: Any) -> bool:
     """Whether scikit-learn's `clone` keeps what an estimator has learned."""
     made = getattr(type(value), "__sklearn_clone__", None)
     return made is not None and made is not BaseEstimator.__sklearn_clone__
@@ -417,7 +417,7 @@ def check_features(estimator: Any, X: Any, labels: Any, training: Matrix) -> Non
     steps = transformers(estimator)
     _check_repeatable(estimator, steps, X, labels, training)
     unknown = [(name, step) for name, step in steps if not _is_known(step)]
-    two_ways = [(name, step) for name, step in steps if not _transforms_alike(step)]
+    two_ways = [(name, step) for name, step in steps if not transforms_alike(step)]
     if not (unknown or two_ways):
         return
     later = as_matrix(transform_rows(estimator, X))
@@ -460,7 +460,7 @@ def _is_known(step: Any) -> bool:
     return is_known_blind(step) or type(step) is FrozenEstimator
 
 
-def _transforms_alike(step: Any) -> bool:
+def transforms_alike(step: Any) -> bool:
     """Whether a step is known to make the same features by `fit_transform` as by `transform`."""
     made = getattr(type(step), "fit_transform", None)
     return made is None or made is TransformerMixin.fit_transform

@@ -448,7 +448,7 @@ class TradeoffDisplay:
             Rows to certify, and their labels.
         param_name : str
             The parameter, as `set_params` of the estimator knows it: with a pipeline,
-            "estimator__ridge__alpha", say.
+            "estimator__ridge__alpha", say, or "estimator__n_partitions" of votes.
         param_range : sequence
             Its values.
         budgets : sequence of int or float

@@ -145,7 +145,8 @@ class CertificateSet(Saved):
         What was asked, in words.
     method : array of str
         How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box",
-        "rational", or, of models that are not linear in their labels, "region" and "attack".
+        "rational", or, of models that are not linear in their labels, "region" and "attack"; of
+        votes over partitions, "votes".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
     trusted : tuple of str
@@ -153,7 +154,7 @@ class CertificateSet(Saved):
         that were fitted elsewhere.
     link : str, optional
         What scores are, where they are no predictions themselves: "logistic" for log-odds, "log"
-        for logarithms of expected counts.
+        for logarithms of expected counts, "votes" for shares of votes.
     source : Source, optional
         The model behind them: it answers for minimum budgets and witnesses.
 
@@ -409,10 +410,10 @@ class CertificateSet(Saved):
         -------
         dict of str to array or list
             One entry per certificate in each. Of logistic regression with ranges of probabilities,
-            and of this and Poisson regression with ``enough``: how many labels were found to be
-            enough to overturn a row. Where minimum budgets are no numbers of labels, with their
-            ``unit``. Of coefficients with ``standard_error`` and the ends of 95 %
-            confidence intervals, which are NaN where they are not computed.
+            and of this, Poisson regression and votes with ``enough``: how many labels were found
+            to be enough to overturn a row. Where minimum budgets are no numbers of labels, with
+            their ``unit``. Of coefficients with ``standard_error`` and the ends of 95 % confidence
+            intervals, which are NaN where they are not computed.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         extra: dict[str, Any] = {}
