@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -334,26 +334,37 @@ class LinearCase(Generic[E]):
 
     # --- random labels --------------------------------------------------------------------
 
+    @property
+    def duels(self) -> "list[Duel]":
+        """All rows, as one case: they have one score."""
+        return [Duel(0, np.arange(len(self.rows)), self)]
+
     def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
         """Return how many rows each of several label changes overturns: one product for all."""
-        learner, width = self.engine.learner, self.engine.width
+        total = np.zeros(changes.shape[0])
+        for here, over in self.crossed(changes):
+            total += over @ count[here]
+        return total
+
+    def crossed(self, changes: Any) -> Iterator[tuple[slice, BoolArray]]:
+        """Yield, for blocks of rows, which label changes, (draws, n), take which of them across."""
+        learner, width, n_rows = self.engine.learner, self.engine.width, len(self.rows)
         pulled = changes if learner.row_scale is None else changes * learner.row_scale
         if learner.design is not None:
             pulled = pulled @ learner.design
             pulled = pulled.toarray() if hasattr(pulled, "toarray") else np.asarray(pulled)
         # Of many rows, single precision: it takes half the time, and a simulation needs no more.
-        kind = np.float32 if len(count) * width > _LARGE else np.float64
-        pulled, total = pulled.astype(kind), np.zeros(changes.shape[0])
+        kind = np.float32 if n_rows * width > _LARGE else np.float64
+        pulled = pulled.astype(kind)
         step = max(1, _BLOCK // max(1, changes.shape[0], width))
-        for start in range(0, len(count), step):
-            here = slice(start, min(start + step, len(count)))
+        for start in range(0, n_rows, step):
+            here = slice(start, min(start + step, n_rows))
             weights = self.held.block(here.start, here.stop).values.astype(kind)
             product = pulled @ weights.T
             moved = product.toarray() if hasattr(product, "toarray") else np.asarray(product)
             over = moved > self.margins.up[here]
             over |= moved < -self.margins.down[here]
-            total += over @ count[here]
-        return total
+            yield here, over
 
     @cached_property
     def held(self) -> WeightRows:
@@ -362,3 +373,12 @@ class LinearCase(Generic[E]):
 
     def overturned_at_least(self, labels: int, count: IntArray) -> None:
         """Return that no label set was tried: `joint` looks for them, all labels being at hand."""
+
+
+class Duel(NamedTuple):
+    """Rows of one class against one rival; of scores that have no rivals, all rows."""
+
+    rival: int
+    rows: IntArray  # among all rows
+    case: LinearCase[Any]
+    values: FloatArray | None = None  # what a label of each class counts in the rival's lead

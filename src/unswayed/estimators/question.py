@@ -22,7 +22,7 @@ from unswayed.engines.anchors import (
     check_budget,
 )
 from unswayed.engines.choice import Trained
-from unswayed.engines.linear import LinearCase
+from unswayed.engines.linear import Duel, LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
@@ -320,6 +320,14 @@ class Question(Source):
         return replace(found, values=found.values[self.group])
 
     # --- all rows at once -----------------------------------------------------------------
+
+    @property
+    def duels(self) -> list[Duel]:
+        """Cases of one score each, all of which a row has to keep: one for every rival class."""
+        need(self.engine, "evidence", "what single labels do to all rows")
+        case: Any = self.case  # of an engine with "evidence"
+        found: list[Duel] = case.duels
+        return found
 
     @property
     def selection(self) -> LinearCase[ExactEngine]:
