@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unswayed._core.influence import InfluenceMap, distinct_rows
 from unswayed._core.rounding import Bounds
-from unswayed._typing import FloatArray, IntArray, Matrix
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.linear import Duel
 from unswayed.engines.protocol import (
     Certifier,
@@ -333,15 +333,22 @@ class ClassCase:
 
     def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
         """Return how many rows each of several label changes, a CSR matrix, overturns."""
-        crossed = np.zeros((changes.shape[0], len(self.rows)), dtype=bool)
-        for number in np.unique(self.winner).tolist():
-            crossed[:, self.winner == number] = self._changes.gone(number, changes)[:, None]
+        return np.asarray(self.crossed(changes) @ count)
+
+    def crossed(self, changes: Any) -> BoolArray:
+        """Return which of several label changes, a CSR matrix, overturn which rows."""
+        found = np.zeros((changes.shape[0], len(self.rows)), dtype=bool)
+        pulled = []
+        for number in range(self._changes.n_classes):
+            gained = self._changes.gained(number, changes)
+            left = np.sum(self._changes.own == number) + gained.sum(axis=1)
+            found[:, self.winner == number] = (left <= 0)[:, None]
+            pulled.append(self.duels[0].case.pulled(gained * self.engine.learner.step))
         for duel in self.duels:
-            winner, step = int(self.winner[duel.rows[0]]), self.engine.learner.step
-            moved = self._changes.lead_moved(winner, duel.rival, changes) * step
-            for here, over in duel.case.crossed(moved):
-                crossed[:, duel.rows[here]] |= over
-        return np.asarray(crossed @ count)
+            winner = int(self.winner[duel.rows[0]])
+            for here, over in duel.case.crossed(pulled[duel.rival] - pulled[winner]):
+                found[:, duel.rows[here]] |= over
+        return found
 
     def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
         """Return that no label sets were tried."""

@@ -342,21 +342,26 @@ class LinearCase(Generic[E]):
     def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
         """Return how many rows each of several label changes overturns: one product for all."""
         total = np.zeros(changes.shape[0])
-        for here, over in self.crossed(changes):
+        for here, over in self.crossed(self.pulled(changes)):
             total += over @ count[here]
         return total
 
-    def crossed(self, changes: Any) -> Iterator[tuple[slice, BoolArray]]:
-        """Yield, for blocks of rows, which label changes, (draws, n), take which of them across."""
-        learner, width, n_rows = self.engine.learner, self.engine.width, len(self.rows)
+    def pulled(self, changes: Any) -> Any:
+        """Return what label changes, (draws, n) and CSR, are to be multiplied by weights."""
+        learner = self.engine.learner
         pulled = changes if learner.row_scale is None else changes * learner.row_scale
         if learner.design is not None:
             pulled = pulled @ learner.design
             pulled = pulled.toarray() if hasattr(pulled, "toarray") else np.asarray(pulled)
+        return pulled
+
+    def crossed(self, pulled: Any) -> Iterator[tuple[slice, BoolArray]]:
+        """Yield, for blocks of rows, which label changes (`pulled`) take which of them across."""
+        width, n_rows, draws = self.engine.width, len(self.rows), pulled.shape[0]
         # Of many rows, single precision: it takes half the time, and a simulation needs no more.
         kind = np.float32 if n_rows * width > _LARGE else np.float64
         pulled = pulled.astype(kind)
-        step = max(1, _BLOCK // max(1, changes.shape[0], width))
+        step = max(1, _BLOCK // max(1, draws, width))
         for start in range(0, n_rows, step):
             here = slice(start, min(start + step, n_rows))
             weights = self.held.block(here.start, here.stop).values.astype(kind)

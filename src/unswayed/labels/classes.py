@@ -85,21 +85,12 @@ class ClassChanges:
         rank = (rng.random(rows.shape) * others.sum(axis=-1)).astype(np.intp)
         return np.asarray(np.argmax(np.cumsum(others, axis=-1) > rank[..., None], axis=-1))
 
-    def lead_moved(self, winner: int, rival: int, changes: Any) -> Any:
-        """Return what label changes add to the numbers whose score is a rival's lead over step."""
-        value, found = lead_values(self.n_classes, winner, rival), changes.copy()
-        old = self.own[changes.indices]
-        found.data = value[old + changes.data.astype(np.intp)] - value[old]
-        return found
-
-    def gone(self, number: int, changes: Any) -> BoolArray:
-        """Return which label changes leave no label of a class."""
-        old = self.own[changes.indices]
+    def gained(self, number: int, changes: Any) -> Any:
+        """Return which label changes add a label to a class, 1, or take one from it, -1."""
+        found, old = changes.copy(), self.own[changes.indices]
         new = old + changes.data.astype(np.intp)
-        draw = np.repeat(np.arange(changes.shape[0]), np.diff(changes.indptr))
-        gained = (new == number).astype(np.intp) - (old == number)
-        left = np.bincount(draw, gained, minlength=changes.shape[0])
-        return np.asarray(left + np.sum(self.own == number) <= 0)
+        found.data = (new == number).astype(np.float64) - (old == number)
+        return found
 
 
 def lead_values(n_classes: int, winner: int, rival: int) -> FloatArray:
