@@ -52,7 +52,8 @@ class Capital:
     @property
     def e_values(self) -> FloatArray:
         """The e-value of each claim, rounded down."""
-        found = self.values.sum(axis=1) / len(FRACTIONS) * _LESS
+        with np.errstate(over="ignore"):  # beyond all doubles is beyond every risk
+            found = self.values.sum(axis=1) / len(FRACTIONS) * _LESS
         return np.where(self.doubtful >= 0, 0.0, found)
 
     @property

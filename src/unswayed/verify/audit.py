@@ -146,7 +146,8 @@ class _Replay:
         return e
 
     def _e_values(self) -> Any:
-        return np.where(self.doubtful >= 0, 0.0, self.capital.mean(axis=1) / _MORE)
+        with np.errstate(over="ignore"):
+            return np.where(self.doubtful >= 0, 0.0, self.capital.mean(axis=1) / _MORE)
 
     def _settle(self, most: Any = np.inf, total: int = 1) -> None:
         with np.errstate(invalid="ignore"):
