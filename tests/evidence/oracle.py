@@ -57,3 +57,32 @@ def probability(z, labels, question, outcomes):
         if not stays(question, score, score + Fraction(moved, unit))
     )
     return Fraction(lost, whole ** len(effects))
+
+
+def class_probability(z, labels, likely):
+    """The exact probability that random errors change the class of a row, of three or more.
+
+    `likely` has the probability of every class for every label, its own included. The highest sum
+    of influence wins, of equal ones the first; a class that no label is of is not known any more.
+    """
+    n_classes, unit = len(likely[0]), math.lcm(*(each.denominator for each in z))
+    whole = math.lcm(*(chance.denominator for each in likely for chance in each))
+    steps, outcomes = [int(each * unit) for each in z], {((0,) * n_classes, 0): 1}
+    for step, each in zip(steps, likely, strict=True):
+        after = defaultdict(int)
+        for number, chance in enumerate(each):
+            for (scores, there), weight in outcomes.items() if chance else ():
+                now = (*scores[:number], scores[number] + step, *scores[number + 1 :])
+                after[now, there | 1 << number] += weight * int(chance * whole)
+        outcomes = after
+    before = [
+        sum(a for a, b in zip(steps, labels, strict=True) if b == number)
+        for number in range(n_classes)
+    ]
+    said = before.index(max(before))
+    lost = sum(
+        weight
+        for (scores, there), weight in outcomes.items()
+        if scores.index(max(scores)) != said or not there >> said & 1
+    )
+    return Fraction(lost, whole ** len(z))

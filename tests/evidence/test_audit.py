@@ -31,7 +31,7 @@ def small(seed, kind="classes", n=14, rows=3):
 
 def true_labels(audit, y, rng, rate):
     added = np.where(rng.random(len(y)) < rate, rng.choice([0, 1], len(y)), 2)
-    ends = audit._effects.lower, audit._effects.upper, np.zeros(len(y))
+    ends = audit._effects.moves.lower, audit._effects.moves.upper, np.zeros(len(y))
     return y + np.choose(added, ends)
 
 
@@ -54,7 +54,7 @@ def test_e_values_are_those_of_the_definition_and_never_above(kind, rate):
                 mine = (claims.number == audit._group[row]) & (claims.way == way)
                 batches = [(b.chances, b.labels, b.most[mine][0]) for b in audit._batches]
                 signed = [way * each for each in z[row]]
-                ends = audit._effects.lower, audit._effects.upper
+                ends = audit._effects.moves.lower, audit._effects.moves.upper
                 exact.append(e_value(signed, margin, *ends, batches, truth - y))
             exact = min(exact)
             assert found <= exact * (1 + 1e-9)
@@ -158,7 +158,7 @@ def test_labels_outside_where_are_never_drawn():
     audit = model.label_audit(tests)
     while len(audit.draw(5, aim=1.0)):
         audit.record(audit.waiting, y[audit.waiting])
-    free = (audit._effects.lower < 0) | (audit._effects.upper > 0)
+    free = (audit._effects.moves.lower < 0) | (audit._effects.moves.upper > 0)
     assert free[audit.drawn].all()
     assert not free.all()
 

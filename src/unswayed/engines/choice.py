@@ -251,6 +251,8 @@ def _classes(learner: ClassScores, labels: FloatArray, bias: ResolvedBias) -> Tr
 
 def _rivals(learner: OneVsRest, labels: FloatArray, bias: ResolvedBias) -> Trained:
     return Trained(learner, learner.solve(labels), RivalEngine(learner, labels, bias))
+
+
 def _votes(learner: VotesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
     classes = labels.astype(np.intp)
     learner.check_repeatable(classes)

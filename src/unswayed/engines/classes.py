@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._core.influence import InfluenceMap, distinct_rows
 from unswayed._core.rounding import Bounds
-from unswayed._typing import FloatArray, IntArray, Matrix
-from unswayed.engines.linear import LinearCase
+from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.engines.linear import Duel
 from unswayed.engines.protocol import (
     Certifier,
     Claimed,
@@ -32,7 +32,7 @@ from unswayed.engines.selection import ExactEngine, SparseEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.labels.classes import ClassChanges
+from unswayed.labels.classes import ClassChanges, lead_values
 from unswayed.margins.decisions import EXACT, Answer, Margins, Rise, verdicts
 from unswayed.models.classes import ClassScores, leads
 from unswayed.models.learner import Scores, Solution
@@ -66,7 +66,7 @@ class SharedInfluence(InfluenceMap):
 class ClassEngine:
     """Bounds the leads of rows over every rival: one linear engine per pair of classes."""
 
-    can = frozenset({"bounds", "exact", "pages"})
+    can = frozenset({"bounds", "draws", "evidence", "exact", "pages"})
     setting = "classes"
 
     def __init__(self, learner: ClassScores, bias: ResolvedBias) -> None:
@@ -169,19 +169,11 @@ class ByDuels:
     """Bounds of another kind than the engine's, made for every duel."""
 
     fingerprint: str
-    make: "Callable[[LinearCase[ExactEngine]], Certifier]"
+    make: "Callable[[Any], Certifier]"  # given the case of a duel
 
     def bounds(self, rows: Any, budget: Budget, margins: Margins) -> Bounds:
         """Raise: leads are bounded one rival at a time."""
         raise NotImplementedError
-
-
-class Duel(NamedTuple):
-    """Rows of one class against one rival."""
-
-    rival: int
-    rows: IntArray  # among all rows
-    case: LinearCase[ExactEngine]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +213,8 @@ class ClassCase:
         terms = self.terms._replace(
             decision=decision, targets=targets, solution=self.engine.solution(winner, rival)
         )
-        return Duel(rival, rows, engine.case(self.rows.take(rows), terms))
+        values = lead_values(self._changes.n_classes, winner, rival) * self.engine.learner.step
+        return Duel(rival, rows, engine.case(self.rows.take(rows), terms), values)
 
     @cached_property
     def duels(self) -> list[Duel]:
@@ -288,12 +281,6 @@ class ClassCase:
         # No label need be wrong: a lead is reached as it is, but for its error.
         columns["inner_high"][:] = columns["score"] - columns["error"]
 
-    def _labels(self, number: int) -> IntArray:
-        """Return the labels of a class; none if not all of them may be wrong."""
-        own = np.flatnonzero(self._changes.own == number)
-        free = self._changes.allowed[own].sum(axis=1) > 1
-        return own if free.all() else own[:0]
-
     @cached_property
     def _forgotten(self) -> FloatArray:
         """The least budget at which the class of each row can lose all of its labels.
@@ -302,7 +289,7 @@ class ClassCase:
         """
         kind, found = self.engine.bias.budget, np.full(self._changes.n_classes, np.inf)
         for number in np.unique(self.winner).tolist():
-            rows = self._labels(number)
+            rows = self._changes.losable(number)
             if len(rows):
                 found[number] = kind.sized(np.inf).used(rows, np.zeros(0))
         return np.asarray(found[self.winner])
@@ -330,7 +317,7 @@ class ClassCase:
         )
         number = int(self.winner[row])
         if self._forgotten[row] < needed and self._forgotten[row] <= budget.amount:
-            return self._without(self._labels(number))
+            return self._without(self._changes.losable(number))
         if not needed <= budget.amount and not self.terms.resolve:
             raise InputError(f"no set of label changes within the budget overturns row {row}")
         found = duel.case.changes(at, budget)
@@ -362,7 +349,22 @@ class ClassCase:
 
     def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
         """Return how many rows each of several label changes, a CSR matrix, overturns."""
-        raise NotImplementedError
+        return np.asarray(self.crossed(changes) @ count)
+
+    def crossed(self, changes: Any) -> BoolArray:
+        """Return which of several label changes, a CSR matrix, overturn which rows."""
+        found = np.zeros((changes.shape[0], len(self.rows)), dtype=bool)
+        pulled = []
+        for number in range(self._changes.n_classes):
+            gained = self._changes.gained(number, changes)
+            left = np.sum(self._changes.own == number) + gained.sum(axis=1)
+            found[:, self.winner == number] = (left <= 0)[:, None]
+            pulled.append(self.duels[0].case.pulled(gained * self.engine.learner.step))
+        for duel in self.duels:
+            winner = int(self.winner[duel.rows[0]])
+            for here, over in duel.case.crossed(pulled[duel.rival] - pulled[winner]):
+                found[:, duel.rows[here]] |= over
+        return found
 
     def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
         """Return that no label sets were tried."""

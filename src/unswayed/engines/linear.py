@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -334,26 +334,42 @@ class LinearCase(Generic[E]):
 
     # --- random labels --------------------------------------------------------------------
 
+    @property
+    def duels(self) -> "list[Duel]":
+        """All rows, as one case: they have one score."""
+        return [Duel(0, np.arange(len(self.rows)), self)]
+
     def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
         """Return how many rows each of several label changes overturns: one product for all."""
-        learner, width = self.engine.learner, self.engine.width
+        total = np.zeros(changes.shape[0])
+        for here, over in self.crossed(self.pulled(changes)):
+            total += over @ count[here]
+        return total
+
+    def pulled(self, changes: Any) -> Any:
+        """Return what label changes, (draws, n) and CSR, are to be multiplied by weights."""
+        learner = self.engine.learner
         pulled = changes if learner.row_scale is None else changes * learner.row_scale
         if learner.design is not None:
             pulled = pulled @ learner.design
             pulled = pulled.toarray() if hasattr(pulled, "toarray") else np.asarray(pulled)
+        return pulled
+
+    def crossed(self, pulled: Any) -> Iterator[tuple[slice, BoolArray]]:
+        """Yield, for blocks of rows, which label changes (`pulled`) take which of them across."""
+        width, n_rows, draws = self.engine.width, len(self.rows), pulled.shape[0]
         # Of many rows, single precision: it takes half the time, and a simulation needs no more.
-        kind = np.float32 if len(count) * width > _LARGE else np.float64
-        pulled, total = pulled.astype(kind), np.zeros(changes.shape[0])
-        step = max(1, _BLOCK // max(1, changes.shape[0], width))
-        for start in range(0, len(count), step):
-            here = slice(start, min(start + step, len(count)))
+        kind = np.float32 if n_rows * width > _LARGE else np.float64
+        pulled = pulled.astype(kind)
+        step = max(1, _BLOCK // max(1, draws, width))
+        for start in range(0, n_rows, step):
+            here = slice(start, min(start + step, n_rows))
             weights = self.held.block(here.start, here.stop).values.astype(kind)
             product = pulled @ weights.T
             moved = product.toarray() if hasattr(product, "toarray") else np.asarray(product)
             over = moved > self.margins.up[here]
             over |= moved < -self.margins.down[here]
-            total += over @ count[here]
-        return total
+            yield here, over
 
     @cached_property
     def held(self) -> WeightRows:
@@ -362,3 +378,12 @@ class LinearCase(Generic[E]):
 
     def overturned_at_least(self, labels: int, count: IntArray) -> None:
         """Return that no label set was tried: `joint` looks for them, all labels being at hand."""
+
+
+class Duel(NamedTuple):
+    """Rows of one class against one rival; of scores that have no rivals, all rows."""
+
+    rival: int
+    rows: IntArray  # among all rows
+    case: LinearCase[Any]
+    values: FloatArray | None = None  # what a label of each class counts in the rival's lead

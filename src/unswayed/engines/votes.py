@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -166,6 +166,10 @@ class VotesCase:
     rows: VoteRows
     decision: Threshold
     exact: dict[int, ExactRow] = field(default_factory=dict, init=False)  # none: nothing rounds
+
+    def predictions(self, score: FloatArray) -> Any:
+        """Return the class that the majority votes for."""
+        return self.decision.predict(score)
 
     # --- votes and what they cost --------------------------------------------------------------
 

@@ -482,7 +482,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             If the model is not linear in its labels, or the noise does not fit them.
         """
         fitted = self._current()
-        fitted.need("joint", "overturn_probability")
+        fitted.need("evidence", "overturn_probability")
         question = self._question(fitted, X, None, decision)
         return overturn_probability(question, noise, method)
 

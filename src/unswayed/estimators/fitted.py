@@ -194,6 +194,10 @@ _IN_GRADIENT = (
     "{what} is for models that are linear in their labels, and {model} is not; certify(X) works, "
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
+_SINGLE_LABELS = (
+    "{what} looks at single labels and at what they do to many rows at once, and the training "
+    "rows are in pieces; fit on rows that are in memory, a sample of them, say"
+)
 _REFUSALS: dict[tuple[str, ...], str] = {
     ("classes", "decisions"): (
         "{what} says what must stay the same of one score, and three or more classes have one "
@@ -214,6 +218,7 @@ _REFUSALS: dict[tuple[str, ...], str] = {
     ("gradient", "bounds"): _IN_GRADIENT,
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,
+    ("gradient", "evidence"): _IN_GRADIENT,
     ("effort",): (
         "{what} is for models that are not linear in their labels, such as LogisticRegression: "
         "these certificates are exact; leave it out"
@@ -242,10 +247,8 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "resolve='exact' is not possible for rows in pieces: rational arithmetic needs all of "
         "them; leave it out, or fit on rows that are in memory"
     ),
-    ("pieces", "joint"): (
-        "{what} looks at single labels and at what they do to many rows at once, and the training "
-        "rows are in pieces; fit on rows that are in memory, a sample of them, say"
-    ),
+    ("pieces", "joint"): _SINGLE_LABELS,
+    ("pieces", "evidence"): _SINGLE_LABELS,
     ("pieces", "files"): (
         "a certificate file is about training rows that fit into memory, and these are in pieces; "
         "certify.to_frame() has the verdicts"

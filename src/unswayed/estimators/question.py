@@ -23,7 +23,7 @@ from unswayed.engines.anchors import (
 )
 from unswayed.engines.choice import Cascade, Trained
 from unswayed.engines.classes import ByDuels, ClassEngine
-from unswayed.engines.linear import LinearCase
+from unswayed.engines.linear import Duel, LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
@@ -346,6 +346,14 @@ class Question(Source):
         return replace(found, values=found.values[self.group])
 
     # --- all rows at once -----------------------------------------------------------------
+
+    @property
+    def duels(self) -> list[Duel]:
+        """Cases of one score each, all of which a row has to keep: one for every rival class."""
+        need(self.engine, "evidence", "what single labels do to all rows")
+        case: Any = self.case  # of an engine with "evidence"
+        found: list[Duel] = case.duels
+        return found
 
     @cached_property
     def selection(self) -> LinearCase[ExactEngine]:

@@ -15,7 +15,8 @@ from unswayed.estimators.coefficients import as_contrasts, coefficient_question
 from unswayed.estimators.fitted import Fitted
 from unswayed.estimators.question import Question
 from unswayed.estimators.together import CertifiedTogether
-from unswayed.evidence.audit import Audited, LabelAudit
+from unswayed.evidence.answers import Audited, SeveralClasses
+from unswayed.evidence.audit import LabelAudit
 from unswayed.evidence.capital import Together
 from unswayed.evidence.effects import Claims, LabelEffects, summed
 from unswayed.exceptions import InputError
@@ -246,23 +247,25 @@ class Reviewable(CertifiedTogether):
         ('x0',)
         """
         fitted = self._current()
-        fitted.need("joint", "label_audit")
+        fitted.need("evidence", "label_audit")
         question, weights, names = self._audited(fitted, X, decision, coefficients, sums)
-        case, group = question.selection, question.group
-        scores = question.scores
-        if weights is not None:
-            group, weights = np.arange(len(weights)), merged(weights, group, len(case.rows))
-            scores = summed(scores, weights)
-        code = question.code
+        duels, rows, group = question.duels, question.case.rows, question.group
+        bias, code = question.engine.bias, question.code
+        if weights is None:
+            claims = Claims.of_duels(duels)
+        else:
+            group, weights = np.arange(len(weights)), merged(weights, group, len(rows))
+            claims = Claims.of(question.decision.margins(summed(question.scores, weights)))
         audited = Audited(
-            LabelEffects(case.engine, case.rows, weights),
-            Claims.of(question.decision.margins(scores)),
+            LabelEffects(duels, rows, bias, weights),
+            claims,
             question.targets,
             group,
             None if code.shifted else code.classes,
             code.positive,
             names,
             str(question.decision),
+            SeveralClasses.of(duels, bias.classes),
         )
         return LabelAudit(audited, risk=risk, together=together, seed=seed, about=about)
 
@@ -281,6 +284,8 @@ class Reviewable(CertifiedTogether):
             asked = None if every else as_contrasts(coefficients, learner, fitted.names)
             question = coefficient_question(fitted, asked, decision=decision)
             return question, None, fitted.names if asked is None else asked[1]
+        if sums is not None:
+            fitted.need("decisions", "sums=")
         question = self._question(fitted, X, None, decision)
         if sums is None:
             return question, None, None

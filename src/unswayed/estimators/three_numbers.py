@@ -195,7 +195,9 @@ def _random(
         return [None] * len(alone)
     if not asked[0].question.engine.bias.budget.countable:
         return [None] * len(alone)
-    refits = not _can(asked[0], "joint")  # every draw is another fit
+    if len({str(each.question.code.classes) for each in asked}) > 1:  # numbers of other classes
+        return [None] * len(alone)
+    refits = not _can(asked[0], "evidence")  # every draw is another fit
     models = [_drawn(each) for each in asked]
     found: list[RandomDraws | None] = [None] * len(alone)
     for main, draws in ((True, _REFITS if refits else DRAWS), (False, _FEW_DRAWS)):

@@ -13,22 +13,18 @@ the capital is never too large.
 
 import copy
 import math
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unswayed._core.rounding import (
-    UNIT,
-    narrower,
-    ordinary_arithmetic,
-    subtraction_error,
-    wider,
-)
+from unswayed._core.rounding import UNIT, ordinary_arithmetic
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.evidence import audit_file
+from unswayed.evidence.answers import Answered, Audited
 from unswayed.evidence.audit_file import Batch, Findings
 from unswayed.evidence.capital import (
     FRACTIONS,
@@ -40,32 +36,13 @@ from unswayed.evidence.capital import (
     as_seed,
     as_together,
 )
-from unswayed.evidence.effects import Claims, LabelEffects
 from unswayed.exceptions import InputError
-from unswayed.inputs import as_doubles
-from unswayed.labels.samples import class_named
 from unswayed.results.reviews import ExpectedChecks
 from unswayed.words import counted, percent
-
-UNKNOWN = "?"
-"""The answer for a label that nobody can tell: it counts as what would do most harm."""
 
 _WHOLE = 2**52  # probabilities are whole numbers over about this
 _STEP = 25  # draws at a time in simulated audits
 _HOPELESS = 3.0  # times what a new row needs: rows that need more are not drawn for more
-
-
-class Audited(NamedTuple):
-    """What an audit is about: numbers, the margins that they may not cross, and the labels."""
-
-    effects: LabelEffects
-    claims: Claims
-    targets: FloatArray  # labels as numbers
-    group: IntArray  # the number of each row
-    classes: NDArray[Any] | None  # that answers name; None where these are numbers
-    positive: float  # what the second class is as a number
-    names: tuple[str, ...] | None  # of coefficients and sums
-    question: str  # what stays the same, in words
 
 
 class LabelAudit:
@@ -123,8 +100,8 @@ class LabelAudit:
         self.risk, self.together, self.seed = as_risk(risk), as_together(together), as_seed(seed)
         self.about, self._audited = about or {}, audited
         self._effects, self.claims, self._group = audited.effects, audited.claims, audited.group
-        self._targets, self._classes = audited.targets, audited.classes
-        effects, claims, group = self._effects, self.claims, self._group
+        self._targets = audited.targets
+        effects, claims = self._effects, self.claims
         self._batches: list[Batch] = []
         self._answers: dict[int, Any] = {}
         self._moved: dict[int, Moved] = {}
@@ -135,11 +112,11 @@ class LabelAudit:
             total[here] = (rise @ counts) * (1.0 + (effects.n_kinds + 8) * 2 * UNIT)
         self._usable = np.isfinite(total)
         certain = total <= claims.distance
-        self._capital = Capital(claims, group, self.risk, self.together, certain)
+        self._capital = Capital(audited, self.risk, self.together, certain)
         self.file = audit_file.AuditFile(self._header(certain))
 
     def _header(self, certain: BoolArray) -> dict[str, Any]:
-        claims = self.claims
+        claims, moves, classes = self.claims, self._effects.moves, self._audited.classes
         return {
             "together": self.together,
             "risk": self.risk,
@@ -147,17 +124,28 @@ class LabelAudit:
             "question": self._audited.question,
             "about": self.about,
             "names": self.names,
-            "classes": None if self._classes is None else self._classes.tolist(),
+            "classes": None if classes is None else classes.tolist(),
             "positive": self._audited.positive,
             "labels": audit_file.packed(self._targets),
-            "lower": audit_file.packed(self._effects.lower),
-            "upper": audit_file.packed(self._effects.upper),
+            "lower": audit_file.packed(moves.lower),
+            "upper": audit_file.packed(moves.upper),
             "rows": audit_file.packed(self._group.astype(np.int64)),
             "number": audit_file.packed(claims.number.astype(np.int64)),
             "way": audit_file.packed(claims.way),
             "margin": audit_file.packed(claims.distance),
             "certain": audit_file.packed(certain.astype(np.int64)),
             "fractions": FRACTIONS.tolist(),
+        } | self._several_header()
+
+    def _several_header(self) -> dict[str, Any]:
+        several, duel = self._audited.several, self.claims.duel
+        if several is None:
+            return {}
+        pair = several.winner * several.changes.n_classes + several.rival
+        return {
+            "allowed": audit_file.packed(several.changes.allowed.astype(np.int64)),
+            "duel": audit_file.packed(pair[duel].astype(np.int64)),
+            "doubtful": audit_file.packed(self._audited.doubtful.astype(np.int64)),
         }
 
     @property
@@ -362,45 +350,25 @@ them, on average over audits like this one"
             )
         found = Findings()
         for row, answer in zip(rows.tolist(), answers, strict=True):
-            known, low, high = self._read(row, answer)
-            if row in found.answers and found.answers[row] != known:
-                raise _twice(row, found.answers[row], known)
-            found.answers[row] = known
-            if low or high:
-                found.moved[row] = self._effects.moved(self.claims, row, low, high)
+            read = self._read(row, answer)
+            if row in found.answers and found.answers[row] != read.known:
+                raise _twice(row, found.answers[row], read.known)
+            self._put(found, row, read)
         self._take(found)
 
-    def _read(self, row: int, answer: Any) -> tuple[Any, float, float]:
-        """Return an answer as it is kept, and what it adds to the label: at least, at most."""
+    def _put(self, found: Findings, row: int, read: Answered) -> None:
+        found.answers[row] = read.known
+        if read.wrong:
+            found.moved[row] = self._effects.moved(self.claims, row, read.low, read.high)
+
+    def _read(self, row: int, answer: Any) -> Answered:
+        """Return what an answer says; raise if its label was not drawn, or it says nothing."""
         if row not in self._drawn_rows:
             raise InputError(
                 f"the label of training row {row} was not drawn, so that its answer proves nothing "
                 "here: record answers for what draw() returned"
             )
-        lower, upper = float(self._effects.lower[row]), float(self._effects.upper[row])
-        if isinstance(answer, str) and answer.strip() == UNKNOWN:
-            return UNKNOWN, lower, upper
-        given = float(self._targets[row])
-        if self._classes is not None:
-            name = class_named(answer, self._classes, row)
-            right = bool(name == self._classes[1]) == (given == self._audited.positive)
-            other = lower or upper  # a label has one other class
-            return getattr(name, "item", lambda: name)(), *((0.0, 0.0) if right else (other, other))
-        number = as_doubles(answer, f"the answer for row {row}")
-        true = float(number) if number.ndim == 0 else math.nan
-        if not math.isfinite(true):
-            raise InputError(f"the answer for row {row} must be a finite number, got {answer!r}")
-        added, off = np.array([true - given]), subtraction_error(np.array([true]), given)
-        off += 4 * UNIT * max(abs(true), abs(given))  # ends of intervals were rounded, too
-        low, high = float(narrower(added, off)[0]), float(wider(added, off)[0])
-        if high < lower or low > upper:
-            raise InputError(
-                f"the answer for row {row} is {true:g}, and the bias lets this label lie between "
-                f"{given + lower:g} and {given + upper:g} only: the audit rests on true labels "
-                "within these intervals. If the answer is right, fit with a wider bias, and start "
-                "a new audit"
-            )
-        return true, *((0.0, 0.0) if true == given else (max(low, lower), min(high, upper)))
+        return self._audited.read(row, answer)
 
     @property
     def _drawn_rows(self) -> set[int]:
@@ -429,7 +397,8 @@ them, on average over audits like this one"
                     if row not in self._answers:
                         return
                     chance = int(batch.chances[row])
-                    self._capital.bet(batch.most, chance, total, self._moved.get(row))
+                    moved, seen = self._moved.get(row), self._audited.number(self._answers[row])
+                    self._capital.bet(batch.most, chance, total, moved, seen)
                     self._counted += 1
                 total -= int(batch.chances[row])
                 at += 1
@@ -484,22 +453,14 @@ them, on average over audits like this one"
         other._capital, other.file = copy.deepcopy(self._capital), audit_file.AuditFile({})
         other._batches, other._answers = list(self._batches), dict(self._answers)
         other._moved, other.seed = dict(self._moved), seed + 1
-        lower, upper = self._effects.lower, self._effects.upper
-        bad = rng.random(len(lower)) < wrong
-        added = lower + rng.random(len(lower)) * (upper - lower)
-        if self._classes is not None:
-            added = np.where(upper > 0, upper, lower)
-        added = np.where(bad, added, 0.0)
+        added = self._audited.simulated(wrong, rng)
         found, done = [], 0
         for place in checks.tolist():
             while True:
-                drawn = other.waiting.tolist()
-                moved = {
-                    row: self._effects.moved(self.claims, row, added[row], added[row])
-                    for row in drawn
-                    if added[row]
-                }
-                other._take(Findings(dict.fromkeys(drawn, 0.0), moved))
+                said = Findings()
+                for row in other.waiting.tolist():
+                    self._put(said, row, self._audited.simulated_answer(row, added[row]))
+                other._take(said)
                 if done >= place or not len(other.draw(min(_STEP, place - done), aim=aim)):
                     break
                 done += len(other.waiting)
@@ -549,8 +510,9 @@ them, on average over audits like this one"
         # As it was written there, to the last bit.
         audit.about, audit.file = header["about"], audit_file.AuditFile(header)
         audit.claims = audit_file.claims_of(header, audit.claims)
+        audit._audited = replace(audit._audited, claims=audit.claims)
         certain = audit_file.unpacked(header["certain"], np.int64).astype(bool)
-        audit._capital = Capital(audit.claims, audit._group, audit.risk, audit.together, certain)
+        audit._capital = Capital(audit._audited, audit.risk, audit.together, certain)
         audit._replay(header, lines, Path(path))
         audit.file.path = Path(path)
         return audit

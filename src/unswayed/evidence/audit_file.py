@@ -162,11 +162,11 @@ def check_same(mine: dict[str, Any], other: dict[str, Any], path: Path) -> None:
     """Raise if a file is about something else than an audit."""
     for names, what in (
         (("labels",), "training labels"),
-        (("lower", "upper"), "intervals that labels may lie in"),
-        (("rows", "number", "way", "question"), "rows, or another question about them"),
+        (("lower", "upper", "allowed"), "intervals that labels may lie in, or classes"),
+        (("rows", "number", "way", "duel", "question"), "rows, or another question about them"),
         (("risk", "together", "seed"), "risk, meaning of together or seed"),
     ):
-        if any(_value(mine[name]) != _value(other[name]) for name in names):
+        if any(_value(mine.get(name)) != _value(other.get(name)) for name in names):
             raise InputError(
                 f"{path} is the file of an audit of other {what}; what was found there says "
                 "nothing here. Pass the data and the options that it was started with"

@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from unswayed._core.rounding import below
-from unswayed._typing import BoolArray, FloatArray, IntArray
-from unswayed.evidence.effects import Claims
+from unswayed._typing import BoolArray, FloatArray
+from unswayed.evidence.answers import Audited
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
 
@@ -25,8 +25,13 @@ class Capital:
     """What bets against each claim have earned, and what is left of its margin."""
 
     def __init__(
-        self, claims: Claims, group: IntArray, risk: float, together: Together, certain: BoolArray
+        self,
+        audited: Audited,
+        risk: float,
+        together: Together,
+        certain: BoolArray,
     ) -> None:
+        claims, group = audited.claims, audited.group
         self.number, self.together = claims.number, together
         self.count = np.bincount(group)
         self.n_rows, self.risk = len(group), risk
@@ -34,19 +39,22 @@ class Capital:
         self.margin = claims.distance.copy()  # less what is known, rounded down
         self.known = np.zeros(len(claims))  # what is known, rounded down
         self.settled = np.zeros(len(claims), dtype=bool)
+        self.doubtful = audited.doubtful  # classes that nobody has seen a true label of
         self.values[certain] = np.inf
         self._settle()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Capital":
         other = copy.copy(self)
-        for name in ("values", "margin", "known", "settled"):
+        for name in ("values", "margin", "known", "settled", "doubtful"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
     @property
     def e_values(self) -> FloatArray:
         """The e-value of each claim, rounded down."""
-        return np.asarray(self.values.sum(axis=1) / len(FRACTIONS) * _LESS)
+        with np.errstate(over="ignore"):  # beyond all doubles is beyond every risk
+            found = self.values.sum(axis=1) / len(FRACTIONS) * _LESS
+        return np.where(self.doubtful >= 0, 0.0, found)
 
     @property
     def of_numbers(self) -> FloatArray:
@@ -62,12 +70,16 @@ class Capital:
         np.logical_and.at(found, self.number, self.settled)
         return found
 
-    def bet(self, most: FloatArray, chance: int, total: int, moved: Moved | None) -> None:
+    def bet(
+        self, most: FloatArray, chance: int, total: int, moved: Moved | None, seen: int = -1
+    ) -> None:
         """Count the draw of a label, whose chance was so much out of a total.
 
         `most` is the largest rise of any label over its chance, `moved` how far the true label
-        moves each number, rounded down and up; None if the label is right.
+        moves each number, rounded down and up; None if the label is right. `seen` is the class
+        that the label is truly of, where there are three or more.
         """
+        self.doubtful[self.doubtful == seen] = -1
         self._settle_surely(most, total)
         largest = most * total * (1.0 + LAST_BITS)  # estimate that any draw could have given
         low, high = (np.zeros(1), np.zeros(1)) if moved is None else moved

@@ -1,27 +1,22 @@
 """LabelNoise: labels that are wrong at random, and how likely each prediction changes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unswayed._core.influence import InfluenceMap
-from unswayed._core.kernels import block_starts, run_blocks
-from unswayed._core.rounding import gamma, wider
-from unswayed._typing import FloatArray, IntArray
-from unswayed.engines.linear import LinearCase
-from unswayed.engines.protocol import Precision
-from unswayed.engines.selection import ExactEngine
-from unswayed.evidence.tails import FARTHEST, Sums, Tails
+from unswayed._typing import FloatArray
+from unswayed.evidence.errors import ClassErrors, Errors, class_tails, merged, tails
+from unswayed.evidence.tails import Tails
 from unswayed.exceptions import InputError
-from unswayed.inputs import as_doubles, as_values, dense, frame_like
-from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import RELATIVE, Count
+from unswayed.inputs import as_doubles, as_values, frame_like
 from unswayed.words import counted, listed, percent, written
 
+_ROUNDED = 1e-12  # of probabilities that were meant to sum up to 1
 _METHODS = ("chernoff", "convolution")
 _LAWS = ("uniform", "normal", "two-point")
 
@@ -30,12 +25,14 @@ _LAWS = ("uniform", "normal", "two-point")
 class LabelNoise:
     """Labels that are wrong at random: each one independently, with a probability of its own.
 
-    A wrong label is the other class. For numbers, `shifts` says how far wrong labels are off.
+    A wrong label is the other class; of three or more classes it is each of the others with the
+    same probability, unless `by_class` says how likely each is. For numbers, `shifts` says how far
+    wrong labels are off.
 
     Attributes
     ----------
-    rate : float, (n,) array, or mapping of class to float
-        How likely labels are wrong.
+    rate : float, (n,) array, or mapping of class to float or to a mapping of class to float
+        How likely labels are wrong, or are really of other classes.
     law : {"flips", "uniform", "normal", "two-point"}
         What a wrong label becomes.
     sizes : tuple of float
@@ -49,6 +46,8 @@ class LabelNoise:
     [0.05, 0.01, 0.05]
     >>> LabelNoise.by_class({"yes": 0.05, "no": 0.01})
     LabelNoise(5 % of yes, 1 % of no labels wrong, independently of each other)
+    >>> LabelNoise.by_class({"ant": {"bee": 0.04, "cow": 0.01}, "bee": 0.02, "cow": 0})
+    LabelNoise(5 % of ant, 2 % of bee, 0 % of cow labels wrong, independently of each other)
     >>> LabelNoise.shifts(2000, rate=0.1, law="normal")
     LabelNoise(10 % of labels wrong, independently of each other, normal shifts of 2,000)
     """
@@ -58,9 +57,8 @@ class LabelNoise:
     sizes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        rates = self.rate if isinstance(self.rate, Mapping) else {None: self.rate}
-        for name, given in rates.items():
-            what = "rate" if name is None else f"the rate of {name!r}"
+        for name, given in _named_rates(self.rate):
+            what = "rate" if name is None else f"the rate of {name}"
             found = as_doubles(given, what)
             if found.ndim > (name is None) or not found.size:
                 raise InputError(
@@ -73,6 +71,12 @@ class LabelNoise:
                 )
             if name is None:
                 object.__setattr__(self, "rate", found)
+        for name, given in self.rate.items() if isinstance(self.rate, Mapping) else ():
+            if _total(given) > 1 + _ROUNDED:
+                raise InputError(
+                    f"labels of {name!r} are wrong with probabilities that sum up to "
+                    f"{_total(given):g}; what is left of 1 is the probability that they are right"
+                )
 
     @classmethod
     def by_group(cls, groups: ArrayLike, rates: Mapping[Any, float]) -> "LabelNoise":
@@ -94,16 +98,17 @@ class LabelNoise:
         return cls([rates[name] for name in values])
 
     @classmethod
-    def by_class(cls, rates: Mapping[Any, float]) -> "LabelNoise":
-        """Return noise with a rate for each of the two classes.
+    def by_class(cls, rates: Mapping[Any, float | Mapping[Any, float]]) -> "LabelNoise":
+        """Return noise with a rate for each class.
 
         The rates are a confusion matrix of labels as given: 5 % of those that say "yes", for
         example, should say "no".
 
         Parameters
         ----------
-        rates : mapping of class to float
-            How likely labels that say so are wrong.
+        rates : mapping of class to float, or to a mapping of class to float
+            How likely labels that say so are wrong, or how likely they are really of each of the
+            other classes. A rate of three or more classes is shared equally by the others.
 
         Returns
         -------
@@ -152,7 +157,7 @@ class LabelNoise:
 
     def __str__(self) -> str:
         if isinstance(self.rate, Mapping):
-            each = [f"{100 * rate:.6g} % of {name}" for name, rate in self.rate.items()]
+            each = [f"{100 * _total(rate):.6g} % of {name}" for name, rate in self.rate.items()]
             words = f"{', '.join(each)} labels"
         else:
             ends = sorted({float(self.rate.min()), float(self.rate.max())})
@@ -163,6 +168,23 @@ class LabelNoise:
 
     def __repr__(self) -> str:
         return f"LabelNoise({self})"
+
+
+def _named_rates(rate: Any) -> Iterator[tuple[str | None, Any]]:
+    """Yield all probabilities, each with whose it is."""
+    if not isinstance(rate, Mapping):
+        yield None, rate
+        return
+    for name, given in rate.items():
+        if isinstance(given, Mapping):
+            yield from ((f"{name!r} that are {other!r}", each) for other, each in given.items())
+        else:
+            yield repr(name), given
+
+
+def _total(rate: Any) -> float:
+    """Return how likely labels of a class are wrong."""
+    return math.fsum(map(float, rate.values())) if isinstance(rate, Mapping) else float(rate)
 
 
 def _check_names(known: set[Any], named: set[Any], what: str) -> None:
@@ -280,19 +302,8 @@ def overturn_probability(question: Any, noise: Any, method: str) -> OverturnProb
         )
     if method not in _METHODS:
         raise InputError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
-    targets: FloatArray = question.targets
-    chance = _chances(noise, targets, question.code)
-    if noise.law != "flips":
-        shifts = np.repeat(np.array(noise.sizes)[:, None], len(targets), axis=1)
-    elif question.code.classes is not None:
-        shifts = (targets.min() + targets.max() - 2.0 * targets)[None]  # both classes are there
-    else:
-        raise InputError(
-            "a wrong label of LabelNoise(rate=...) is the other class, and these labels are "
-            "numbers; say how far they are off: LabelNoise.shifts(2000, rate=...), for example"
-        )
-    tails = _tails(question.selection, noise.law, chance, shifts, method)
-    low, high, estimate, _ = (each[question.group] for each in tails)
+    found = _tails(question, noise, method)
+    low, high, estimate, _ = (each[question.group] for each in found)
     return OverturnProbability(
         low=low,
         high=high,
@@ -302,6 +313,35 @@ def overturn_probability(question: Any, noise: Any, method: str) -> OverturnProb
         keeps=str(question.decision),
         origin=question.origin,
     )
+
+
+def _tails(question: Any, noise: LabelNoise, method: str) -> Tails:
+    """Return how likely the distinct rows of a question are overturned."""
+    targets: FloatArray = question.targets
+    classes = question.code.classes
+    chance = _chances(noise, targets, question.code)
+    if classes is not None and len(classes) > 2:
+        if noise.law != "flips":
+            raise InputError(
+                f"{noise.law} shifts are for labels that are numbers, and these are of "
+                f"{len(classes)} classes; pass LabelNoise(rate=...) or LabelNoise.by_class(...)"
+            )
+        rate = noise.rate if isinstance(noise.rate, Mapping) else chance
+        errors = ClassErrors.of(rate, targets.astype(np.intp), classes.tolist())
+        return class_tails(question.case, errors, method)
+    (duel,) = question.duels
+    if noise.law != "flips":
+        shifts = np.repeat(np.array(noise.sizes)[:, None], len(targets), axis=1)
+    elif classes is not None:
+        shifts = (targets.min() + targets.max() - 2.0 * targets)[None]  # both classes are there
+    else:
+        raise InputError(
+            "a wrong label of LabelNoise(rate=...) is the other class, and these labels are "
+            "numbers; say how far they are off: LabelNoise.shifts(2000, rate=...), for example"
+        )
+    every = Errors.of(noise.law, chance, shifts)
+    movable = (every.farthest[every.kind] > 0).astype(np.float64)
+    return tails(duel.case, merged(duel.case, every.kind, movable), every, method)
 
 
 def _chances(noise: LabelNoise, targets: FloatArray, code: Any) -> FloatArray:
@@ -315,62 +355,15 @@ def _chances(noise: LabelNoise, targets: FloatArray, code: Any) -> FloatArray:
         return np.array(np.broadcast_to(noise.rate, targets.shape))
     if code.classes is None:
         raise InputError("rates by class are for labels that are classes, and these are numbers")
-    _check_names(set(code.classes.tolist()), set(noise.rate), "class")
-    negative, positive = (float(noise.rate[name]) for name in code.classes.tolist())
-    return np.where(targets == code.positive, positive, negative)
-
-
-def _tails(
-    case: LinearCase[ExactEngine], law: str, chance: FloatArray, shifts: FloatArray, method: str
-) -> Tails:
-    """Return how likely rows cross their margins; equal training rows are merged."""
-    learner, margins = case.engine.learner, case.margins
-    farthest = np.abs(shifts).max(axis=0) * (chance > 0)
-    _, apart = np.unique(np.column_stack((chance, *shifts)), axis=0, return_inverse=True)
-    movable = (farthest > 0).astype(np.float64)
-    merged = InfluenceMap(
-        learner.design, 0.0 * movable, movable, learner.row_scale, apart.reshape(-1).astype(float)
-    )
-    entries = merged.entries
-    sizes, count = shifts[:, entries.rows] * entries.upper, entries.n_upper
-    sums = Sums(law, chance[entries.rows], count, sizes)
-    moved = replace(entries, lower=sizes[0], upper=sizes[-1], n_lower=count, n_upper=count)
-    farthest *= FARTHEST if law == "normal" else 1.0
-    precision = Precision.of(learner, ResolvedBias(-farthest, farthest, Count(len(chance))))
-    ends = [(way, at, each[at]) for way, each in ((1.0, margins.up), (-1.0, margins.down))
-            for at in [np.flatnonzero(np.isfinite(each))]]  # fmt: skip
-    row = np.concatenate([at for _, at, _ in ends])
-    way = np.concatenate([np.full(len(at), sign) for sign, at, _ in ends])
-    margin = np.concatenate([distance for _, _, distance in ends])
-    weights, found = case.rows.take(row), Tails(*np.zeros((4, len(row))))
-
-    @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # bounds then say nothing
-    def block(start: int, stop: int, buffer: FloatArray) -> None:
-        here = slice(start, stop)
-        values, error, size = weights.block(start, stop)
-        z = merged(np.ascontiguousarray(dense(values)), buffer)
-        z *= way[here, None]
-        *reach, total = sums.reach(z)
-        off = precision.errors(error, size, np.inf) + (RELATIVE + gamma(len(count) + 8)) * total
-        off = wider(np.where(precision.exact_rows(z, moved), 0.0, off), margins.slack[row[here]])
-        off = np.where(np.isnan(off), np.inf, off)
-        tails = sums.chernoff(z, margin[here], off, reach)
-        if method == "convolution":
-            sums.convolve(z, margin[here], off, tails)
-        for into, of in zip(found, tails, strict=True):
-            into[here] = of
-
-    starts = block_starts(len(row), 8 * max(merged.width, len(entries)), merged.block_bytes)
-    run_blocks(starts, len(entries), block)
-    return _added(found, row, np.isfinite(margins.slack))
-
-
-def _added(found: Tails, row: IntArray, known: Any) -> Tails:
-    """Return the tails of rows: their margins above and below exclude one another."""
-    low, high, estimate, t = (
-        np.bincount(row, each, minlength=len(known)).astype(np.float64) for each in found
-    )
-    lost = np.where(np.bincount(row, minlength=len(known)) > 1, gamma(4), 0.0)
-    low = np.where(known, np.clip(low * (1.0 - lost), 0.0, 1.0), 0.0)
-    high = np.where(known, np.clip(high * (1.0 + lost), 0.0, 1.0), 1.0)
-    return Tails(low, high, np.clip(estimate, low, high), t)
+    names = code.classes.tolist()
+    _check_names(set(names), set(noise.rate), "class")
+    for name, given in noise.rate.items():
+        for other in given if isinstance(given, Mapping) else ():
+            if other == name or other not in names:
+                raise InputError(
+                    f"a wrong label of {name!r} cannot really be {other!r}; name other classes, of "
+                    f"{listed(sorted(map(str, set(names) - {name})), 6)}"
+                )
+    rates = np.array([min(_total(noise.rate[name]), 1.0) for name in names])
+    second = targets == code.positive if len(names) == 2 else targets
+    return np.asarray(rates[second.astype(np.intp)])

@@ -20,8 +20,10 @@ from unswayed._typing import FloatArray
 FARTHEST = 40.0
 """Standard deviations: a normal error exceeds them less likely than the least double says."""
 
+FUNCTION = 2.0**-48
+"""Relative error of an elementary function."""
+
 _AT_ONCE = 2**16  # numbers that stay in the cache
-_FUNCTION = 2.0**-48  # relative error of an elementary function
 _ROUNDS, _NEAR = 8, 0.05  # of Newton's method; what is left to gain of a bound's logarithm
 _SMOOTHING, _LOSS = 0.01, 0.15  # standard deviation of J, of the sum's; what it may cost, likewise
 _LEAST = 1e-9  # smaller bounds stay as they are: sums of waves have absolute errors
@@ -52,13 +54,16 @@ class Sums:
     """Independent labels: how likely each is wrong, and what is added to it then.
 
     An effect is influence (rows × entries) times size: of "flips" and "two-point" one of the sizes,
-    all equally likely; "uniform" between plus and minus the size; "normal" with that deviation.
+    "uniform" between plus and minus the size; "normal" with that deviation. Chances and shares may
+    be off by a few units, relatively.
     """
 
     law: str
     chance: FloatArray  # (entries,)
+    right: FloatArray  # (entries,): that nothing is added
     count: FloatArray  # labels of each entry
     sizes: FloatArray  # (points, entries)
+    share: FloatArray  # (points, entries): how likely each size is, of those that are wrong
 
     @cached_property
     def _largest_size(self) -> FloatArray:
@@ -71,7 +76,8 @@ class Sums:
     @cached_property
     def _cumulants(self) -> list[FloatArray]:
         """What influence, its square and its cube are to be multiplied with."""
-        p, moments = self.chance, [np.mean(self.sizes**power, axis=0) for power in (1, 2, 3)]
+        p = self.chance
+        moments = [np.sum(self.share * self.sizes**power, axis=0) for power in (1, 2, 3)]
         if not self._points:
             two = moments[1] / (3.0 if self.law == "uniform" else 1.0)
             moments = [0.0 * two, two, 0.0 * two]
@@ -81,7 +87,7 @@ class Sums:
 
     def reach(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the least and the largest sums, and sums of absolute effects."""
-        size, never = self._largest_size, np.where(self.chance == 1.0, np.nan, 0.0)
+        size, never = self._largest_size, np.where(self.right == 0.0, np.nan, 0.0)
         low = np.fmin(self.sizes.min(axis=0) if self._points else -size, never)
         high = np.fmax(self.sizes.max(axis=0) if self._points else size, never)
         # z·high where z is above 0 and z·low where it is below, as products of matrices
@@ -100,7 +106,8 @@ class Sums:
             seconds = [effect * first for effect, first in zip(effects, firsts, strict=True)]
             if len(values) == 1:
                 return values[0], firsts[0], seconds[0]
-            return tuple(sum(each) / len(each) for each in (values, firsts, seconds))
+            parts = values, firsts, seconds
+            return tuple(sum(map(np.multiply, self.share, each)) for each in parts)
         effect = z * self.sizes[0]
         x = t * effect
         if self.law == "normal":
@@ -115,12 +122,12 @@ class Sums:
 
     def _log(self, z: FloatArray, t: FloatArray) -> _Log:
         found = _Log(*np.empty((3, len(z))))
-        right, step = 1.0 - self.chance, max(1, _AT_ONCE // max(1, z.shape[1]))
+        step = max(1, _AT_ONCE // max(1, z.shape[1]))
         for start in range(0, len(z), step):
             here = slice(start, start + step)
             value, first, second = self._generated(z[here], t[here, None])
             value *= self.chance
-            value += right
+            value += self.right
             scale = self.chance / value
             first *= scale
             second *= scale
@@ -131,7 +138,7 @@ class Sums:
 
     def _lost(self, largest: FloatArray) -> FloatArray:
         """Return a bound on the error of logarithms, where exponents are up to `largest`."""
-        each = gamma(len(self.count) + 64) * (1.0 + largest) ** 2 + 4 * _FUNCTION
+        each = gamma(len(self.count) + 64) * (1.0 + largest) ** 2 + 4 * FUNCTION
         return each * float(self.count.sum())
 
     # --- one exponent a row ---------------------------------------------------------------
@@ -149,7 +156,7 @@ class Sums:
         t, log = self._exponents(z, margin, self._most(largest), cumulants)
         product = t * np.where(t > 0, narrower(margin, off), wider(margin, off))
         lost = self._lost(np.abs(t) * largest) + 8 * UNIT * np.abs(product)
-        bound = np.nextafter(np.exp(log.value - product + lost) * (1 + 4 * _FUNCTION), np.inf)
+        bound = np.nextafter(np.exp(log.value - product + lost) * (1 + 4 * FUNCTION), np.inf)
         bound = np.where(bound < 1.0, bound, 1.0)  # where it is NaN, too
         guess = _saddlepoint(t, log, margin, *cumulants)
         low = np.where(t < 0, np.maximum(np.nextafter(1.0 - bound, -1.0), 0.0), 0.0)
@@ -241,7 +248,7 @@ class Sums:
             k = np.arange(start, min(start + 2 * _CHUNK, last + 1), 2)
             theta: FloatArray = base * k.astype(np.float64)
             wave = self._characteristic(effect, theta, turned[: len(k)])
-            factor = (1.0 - self.chance) + self.chance * wave
+            factor = self.right + self.chance * wave
             weight = 2.0 / (math.pi * k) * np.exp(-0.5 * (sd * theta) ** 2)
             error += math.exp(1.0 - _CALM) * float(weight.sum())
             calm = 0.5 * ((1.0 - factor.real**2 - factor.imag**2) @ self.count)
@@ -252,7 +259,7 @@ class Sums:
             turns = np.exp(-1j * theta[:, None] * points) * value[:, None]
             total += weight @ turns.imag
             # All factors lie in the unit circle: their errors add up. Then those of the product.
-            each = 4 * _FUNCTION * (labels + 2.0) + 8 * UNIT * theta * drift
+            each = 4 * FUNCTION * (labels + 2.0) + 8 * UNIT * theta * drift
             rough = gamma(len(self.count) + 8) * ((abs(log.real) + abs(log.imag)) @ self.count)
             rough += gamma(_WAVES) + 8 * UNIT * theta * np.abs(points).max()
             each += np.abs(value) * rough
@@ -266,7 +273,8 @@ class Sums:
     ) -> FloatArray:
         """Return E exp(i·theta·effect) of wrong labels, frequencies × entries."""
         if self._points:
-            return np.asarray((np.exp(1j * theta[0] * effect) * turned).mean(axis=1))
+            waves = np.exp(1j * theta[0] * effect) * turned
+            return np.asarray(waves[:, 0] if len(effect) == 1 else (waves * self.share).sum(axis=1))
         x = theta[:, None] * effect[0]
         return np.asarray(np.exp(-0.5 * x * x) if self.law == "normal" else np.sinc(x / math.pi))
 

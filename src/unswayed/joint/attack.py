@@ -12,6 +12,7 @@ from scipy import sparse
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.joint.fragile import Changes, Fragile, Goal
 from unswayed.labels.bias import ResolvedBias
+from unswayed.labels.classes import ClassChanges
 from unswayed.results.curves import RandomDraws
 
 # Chance: what label sets drawn at random do to predictions. A simulation, and no proof.
@@ -41,8 +42,7 @@ def at_random(
     low, high = np.zeros((2, int(places.max(initial=-1)) + 1))
     for each in models:
         low[each.place], high[each.place] = each.bias.lower, each.bias.upper
-    whole = bool(models) and models[0].bias.whole
-    for at, changes in enumerate(_changes(low, high, labels, draws, seed, whole)):
+    for at, changes in enumerate(_changes(low, high, labels, draws, seed, _amounts(models))):
         for each in models:
             found[at] += each.overturned(changes[:, each.place])
     every = max(1, n_rows)
@@ -52,8 +52,33 @@ def at_random(
     ]
 
 
+Amounts = Callable[[FloatArray, FloatArray, IntArray, np.random.Generator], FloatArray]
+"""From the ends of all intervals and labels that are wrong to what is added to these."""
+
+
+def _amounts(models: Sequence[Drawn]) -> Amounts:
+    """Return what is added to wrong labels: of classes another one, of numbers anything."""
+    parts = [(each.place, each.bias.classes) for each in models if each.bias.classes is not None]
+    if parts:
+        n_labels = 1 + max(int(place.max(initial=-1)) for place, _ in parts)
+        allowed = np.zeros((n_labels, parts[0][1].n_classes), dtype=bool)
+        own = np.zeros(n_labels, dtype=np.intp)
+        for place, each in parts:
+            own[place], allowed[place] = each.own, each.allowed
+        known = ClassChanges(own, allowed)
+        return lambda low, high, rows, rng: (known.drawn(rows, rng) - own[rows]).astype(np.float64)
+    if models and models[0].bias.whole:  # a label that is wrong is the other one
+        return lambda low, high, rows, rng: np.where(high[rows] > 0, high[rows], low[rows])
+    return lambda low, high, rows, rng: low[rows] + rng.random(rows.shape) * (high - low)[rows]
+
+
 def _changes(
-    low: FloatArray, high: FloatArray, labels: Sequence[int], draws: int, seed: int, whole: bool
+    low: FloatArray,
+    high: FloatArray,
+    labels: Sequence[int],
+    draws: int,
+    seed: int,
+    amounts: Amounts,
 ) -> Iterator[Any]:
     """Yield label changes, (draws, n) and sparse, for each number of labels, which ascend."""
     rng = np.random.default_rng(seed)
@@ -61,10 +86,7 @@ def _changes(
     most = min(max(labels, default=0), len(movable))
     order = np.array([rng.choice(movable, most, replace=False) for _ in range(draws)])
     order = order.reshape(draws, most).astype(np.intp)
-    if whole:  # a label that is wrong is the other one
-        amount = np.where(high[order] > 0, high[order], low[order])
-    else:
-        amount = low[order] + rng.random(order.shape) * (high - low)[order]
+    amount = amounts(low, high, order, rng)
     for count in labels:
         taken = min(count, most)
         rows = np.repeat(np.arange(draws), taken)

@@ -27,14 +27,14 @@ class ClassChanges:
     allowed: BoolArray  # (labels, classes): what it may really be, its own class included
 
     @cached_property
-    def _kinds(self) -> tuple[IntArray, IntArray]:
+    def kinds(self) -> tuple[IntArray, IntArray]:
         """The first label of each kind, and the kind of each: same class, same changes."""
         return distinct_rows(np.column_stack((self.own, self.allowed)).astype(np.float64))
 
     @property
     def kind(self) -> IntArray:
         """The kind of each label: those of one kind can do the same to every lead."""
-        return self._kinds[1]
+        return self.kinds[1]
 
     def only(self, mask: BoolArray) -> "ClassChanges":
         """Return the same changes for some of the labels; the others are right."""
@@ -57,8 +57,8 @@ class ClassChanges:
         self, winner: int, rival: int, step: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return numbers whose score is the rival's lead, and how far each may fall and rise."""
-        first, kind = self._kinds
-        value = _lead(self.n_classes, winner, rival) * step
+        first, kind = self.kinds
+        value = lead_values(self.n_classes, winner, rival) * step
         allowed, now = self.allowed[first], value[self.own[first]]
         lower = np.where(allowed, value, np.inf).min(axis=1) - now
         upper = np.where(allowed, value, -np.inf).max(axis=1) - now
@@ -66,12 +66,35 @@ class ClassChanges:
 
     def towards(self, winner: int, rival: int, rows: IntArray, *, rising: BoolArray) -> IntArray:
         """Return the class of each changed label that raises or lowers the rival's lead most."""
-        value = _lead(self.n_classes, winner, rival)
+        value = lead_values(self.n_classes, winner, rival)
         best = np.where(rising[:, None], value, -value)
         return np.asarray(np.argmax(np.where(self.allowed[rows], best, -np.inf), axis=1))
 
+    def losable(self, number: int) -> IntArray:
+        """Return the labels of a class; none if not all of them may be wrong."""
+        own = np.flatnonzero(self.own == number)
+        free = self.allowed[own].sum(axis=1) > 1
+        return own if free.all() else own[:0]
 
-def _lead(n_classes: int, winner: int, rival: int) -> FloatArray:
+    # --- random label sets: (draws, labels) CSR, what is added to numbers of classes ------------
+
+    def drawn(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return for labels that are wrong a random class each, of those that they may be."""
+        others = self.allowed[rows]
+        others &= self.own[rows][..., None] != np.arange(self.n_classes)
+        rank = (rng.random(rows.shape) * others.sum(axis=-1)).astype(np.intp)
+        return np.asarray(np.argmax(np.cumsum(others, axis=-1) > rank[..., None], axis=-1))
+
+    def gained(self, number: int, changes: Any) -> Any:
+        """Return which label changes add a label to a class, 1, or take one from it, -1."""
+        found, old = changes.copy(), self.own[changes.indices]
+        new = old + changes.data.astype(np.intp)
+        found.data = (new == number).astype(np.float64) - (old == number)
+        return found
+
+
+def lead_values(n_classes: int, winner: int, rival: int) -> FloatArray:
+    """Return what a label of each class counts in a rival's lead, in steps."""
     found = np.zeros(n_classes)
     found[winner], found[rival] = -1.0, 1.0
     return found

@@ -10,7 +10,8 @@ import numpy as np
 
 from unswayed._core.rounding import ordinary_arithmetic
 from unswayed.estimators.fitted import need
-from unswayed.evidence.audit import UNKNOWN, LabelAudit
+from unswayed.evidence.answers import UNKNOWN
+from unswayed.evidence.audit import LabelAudit
 from unswayed.evidence.noise import LabelNoise, overturn_probability
 from unswayed.exceptions import InputError
 from unswayed.study.request import parse_share
@@ -101,7 +102,7 @@ def noise_facts(study: Study, rate: float) -> dict[str, Any]:
         )
     parts = [each.question for each in study.scheme.asked(study)]
     for part in parts:
-        need(part.engine, "joint", "--noise")
+        need(part.engine, "evidence", "--noise")
     each = [overturn_probability(part, LabelNoise(rate), "chernoff") for part in parts]
     low, high, estimate = (
         np.concatenate([getattr(part, name) for part in each])

@@ -2,7 +2,8 @@
 
 Checked: the seed draws these labels, none twice; answers count in the order of the draws; labels
 that are not the given ones count as wrong; every bet, rounded down. Taken as given, as they are
-the model's: margins, the largest effect of a label over its chance, and what wrong labels move.
+the model's: margins, the largest effect of a label over its chance, what wrong labels move, and of
+three or more classes which ones could lose all of their labels.
 """
 
 import base64
@@ -68,6 +69,10 @@ class _Replay:
         self.capital = np.where(certain[:, None], np.inf, np.ones((1, len(self.fractions))))
         self.settled, self.count = np.zeros(len(self.margin)) > 0, np.bincount(self.group)
         self.drawn, self.batches = list[tuple[int, int, int, Any]](), 0
+        self.doubtful = np.full(len(self.margin), -1)
+        if header["classes"] is not None and len(header["classes"]) > 2:
+            self.doubtful = _array(header["doubtful"], np.int64).copy()
+            _need(len(self.doubtful) == len(self.margin), "classes of other claims")
 
     def run(self, lines: list[dict[str, Any]]) -> AuditResult:
         for line in lines:
@@ -77,6 +82,9 @@ class _Replay:
         for label, chance, total, most in self.drawn:
             if label not in self.answers:
                 break  # those behind it do not count yet
+            if self.answers[label] in (self.header["classes"] or ()):
+                seen = self.header["classes"].index(self.answers[label])
+                self.doubtful[self.doubtful == seen] = -1  # a true label of it was seen
             self._bet(chance, total, most, self.moved.get(label))
             counted, wrong = counted + 1, wrong + (label in self.moved)
         found = ~np.isin(self.group, self.number[~self.settled])
@@ -107,7 +115,9 @@ class _Replay:
             label = int(key)
             _need(label in known and self.answers.get(label, answer) == answer, f"answer {label}")
             right = answer == self.labels[label]
-            if classes is not None:
+            if classes is not None and len(classes) > 2:
+                right = answer == classes[int(self.labels[label])]
+            elif classes is not None:
                 positive = bool(self.labels[label] == self.header["positive"])
                 right = answer in classes and (answer == classes[1]) == positive
             _need(right != (key in line["moved"]), f"label {label} is counted as what it is not")
@@ -132,15 +142,19 @@ class _Replay:
 
     def _of_numbers(self) -> Any:
         e = np.full(len(self.count), np.inf)
-        np.minimum.at(e, self.number, self.capital.mean(axis=1) / _MORE)
+        np.minimum.at(e, self.number, self._e_values())
         return e
+
+    def _e_values(self) -> Any:
+        with np.errstate(over="ignore"):
+            return np.where(self.doubtful >= 0, 0.0, self.capital.mean(axis=1) / _MORE)
 
     def _settle(self, most: Any = np.inf, total: int = 1) -> None:
         with np.errstate(invalid="ignore"):
             sure = np.isfinite(most) & (most * total * (1 + _LOST) <= self.margin)
         self.capital[sure & ~self.settled] = np.inf  # whatever the labels are that are left
         rows = len(self.group) if self.together == "discoveries" else 1
-        self.settled |= self.capital.mean(axis=1) / _MORE * self.risk >= _MORE * rows
+        self.settled |= self._e_values() * self.risk >= _MORE * rows
         if self.together == "discoveries":
             e = self._of_numbers()
             order = np.argsort(-e, kind="stable")
