@@ -52,6 +52,8 @@ def coefficients(train: Path, options: CoefficientsOptions) -> int:
     if out is not None:
         heads = (*_TABLE, *_ODDS) if request.kind.log_odds else _TABLE
         rows = _lines(facts)
+        if request.stated is not None:
+            heads, rows = (*heads, "unit"), [each | {"unit": facts["unit"]} for each in rows]
         table = {head: [each.get(head) for each in rows] for head in heads}
         write_table(out, table, escape=options.escape_formulas)
     remark = None

@@ -147,7 +147,7 @@ def together(train: Path, options: TogetherOptions) -> int:
     facts = row_facts(study, three=False)
     with solver_output():
         found = together_facts(study, counting, terminal.passing)
-    table = _change_table(found, change_heads(study))
+    table = _change_table(found, change_heads(study), budget_head(facts))
     tell(
         terminal,
         study,
@@ -160,14 +160,12 @@ def together(train: Path, options: TogetherOptions) -> int:
     return 0
 
 
-def _change_table(found: dict[str, Any], heads: list[str]) -> dict[str, Any]:
+def _change_table(found: dict[str, Any], heads: list[str], budget: str) -> dict[str, Any]:
     """Return the label changes of all budgets as one table."""
     changes = [
-        {"wrong labels": each["budget"]} | change
-        for each in found["budgets"]
-        for change in each["changes"]
+        {budget: each["budget"]} | change for each in found["budgets"] for change in each["changes"]
     ]
-    return {head: [each[head] for each in changes] for head in ("wrong labels", *heads)}
+    return {head: [each[head] for each in changes] for head in (budget, *heads)}
 
 
 def _show_count(terminal: Terminal, facts: dict[str, Any], about: dict[str, Any]) -> None:
@@ -265,7 +263,9 @@ def fairness(train: Path, options: FairnessOptions) -> int:
         show,
         notes=question.absent(),
         out=options.out,
-        write=lambda path: write_table(path, _range_table(found), escape=options.escape_formulas),
+        write=lambda path: write_table(
+            path, _range_table(found, facts), escape=options.escape_formulas
+        ),
         page=options.page,
     )
     return 0 if passed else 1
@@ -285,12 +285,14 @@ def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any
                 yield each["column"], rate["rate"], group["group"], group
 
 
-def _range_table(found: dict[str, Any]) -> dict[str, Any]:
+def _range_table(found: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+    unit = {} if facts["unit"] == "labels" else {"unit": facts["unit"]}
     ends = ("low", "high", "inner_low", "inner_high", "proven")
     rows = [
         {
             "column": column, "metric": metric, "group": group, "rows": line["rows"],
-            "value": line["value"], "wrong labels": budget["budget"], "labels": budget["labels"],
+            "value": line["value"], budget_head(facts): budget["budget"],
+            ("amount" if unit else "labels"): budget["labels"], **unit,
             **{end: line["ranges"][at][end] for end in ends},
         }
         for column, metric, group, line in _lines(found)
