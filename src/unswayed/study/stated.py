@@ -453,8 +453,11 @@ class BySample(Stated):
     ) -> LabelBias:
         """Return a bias whose budget carries the sample."""
         assert self.found is not None  # noqa: S101  (the file was read)
-        level = Fraction(str(self.confidence))
-        stated = SampledCount(int(budget.value), level, self.found.checked, self.found.wrong)
+        level, found = Fraction(str(self.confidence)), self.found
+        known = np.flatnonzero(~self.movable(rows)) if found.answers else None
+        stated = SampledCount(
+            int(budget.value), level, found.checked, found.wrong, found.population, known
+        )
         return made(budget=stated, where=where)
 
     def in_words(self, errors: Errors) -> str:
