@@ -61,6 +61,6 @@ def test_what_is_not_certified_is_refused_by_name():
         CertifiedClassifier(LogisticRegression(), bias=bias).fit(X, y)
     with pytest.raises(InputError, match="two classes here; certify the LogisticRegression"):
         CertifiedClassifier(model_of(1.0), bias=bias).fit(X, y == "ant")
+    inner = LogisticRegression(penalty="l1", solver="liblinear")
     with pytest.raises(NotLinearError, match="l1"):
-        inner = LogisticRegression(penalty="l1", solver="liblinear")
         CertifiedClassifier(OneVsRestClassifier(inner), bias=bias).fit(X, y)

@@ -224,7 +224,8 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "these certificates are exact; leave it out"
     ),
     ("votes", "bounds"): (
-        "{what} is for models that are linear in their labels, and votes are counted; certify(X) works"
+        "{what} is for models that are linear in their labels, and votes are counted; certify(X) "
+        "works"
     ),
     (
         "votes",
