@@ -87,8 +87,8 @@ class CertifyOptions(SideOptions):
     """Claims that anyone can check with unswayed verify: FILE.json; with --folds FILE-1.json and
     so on, one per fold."""
     noise: Annotated[str | None, Parameter(group=ASKED)] = None
-    """Say too how likely predictions change if this share of the labels is wrong at random, such
-    as 5%."""
+    """Say too how likely predictions change if this share of the labels is wrong, each by chance:
+    5%, say."""
     fail_under: Annotated[str | None, Parameter(group=OUTPUT)] = None
     """Exit with 1 if the rate at the main budget is below this share, such as 80%."""
     escape_formulas: Escape = True

@@ -259,10 +259,8 @@ class Budget:
 
     def used(self, rows: IntArray, change: FloatArray) -> float:
         """Return how much of this kind some changes of labels take up; inf if more than any."""
-        parts = self.parts()
-        of = self._part_of(max([part.end for part in parts] + (1 + rows).tolist()))[rows]
-        fits = all(np.sum(of == at) <= part.labels for at, part in enumerate(parts))
-        return float(len(rows)) if fits and (of >= 0).all() else math.inf
+        moves = [Move(1, 1, 0, row) for row in rows.tolist()]
+        return float(len(rows)) if self.reach_exactly(moves) >= len(rows) else math.inf
 
     # --- exactly ------------------------------------------------------------------------------
 
