@@ -268,11 +268,15 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             budget = as_budget(budget, fitted.n_rows, labels)
         elif not isinstance(budget, Budget):
             return own.read(budget, fitted.n_rows)
-        if not own.like(budget):
+        if type(budget) is not type(own):
             raise InputError(
                 f"the bias was fitted with a budget of kind {type(own).__name__}, so it cannot be "
-                f"asked about one of kind {type(budget).__name__}, or about other costs; fit again "
-                "with that one"
+                f"asked about one of kind {type(budget).__name__}; fit again with that one"
+            )
+        if not own.like(budget):
+            raise InputError(
+                "the bias was fitted with other costs of the labels, and minimum budgets and "
+                "witnesses are about those; pass another limit with the same costs, or fit again"
             )
         return budget
 
