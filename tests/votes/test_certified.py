@@ -159,7 +159,7 @@ def test_partitions_and_accuracy_are_a_tradeoff():
     ("ask", "message"),
     [
         (lambda model: model.certify(TESTS, method="box"), "votes are counted; certify"),
-        (lambda model: model.certify(TESTS, resolve="exact"), "votes are counted: leave it out"),
+        (lambda model: model.certify(TESTS, resolve="exact"), "votes are counted; leave it out"),
         (lambda model: model.certify(TESTS, effort=2), "exhaustive=1"),
         (lambda model: model.certify_together(TESTS), "what single labels do to many rows"),
         (lambda model: model.certify_coefficients(), "has no coefficients"),

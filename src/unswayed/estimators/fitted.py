@@ -227,10 +227,9 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "{what} is for models that are linear in their labels, and votes are counted; certify(X) "
         "works"
     ),
-    (
-        "votes",
-        "exact",
-    ): "{what} settles what rounding leaves open, and votes are counted: leave it out",
+    ("votes", "exact"): (
+        "{what} settles what rounding leaves open, and votes are counted; leave it out"
+    ),
     ("votes", "effort"): (
         "{what} is for models such as LogisticRegression; for votes, exhaustive=1 of the "
         "PartitionedClassifier tries every label of every partition, which decides more rows"
