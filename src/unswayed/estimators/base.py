@@ -461,7 +461,9 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     ) -> OverturnProbability:
         """Bound how likely labels that are wrong at random overturn each prediction.
 
-        The bias plays no part: which labels are wrong, and how, is what `noise` says.
+        The bias plays no part: which labels are wrong, and how, is what `noise` says. Of three or
+        more classes, `low` is the largest probability that one of the rivals overtakes, and `high`
+        the sum over all rivals; what happens if no label of the class is left counts as well.
 
         Parameters
         ----------

@@ -200,7 +200,9 @@ class Reviewable(CertifiedTogether):
         """Start an audit that confirms predictions by checking labels, without any budget.
 
         The budget of the bias plays no role; its intervals do: true labels are taken to lie in
-        them, and labels that it does not let be wrong (see `where`) are taken to be right.
+        them, and labels that it does not let be wrong (see `where`) are taken to be right. Of three
+        or more classes, a label may be any other, or what `to` allows; a row is confirmed when
+        there is enough evidence against every rival of its class.
 
         Parameters
         ----------

@@ -136,7 +136,11 @@ class LabelEffects:
     def _some(self, numbers: IntArray, kinds: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the influence of some kinds of labels on numbers, and bounds on its errors."""
         if self._sums is None:
-            return self._of_rows(numbers, kinds)
+            if len(self.moves.low) == 1:
+                return self._of_rows(numbers, kinds)
+            one, place = np.unique(numbers, return_inverse=True)  # a row has many rivals
+            z, off = self._of_rows(one, kinds)
+            return z[place], off[place]
         z, off = self._added
         return z[numbers][:, kinds], off[numbers][:, kinds]
 
