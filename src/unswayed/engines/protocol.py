@@ -534,7 +534,8 @@ class Case(Protocol):
 class Engine(Protocol):
     """Bounds margins for one model under one bias."""
 
-    # "bounds", "decisions", "exact", "files", "pages", "joint", "draws", "effort", "errors"
+    # "bounds", "decisions", "exact", "files", "pages", "joint", "together", "draws", "effort",
+    # "errors"
     can: frozenset[str]
     setting: str  # what it is about, for refusals: "memory", "pieces", "gradient" or "classes"
 

@@ -68,7 +68,9 @@ class ExactEngine(LinearEngine):
     Everything about the training rows is prepared once; questions come as weight rows.
     """
 
-    can = frozenset({"bounds", "decisions", "exact", "files", "pages", "joint", "draws", "errors"})
+    can = frozenset(
+        {"bounds", "decisions", "exact", "files", "pages", "joint", "together", "draws", "errors"}
+    )
     setting = "memory"
     again = True
     rounds = 8

@@ -179,6 +179,10 @@ _IN_GRADIENT = (
     "{what} is for models that are linear in their labels, and {model} is not; certify(X) works, "
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
+_IN_PIECES = (
+    "{what} looks at single labels and at what they do to many rows at once, and the training rows "
+    "are in pieces; fit on rows that are in memory, a sample of them, say"
+)
 _REFUSALS = {
     ("classes", "bounds"): (
         "{what} bounds one score, and several classes have a lead over every rival; use "
@@ -198,6 +202,7 @@ _REFUSALS = {
     ("gradient", "bounds"): _IN_GRADIENT,
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,
+    ("gradient", "together"): _IN_GRADIENT,
     ("effort",): (
         "{what} is for models that are not linear in their labels, such as LogisticRegression: "
         "these certificates are exact; leave it out"
@@ -206,10 +211,8 @@ _REFUSALS = {
         "resolve='exact' is not possible for rows in pieces: rational arithmetic needs all of "
         "them; leave it out, or fit on rows that are in memory"
     ),
-    ("pieces", "joint"): (
-        "{what} looks at single labels and at what they do to many rows at once, and the training "
-        "rows are in pieces; fit on rows that are in memory, a sample of them, say"
-    ),
+    ("pieces", "joint"): _IN_PIECES,
+    ("pieces", "together"): _IN_PIECES,
     ("pieces", "files", "save"): (
         "a certificate file is about training rows that fit into memory, and these are in pieces; "
         "certify.to_frame() has the verdicts"

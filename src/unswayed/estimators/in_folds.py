@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.estimators.cases_proof import Proof
 from unswayed.estimators.fitted import LabelCode
 from unswayed.estimators.question import (
@@ -153,9 +153,9 @@ class Folds(Source):
         return found
 
     @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class."""
-        found: BoolArray = self._rowwise([each.question.positive for each in self.folds], np.bool_)
+    def said(self) -> IntArray:
+        """The number of the class of each row."""
+        found: IntArray = self._rowwise([each.question.said for each in self.folds], np.intp)
         return found
 
     @cached_property

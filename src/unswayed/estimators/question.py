@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._core.rounding import ordinary_arithmetic, wider
-from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import (
     MAX_ANCHORS,
     ByBox,
@@ -22,11 +22,13 @@ from unswayed.engines.anchors import (
     check_budget,
 )
 from unswayed.engines.choice import Trained
+from unswayed.engines.classes import ClassCase
 from unswayed.engines.linear import LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
+from unswayed.joint.classes import fragile_classes
 from unswayed.joint.fragile import Fragile
 from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
@@ -252,9 +254,11 @@ class Question(Source):
         return self.engine.bias.lower, self.engine.bias.upper
 
     @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class, where classes are predicted."""
-        return np.asarray(self.decision.positive(self.scores.value)[self.group], dtype=bool)
+    def said(self) -> IntArray:
+        """The number of the class of each row, where classes are predicted."""
+        if isinstance(self.case, ClassCase):
+            return self.case.winner[self.group]
+        return self.decision.positive(self.scores.value)[self.group].astype(np.intp)
 
     def training_labels(self) -> NDArray[Any]:
         """Return training labels as the user writes them."""
@@ -340,6 +344,8 @@ class Question(Source):
 
     def fragile(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Fragile:
         """Find the rows that can be overturned, and what labels do to them."""
+        if isinstance(self.case, ClassCase):
+            return fragile_classes(self.case, budget, check_size)
         case = self.selection
         bounds, margins = case.answer(budget).bounds, case.margins
         found: list[tuple[IntArray, float, FloatArray]] = []

@@ -94,9 +94,9 @@ class Kinds:
     @classmethod
     def among(cls, fragile: Fragile, cost: FloatArray) -> "Kinds":
         """Put labels together."""
-        up, down = fragile.columns_of_labels
-        rows = np.flatnonzero((up >= 0) | (down >= 0))
-        pairs = np.stack((up[rows], down[rows]), axis=1)
+        ways = fragile.columns_of_labels
+        rows = np.flatnonzero((ways >= 0).any(axis=0))
+        pairs = ways[:, rows].T
         _, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.intp)
         rank[np.argsort(first)] = np.arange(len(first))
