@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import KFold
 
 from tests.classes.oracle import label_sets
 from tests.effort import some
 from tests.naive import refit_scores
-from unswayed import CertifiedClassifier, LabelBias, RowSum
+from unswayed import CertifiedClassifier, LabelBias, RowSum, cross_certify
 from unswayed.exceptions import InputError
 
 NAMES = np.array(["ant", "bee", "cow", "dog"])
@@ -168,6 +169,49 @@ def test_a_ratio_of_rates_is_within_its_range(seed):
     assert found.inner_high - 1e-9 <= values.max() <= found.high + 1e-9
 
 
+# --- reviews ----------------------------------------------------------------------------------
+
+
+def robust_rows(problem, checked):
+    """How many rows no admissible label set overturns that leaves the checked labels alone."""
+    spared = (problem.sets[:, checked] == problem.labels[checked]).all(axis=1)
+    return int((problem.said[spared] == problem.said[0]).all(axis=0).sum())
+
+
+@pytest.mark.parametrize("seed", range(some(15, 200)))
+def test_no_label_set_that_spares_checked_labels_overturns_more_rows_than_a_plan_says(seed):
+    problem = Problem(seed)
+    plan = problem.fitted().review_plan(problem.tests, labels=3)
+    truth = [robust_rows(problem, plan.order[:many]) for many in range(len(plan) + 1)]
+    assert (plan.robust_after <= truth).all()
+    assert (np.diff(plan.robust_after) >= 0).all()
+    assert plan.labels.tolist() == NAMES[problem.labels[plan.order]].tolist()
+    assert (problem.allowed[plan.order].sum(axis=1) > 1).all()
+
+
+def test_a_review_makes_rows_of_several_classes_robust():
+    rng = np.random.default_rng(3)
+    rows, names = rng.normal(size=(80, 3)), np.array(["a", "b", "c"])
+    labels = names[np.argmax(rows + rng.normal(size=rows.shape), axis=1)]
+    model = CertifiedClassifier(RidgeClassifier(), bias=LabelBias.flips(budget=2))
+    model.fit(rows, labels)
+    tests = rng.normal(size=(40, 3))
+    plan = model.review_plan(tests, labels=12)
+    assert plan.robust_after[0] == model.certify(tests).robust.sum()
+    assert plan.robust_after[-1] > plan.robust_after[0]
+    assert plan.robust_after[-1] >= plan.baselines["random"][-1]
+    # As many are robust once the answers say that all labels are right, and not only in the plan.
+    answers = {int(row): labels[row] for row in plan.order}
+    again = model.reviewed(rows, labels, answers)
+    assert again.model.certify(tests).robust.sum() == plan.robust_after[-1]
+    spared = model.review_plan(tests, labels=0, exclude=plan.order)
+    assert spared.robust_after.tolist() == [plan.robust_after[-1]]
+    expected = plan.expected_after(0.1, draws=5)
+    assert (expected.mean > 0).all()
+    none_wrong = plan.expected_after(0.0, draws=1)
+    assert none_wrong.mean.tolist() == plan.robust_after[none_wrong.checks].tolist()
+
+
 # --- words, kinds and refusals ----------------------------------------------------------------
 
 X = np.repeat(np.eye(3), 5, axis=0)
@@ -243,6 +287,9 @@ def test_what_is_not_offered_is_refused_by_name(tmp_path):
     ):
         with pytest.raises(InputError, match="no certificate files about three or more classes"):
             found.save(tmp_path / "c.json")
+    folds = cross_certify(model, X, Y, cv=KFold(3, shuffle=True, random_state=0))
+    with pytest.raises(InputError, match="models of all folds is not offered for three or more"):
+        folds.source.check_joint()
     with pytest.raises(InputError, match="linear in their labels, and LogisticRegression is not"):
         CertifiedClassifier(LogisticRegression(), bias=LabelBias.flips(budget=1)).fit(
             X, np.array(Y) == "a"
@@ -256,9 +303,19 @@ def test_rows_whose_class_is_open_are_never_counted_as_overturned():
     features = np.vstack((rows, rows, rows))
     labels = np.repeat(["a", "b", "c"], 4)
     model = CertifiedClassifier(Ridge(alpha=0.3), bias=LabelBias.flips(budget=1))
-    found = model.fit(features, labels).certify_together(rows, time_limit=1)
-    assert found.at_least == 0
-    assert found.at_most == 4
+    for where in (None, np.zeros(12, dtype=bool)):
+        model.set_params(bias=LabelBias.flips(budget=1, where=where))
+        found = model.fit(features, labels).certify_together(rows, time_limit=1)
+        assert found.at_least == 0
+        assert found.at_most == 4
+
+
+def test_rows_on_the_threshold_stay_open_if_no_label_may_move():
+    rows = np.random.default_rng(5).normal(size=(4, 3))
+    bias = LabelBias.flips(budget=1, where=np.zeros(8, dtype=bool))
+    model = CertifiedClassifier(Ridge(alpha=0.3), bias=bias)
+    found = model.fit(np.vstack((rows, rows)), np.repeat([0, 1], 4)).certify_together(rows)
+    assert (found.at_least, found.at_most) == (0, 4)
 
 
 def test_no_labels_overturn_nothing():

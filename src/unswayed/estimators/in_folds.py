@@ -20,7 +20,7 @@ from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
 from unswayed._typing import FloatArray, IntArray
 from unswayed.estimators.cases_proof import Proof
-from unswayed.estimators.fitted import LabelCode
+from unswayed.estimators.fitted import LabelCode, need
 from unswayed.estimators.question import (
     Asked,
     Question,
@@ -111,6 +111,9 @@ class Folds(Source):
 
     def check_joint(self) -> None:
         """Raise if one set of labels cannot be put to the models of all folds."""
+        for each in self.folds:
+            if each.question.engine.setting == "classes":
+                need(each.question.engine, "joint", "one set of labels for the models of all folds")
         if not all("joint" in each.question.engine.can for each in self.folds):
             raise InputError(
                 "one set of labels for all rows is for models that are linear in their labels, "

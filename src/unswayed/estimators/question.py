@@ -22,7 +22,7 @@ from unswayed.engines.anchors import (
     check_budget,
 )
 from unswayed.engines.choice import Trained
-from unswayed.engines.classes import ClassCase
+from unswayed.engines.classes import ClassCase, ClassEngine
 from unswayed.engines.linear import LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
@@ -334,8 +334,10 @@ class Question(Source):
 
     def under(self, bias: ResolvedBias, targets: FloatArray | None = None) -> "Question":
         """Return the same question under another bias, and for other labels if they are given."""
-        case = self.selection
-        engine, terms = ExactEngine(case.engine.learner, bias), case.terms
+        several = isinstance(self.case, ClassCase)
+        case: Any = self.case if several else self.selection
+        engine: Any = (ClassEngine if several else ExactEngine)(case.engine.learner, bias)
+        terms = case.terms
         if targets is not None:
             terms = terms._replace(targets=targets, solution=engine.learner.solve(targets))
         return replace(

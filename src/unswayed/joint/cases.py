@@ -285,7 +285,8 @@ class Programme:
         if sharing is None:
             return total, np.array([most])
         first, labels = np.unique(sharing, return_index=True, return_inverse=True)[1:]
-        each = sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+        places, shape = (labels, np.arange(len(labels))), (len(first), len(labels))
+        each = sparse.csr_array((np.ones(len(labels)), places), shape=shape)
         return _stacked(
             [
                 (total, np.array([most])),

@@ -152,6 +152,15 @@ class FragileClasses(Fragile):
         up, _ = self.budget.reach(self.labels.strongest(combined), self.labels.once)
         return wider(up * SAFETY_OF_SUMS, error)
 
+    def reach_without(self, rows: IntArray, checked: IntArray) -> FloatArray:
+        """Return how far labels can move some rows, if those of some training rows are right."""
+        entries = self.labels.once
+        of = np.full(self.n_labels, -1)
+        of[entries.members_up] = np.repeat(np.arange(len(entries)), np.diff(entries.start_up))
+        count = entries.n_upper - np.bincount(of[checked][of[checked] >= 0], minlength=len(entries))
+        left = replace(entries, n_upper=count, upper=np.where(count > 0, entries.upper, 0.0))
+        return self.budget.reach(self.labels.strongest(self.influence[rows]), left)[0]
+
     # --- sets of labels -------------------------------------------------------------------
 
     @cached_property

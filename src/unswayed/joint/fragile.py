@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -133,6 +133,23 @@ class Fragile:
         """Return how far labels can move sums of rows at most."""
         up, _ = self.budget.reach(np.ascontiguousarray(combined), self.entries)
         return wider(up * SAFETY_OF_SUMS, error)
+
+    def reach_without(self, rows: IntArray, checked: IntArray) -> FloatArray:
+        """Return how far labels can move some rows, if those of some training rows are right."""
+        entries, counts = self.entries, []
+        present = (entries.n_upper, entries.n_lower)
+        for of, count in zip(self.columns_of_labels, present, strict=True):
+            column = of[checked]
+            entry = self.columns.entry[column[column >= 0]]
+            counts.append(count - np.bincount(entry, minlength=len(count)))
+        left = replace(
+            entries,
+            n_upper=counts[0],
+            n_lower=counts[1],
+            upper=np.where(counts[0] > 0, entries.upper, 0.0),
+            lower=np.where(counts[1] > 0, entries.lower, 0.0),
+        )
+        return self.budget.reach(np.ascontiguousarray(self.influence[rows]), left)[0]
 
     @cached_property
     def rounding(self) -> FloatArray:

@@ -41,6 +41,20 @@ class ClassChanges:
         own = self.own[:, None] == np.arange(self.n_classes)
         return ClassChanges(self.own, self.allowed & mask[:, None] | own)
 
+    def spared(self, rows: IntArray, labels: FloatArray | None = None) -> "ClassChanges":
+        """Return the same changes where some labels are right, after they were corrected."""
+        own, free = self.own.copy(), np.ones(len(self.own), dtype=bool)
+        own[rows] = own[rows] if labels is None else labels[rows].astype(own.dtype)
+        free[rows] = False
+        return ClassChanges(own, self.allowed).only(free)
+
+    def drawn(self, rows: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return what is added to the numbers of labels that become any other class they may be."""
+        chance = rng.random((len(rows), self.n_classes))
+        chance = np.where(self.allowed[rows], chance, -1.0)
+        chance[np.arange(len(rows)), self.own[rows]] = -0.5  # only where there is no other
+        return np.asarray(np.argmax(chance, axis=1) - self.own[rows], dtype=np.float64)
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""
