@@ -66,7 +66,7 @@ class SharedInfluence(InfluenceMap):
 class ClassEngine:
     """Bounds the leads of rows over every rival: one linear engine per pair of classes."""
 
-    can = frozenset({"bounds", "draws", "evidence", "exact", "pages"})
+    can = frozenset({"bounds", "draws", "evidence", "exact", "pages", "together"})
     setting = "classes"
 
     def __init__(self, learner: ClassScores, bias: ResolvedBias) -> None:
@@ -83,7 +83,7 @@ class ClassEngine:
     @property
     def width(self) -> int:
         """Number of weights of a row."""
-        return self._shared.width
+        return self.shared.width
 
     @property
     def fingerprint(self) -> str:
@@ -91,7 +91,7 @@ class ClassEngine:
         return self.duel(0, 1).fingerprint
 
     @cached_property
-    def _shared(self) -> SharedInfluence:
+    def shared(self) -> SharedInfluence:
         """Training rows of one kind merged, each label up and down by one."""
         bias, learner, ones = self.bias, self.learner.inner, np.ones(self.learner.n_rows)
         kind = self.changes.kind.astype(np.float64)
@@ -119,8 +119,8 @@ class ClassEngine:
         inner = self.learner.inner
         if inner.sparse:
             return SparseEngine(inner, bias)
-        at = self._shared.entries.rows  # labels of one kind have one interval
-        return ExactEngine(inner, bias, self._shared.scaled(-lower[at], upper[at]))
+        at = self.shared.entries.rows  # labels of one kind have one interval
+        return ExactEngine(inner, bias, self.shared.scaled(-lower[at], upper[at]))
 
     def solution(self, winner: int, rival: int) -> Solution:
         """Return the model that was trained on the numbers whose score is a rival's lead."""
@@ -258,7 +258,7 @@ class ClassCase:
             for duel, found in self._answered:
                 duel.case.settle(found, budget, score_columns(duel.case.scores, found.bounds))
         count = len(self.rows)
-        robust, broken = np.ones(count, dtype=bool), self._forgotten <= budget.amount
+        robust, broken = np.ones(count, dtype=bool), self.forgotten <= budget.amount
         method = np.full(count, EXACT, dtype="<U13")
         for duel, found in self._answered:
             robust[duel.rows] &= found.verdict == Verdict.ROBUST
@@ -282,7 +282,7 @@ class ClassCase:
         columns["inner_high"][:] = columns["score"] - columns["error"]
 
     @cached_property
-    def _forgotten(self) -> FloatArray:
+    def forgotten(self) -> FloatArray:
         """The least budget at which the class of each row can lose all of its labels.
 
         No model would know the class then. With an intercept its score is below another's anyway.
@@ -302,7 +302,7 @@ class ClassCase:
             found = duel.case.least
             low[duel.rows] = np.minimum(low[duel.rows], found.low)  # NaN stays
             high[duel.rows] = np.fmin(high[duel.rows], found.high)
-        low, high = np.minimum(low, self._forgotten), np.fmin(high, self._forgotten)
+        low, high = np.minimum(low, self.forgotten), np.fmin(high, self.forgotten)
         return MinimumBudgets(low, high)
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
@@ -316,7 +316,7 @@ class ClassCase:
             key=lambda each: each[0],
         )
         number = int(self.winner[row])
-        if self._forgotten[row] < needed and self._forgotten[row] <= budget.amount:
+        if self.forgotten[row] < needed and self.forgotten[row] <= budget.amount:
             return self._without(self._changes.losable(number))
         if not needed <= budget.amount and not self.terms.resolve:
             raise InputError(f"no set of label changes within the budget overturns row {row}")

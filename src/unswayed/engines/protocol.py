@@ -533,8 +533,8 @@ class Case(Protocol):
 class Engine(Protocol):
     """Bounds margins for one model under one bias."""
 
-    # "bounds", "decisions", "exact", "files", "pages", "joint", "evidence", "draws", "effort",
-    # "errors"
+    # "bounds", "decisions", "exact", "files", "pages", "joint", "together", "evidence", "draws",
+    # "effort", "errors"
     can: frozenset[str]
     # What it is about, for refusals and checks of solvers: "memory", "pieces", "votes" …
     setting: str

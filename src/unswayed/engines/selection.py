@@ -69,7 +69,7 @@ class ExactEngine(LinearEngine):
     """
 
     can = frozenset(
-        {"bounds", "decisions", "exact", "files", "pages", "joint", "evidence", "draws", "errors"}
+        "bounds decisions draws errors evidence exact files joint pages together".split()
     )
     setting = "memory"
     again = True

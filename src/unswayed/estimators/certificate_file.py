@@ -22,6 +22,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.atomic import atomic_write
 from unswayed.engines.protocol import Claimed
 from unswayed.estimators.cases_proof import CasesProof, Proof
+from unswayed.estimators.fitted import need
 from unswayed.estimators.linear_proof import Asked, linear_proof
 from unswayed.estimators.question import Question, first_rows
 from unswayed.exceptions import InputError
@@ -456,6 +457,7 @@ class CollectiveClaim:
         classes: list[Any] | None = None,
     ) -> None:
         """Write a certificate file, and beside it, if wanted, the data that it is about."""
+        need(self.question.engine, "files", "save")
         if self.question.decision.task not in ("classification", "regression"):
             raise InputError(
                 "certificate files of many rows are about classes and numbers, and not about "

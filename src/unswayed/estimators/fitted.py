@@ -219,6 +219,7 @@ _REFUSALS: dict[tuple[str, ...], str] = {
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,
     ("gradient", "evidence"): _IN_GRADIENT,
+    ("gradient", "together"): _IN_GRADIENT,
     ("effort",): (
         "{what} is for models that are not linear in their labels, such as LogisticRegression: "
         "these certificates are exact; leave it out"
@@ -248,6 +249,7 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "them; leave it out, or fit on rows that are in memory"
     ),
     ("pieces", "joint"): _SINGLE_LABELS,
+    ("pieces", "together"): _SINGLE_LABELS,
     ("pieces", "evidence"): _SINGLE_LABELS,
     ("pieces", "files"): (
         "a certificate file is about training rows that fit into memory, and these are in pieces; "

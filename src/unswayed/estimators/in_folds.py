@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from unswayed._core.influence import Entries, merge_rows
 from unswayed._core.rounding import SAFETY, gamma
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import FloatArray, IntArray
 from unswayed.estimators.cases_proof import Proof
-from unswayed.estimators.fitted import LabelCode
+from unswayed.estimators.fitted import LabelCode, need
 from unswayed.estimators.question import (
     Asked,
     Question,
@@ -111,6 +111,9 @@ class Folds(Source):
 
     def check_joint(self) -> None:
         """Raise if one set of labels cannot be put to the models of all folds."""
+        for each in self.folds:
+            if each.question.engine.setting == "classes":
+                need(each.question.engine, "joint", "one set of labels for the models of all folds")
         if not all("joint" in each.question.engine.can for each in self.folds):
             raise InputError(
                 "one set of labels for all rows is for models that are linear in their labels, "
@@ -153,9 +156,9 @@ class Folds(Source):
         return found
 
     @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class."""
-        found: BoolArray = self._rowwise([each.question.positive for each in self.folds], np.bool_)
+    def said(self) -> IntArray:
+        """The number of the class of each row."""
+        found: IntArray = self._rowwise([each.question.said for each in self.folds], np.intp)
         return found
 
     @cached_property

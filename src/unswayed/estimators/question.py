@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._core.rounding import ordinary_arithmetic, wider
-from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.engines.anchors import (
     MAX_ANCHORS,
     ByBox,
@@ -22,12 +22,13 @@ from unswayed.engines.anchors import (
     check_budget,
 )
 from unswayed.engines.choice import Cascade, Trained
-from unswayed.engines.classes import ByDuels, ClassEngine
+from unswayed.engines.classes import ByDuels, ClassCase, ClassEngine
 from unswayed.engines.linear import Duel, LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
+from unswayed.joint.classes import fragile_classes
 from unswayed.joint.fragile import Fragile
 from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
@@ -274,9 +275,11 @@ class Question(Source):
         return self.engine.bias.lower, self.engine.bias.upper
 
     @property
-    def positive(self) -> BoolArray:
-        """Which rows are predicted to be of the second class, where classes are predicted."""
-        return np.asarray(self.decision.positive(self.scores.value)[self.group], dtype=bool)
+    def said(self) -> IntArray:
+        """The number of the class of each row, where classes are predicted."""
+        if isinstance(self.case, ClassCase):
+            return self.case.winner[self.group]
+        return self.decision.positive(self.scores.value)[self.group].astype(np.intp)
 
     def training_labels(self) -> NDArray[Any]:
         """Return training labels as the user writes them."""
@@ -368,8 +371,10 @@ class Question(Source):
 
     def under(self, bias: ResolvedBias, targets: FloatArray | None = None) -> "Question":
         """Return the same question under another bias, and for other labels if they are given."""
-        case = self.selection
-        engine, terms = ExactEngine(case.engine.learner, bias), case.terms
+        several = isinstance(self.case, ClassCase)
+        case: Any = self.case if several else self.selection
+        engine: Any = (ClassEngine if several else ExactEngine)(case.engine.learner, bias)
+        terms = case.terms
         if targets is not None:
             terms = terms._replace(targets=targets, solution=engine.learner.solve(targets))
         return replace(
@@ -378,6 +383,8 @@ class Question(Source):
 
     def fragile(self, budget: Budget, ways: tuple[float, ...] = (1, -1)) -> Fragile:
         """Find the rows that can be overturned, and what labels do to them."""
+        if isinstance(self.case, ClassCase):
+            return fragile_classes(self.case, budget, check_size)
         case = self.selection
         bounds, margins = case.answer(budget).bounds, case.margins
         found: list[tuple[IntArray, float, FloatArray]] = []

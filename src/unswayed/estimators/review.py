@@ -59,6 +59,9 @@ class Simulation:
         """Return what is added to labels that turn out to be wrong."""
         bias: ResolvedBias = self.question.engine.bias
         lower, upper = bias.lower[order], bias.upper[order]
+        if bias.classes is not None:
+            drawn = bias.classes.drawn(order, rng) - bias.classes.own[order]
+            return np.asarray(drawn, dtype=np.float64)
         if bias.whole:
             return np.where(upper > 0, upper, lower)
         return lower + rng.random(len(order)) * (upper - lower)
@@ -68,7 +71,7 @@ class Simulation:
         question = self.question
         targets = question.targets.copy()
         targets[checked] += correction
-        after = question.under(_spared(question.engine.bias, checked), targets)
+        after = question.under(_spared(question.engine.bias, checked, targets), targets)
         verdict = after.case.answer(self.budget).verdict[question.group]
         return int(np.sum(verdict == Verdict.ROBUST))
 
@@ -144,7 +147,7 @@ class Reviewable(CertifiedTogether):
         ([2], [0, 1])
         """
         fitted = self._current()
-        fitted.need("joint", "review_plan")
+        fitted.need("together", "review_plan")
         question, within = self._question(fitted, X, None, decision), self._budget(fitted, budget)
         n_labels = len(question.targets)
         many = _count(labels, "labels", 0, "how many labels can be checked")
@@ -332,7 +335,7 @@ class Reviewable(CertifiedTogether):
             checked. Its budget is as it was written, for the labels that are left.
         """
         fitted = self._current()
-        fitted.need("joint", "reviewed")
+        fitted.need("together", "reviewed")
         assert self.bias is not None  # noqa: S101  (checked: this tells mypy)
         given = as_labels(y, fitted.n_rows)
         if not np.array_equal(self._read(given).targets, fitted.targets):
@@ -350,8 +353,12 @@ class Reviewable(CertifiedTogether):
         )
 
 
-def _spared(bias: ResolvedBias, rows: IntArray) -> ResolvedBias:
-    """Return a bias by which the labels of some rows are right."""
+def _spared(bias: ResolvedBias, rows: IntArray, targets: FloatArray | None = None) -> ResolvedBias:
+    """Return a bias by which the labels of some rows are right, after these were corrected."""
+    if bias.classes is not None:
+        classes = bias.classes.spared(rows, targets)
+        ends = classes.ends()
+        return replace(bias, lower=ends[0], upper=ends[1], classes=classes)
     lower, upper = bias.lower.copy(), bias.upper.copy()
     lower[rows] = upper[rows] = 0.0
     return replace(bias, lower=lower, upper=upper)
@@ -360,8 +367,8 @@ def _spared(bias: ResolvedBias, rows: IntArray) -> ResolvedBias:
 def _as_given(question: Question, rows: IntArray) -> NDArray[Any]:
     """Return labels of training rows as the user wrote them."""
     classes, targets = question.code.classes, question.targets[rows]
-    if classes is None:
-        return targets
+    if classes is None or len(classes) > 2:
+        return question.code.decode(targets)
     return np.asarray(classes[(targets == question.code.positive).astype(np.intp)])
 
 

@@ -101,7 +101,7 @@ class CertifiedTogether(Certified):
         <TogetherCertificate: 2 rows, same class if up to 1 label is wrong: 1 together>
         """
         fitted = self._current()
-        fitted.need("joint", "certify_together")
+        fitted.need("together", "certify_together")
         return together(
             self._question(fitted, X, None, decision),
             self._budget(fitted, budget),
@@ -120,6 +120,7 @@ class CertifiedTogether(Certified):
         *,
         groups: ArrayLike | None = None,
         y_true: ArrayLike | None = None,
+        positive: Any = None,
         budget: float | Budget | None = None,
         time_limit: float = 60.0,
         progress: Progress | None = None,
@@ -142,6 +143,9 @@ class CertifiedTogether(Certified):
             The group of each row, for metrics that compare groups and for `by_group`.
         y_true : (n,) array-like, optional
             The labels of the rows, for metrics that compare predictions with them.
+        positive : class, optional
+            Of three or more classes, the one that counts as positive, against all others; accuracy
+            needs none. Of two classes it is the second one.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float
@@ -167,7 +171,7 @@ class CertifiedTogether(Certified):
         <MetricRange: selection_rate 1, if up to 1 label is wrong between 0.5 and 1>
         """
         fitted = self._current()
-        fitted.need("joint", "certify_metric")
+        fitted.need("together", "certify_metric")
         # A mean is not decided by anything: any radius will do.
         decision = Radius(0.0) if fitted.labels.decision is None else None
         asked = MetricQuestion(
@@ -175,6 +179,7 @@ class CertifiedTogether(Certified):
             budget=self._budget(fitted, budget),
             groups=groups,
             y_true=y_true,
+            positive=positive,
             time_limit=time_limit,
             progress=progress,
         )
@@ -192,6 +197,11 @@ def together(
     progress: Progress | None,
 ) -> TogetherCertificate:
     """Return how many of the rows one admissible set of labels can overturn."""
+    if direction is not None and len(_classes(question)) > 2:
+        raise InputError(
+            f"direction={direction!r} is about one score, which rises or falls, and here are three "
+            "or more classes; leave it out, or pass where= for rows of one class"
+        )
     fragile = question.fragile(budget, _ways(direction))
     seconds = _seconds(time_limit)
     among = _mask(where, len(question.group))
@@ -234,6 +244,11 @@ def together(
     return replace(made, source=question.claimed(budget, section, cases))
 
 
+def _classes(question: Question | Folds) -> NDArray[Any]:
+    """Return the classes that are told apart; none where numbers are predicted."""
+    return np.zeros(0) if question.code.classes is None else question.code.classes
+
+
 def _ways(direction: str | None) -> tuple[float, ...]:
     """Return the ways in which rows may be overturned; raise unless `direction` is one."""
     ways: dict[Any, tuple[float, ...]] = {None: (1.0, -1.0), "up": (1.0,), "down": (-1.0,)}
@@ -260,9 +275,11 @@ def _witness(
     question: Question | Folds, changes: Changes, overturned: IntArray | None = None
 ) -> CollectiveWitness:
     """Return label changes in the user's terms, beside the rows that they overturn."""
-    lower, upper = question.offsets
-    offset = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows])
-    labels = question.targets[changes.rows] + offset * changes.share
+    added = changes.added
+    if added is None:
+        lower, upper = question.offsets
+        added = np.where(changes.sign > 0, upper[changes.rows], lower[changes.rows]) * changes.share
+    labels = question.targets[changes.rows] + added
     hit = np.zeros(0, dtype=np.intp) if overturned is None else overturned
     return CollectiveWitness(changes.rows, question.code.decode(labels), hit)
 
@@ -327,6 +344,7 @@ class MetricQuestion:
     y_true: Any
     time_limit: float
     progress: Progress | None
+    positive: Any = None  # of several classes, the one that a metric is about
 
     @property
     def _n_rows(self) -> int:
@@ -359,7 +377,7 @@ class MetricQuestion:
         seconds = _seconds(self.time_limit)
         classes = self.question.code.classes
         assert classes is not None  # noqa: S101  (a classifier has classes)
-        actual = self._actual(classes)
+        actual, counted = self._in_question(metric, classes)
         sample = Sample(self._n_rows, actual, self._members())
         if isinstance(metric, str):
             named = Named.read(metric)
@@ -372,7 +390,7 @@ class MetricQuestion:
             form, parts = own.form(labels, classes, self._n_rows), []
             asked, rate = own_section(name, own.ends(labels, classes, self._n_rows)), name
         search = Search(self.question.fragile(self.budget), self.progress)
-        ranges = Ranges(search, self.question.group, self.question.positive)
+        ranges = Ranges(search, self.question.group, self.question.said, counted)
         range_of, deadline = partial(self._range, ranges), Deadline.of(seconds)
         own_time = deadline.part(0.6 if parts else 1.0)
         found = range_of(form, own_time, name, self._n_rows, asked)
@@ -382,7 +400,50 @@ class MetricQuestion:
             by_group.append((group, range_of(of, part, f"{rate} of {group}", int(rows.sum()))))
         return replace(found, by_group=GroupRanges(tuple(by_group)))
 
-    def _actual(self, classes: NDArray[Any]) -> BoolArray | None:
+    def _in_question(self, metric: Any, classes: NDArray[Any]) -> tuple[BoolArray | None, IntArray]:
+        """Return which rows truly are of the class that counts, if known, and that class."""
+        truth = self._truth(classes)
+        if isinstance(metric, str) and Named.read(metric).rates == ("accuracy",):
+            if len(classes) > 2 and truth is not None:  # what counts is to be of the true class
+                return np.ones(self._n_rows, dtype=bool), truth
+            number = len(classes) - 1
+        else:
+            number = self._class_in_question(metric, classes)
+        counted = np.full(self._n_rows, number, dtype=np.intp)
+        return None if truth is None else truth == number, counted
+
+    def _class_in_question(self, metric: Any, classes: NDArray[Any]) -> int:
+        """Return the number of the class that a metric is about."""
+        known, several = classes.tolist(), len(classes) > 2
+        names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
+        if several and not isinstance(metric, str):
+            raise InputError(
+                "metrics of your own tell two classes apart, and there are "
+                f"{len(known)} ({names}); pass the name of a metric, and positive= for the class "
+                "that it is about"
+            )
+        if self.positive is None and not several:
+            return 1
+        if self.positive is None:
+            raise InputError(
+                f"{metric} is about one class against all others, and there are {len(known)} "
+                f"({names}); say which one by positive=, as in positive={known[-1]!r}"
+            )
+        if self.positive not in known:
+            raise InputError(
+                f"positive={self.positive!r} is no class of the training labels; the classes are "
+                f"{names}"
+            )
+        if not several and self.positive != known[1]:
+            raise InputError(
+                f"of two classes the second one, {known[1]!r}, counts as positive, and "
+                f"positive={self.positive!r} is the other; leave it out, or write the labels so "
+                "that your class comes second when they are sorted"
+            )
+        return int(known.index(self.positive))
+
+    def _truth(self, classes: NDArray[Any]) -> IntArray | None:
+        """Return the number of the true class of each row, if it is known."""
         if self.y_true is None:
             return None
         refuse_masked(self.y_true, "y_true")
@@ -396,9 +457,9 @@ class MetricQuestion:
         if not known.all():
             raise InputError(
                 f"y_true holds {values[~known][0]!r}, which is none of the classes that the model "
-                f"was trained on ({classes[0]!r} and {classes[1]!r})"
+                f"was trained on ({', '.join(map(repr, classes[:-1]))} and {classes[-1]!r})"
             )
-        return np.asarray(values == classes[1], dtype=bool)
+        return np.asarray(np.argmax(values[:, None] == classes, axis=1))
 
     def _range(
         self,

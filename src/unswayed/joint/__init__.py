@@ -1,6 +1,7 @@
 """All rows at once: what one admissible set of wrong labels can do to many predictions together.
 
 `fragile`  rows that some labels can overturn, and which exclude one another; goals
+`classes`  the same of three or more classes: an event for every rival
 `cases`    the theorem of bounds: a tree of cases, and multipliers for each of its leaves
 `quick`    bounds that take little time
 `attack`   label sets: from programmes, from sums of influence rows, by local search, at random

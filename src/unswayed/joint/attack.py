@@ -142,7 +142,7 @@ class Attack:
         return True
 
     def _overturned(self, moved: FloatArray) -> FloatArray:
-        return (moved > self._margin[:, None]).astype(np.float64)
+        return self.fragile.happening(moved, self._margin)
 
     @cached_property
     def _margin(self) -> FloatArray:
@@ -323,10 +323,10 @@ def strongest(fragile: Fragile, combined: FloatArray) -> Changes:
     """Return the labels that move a sum of influence rows furthest."""
     columns = fragile.columns
     gain = np.append(combined[columns.entry] * columns.offset, 0.0)  # the last one for "none"
-    up, down = fragile.columns_of_labels
-    rise, fall = gain[up], gain[down]
-    strength = np.maximum(np.maximum(rise, fall), 0.0)
+    ways = fragile.columns_of_labels
+    strength = np.maximum(gain[ways].max(axis=0), 0.0)
     rows, share = fragile.budget.choose(strength)
     useful = strength[rows] > 0
     rows, share = rows[useful], share[useful]
-    return fragile.from_labels(rows, share, np.where(rise[rows] >= fall[rows], 1.0, -1.0))
+    best = np.argmax(gain[ways[:, rows]], axis=0)
+    return fragile.from_labels(rows, share, ways[best, rows])

@@ -247,7 +247,7 @@ class Programme:
         """What ties rows to labels: wanted ones need some to be overturned, feared ones to stay."""
         fragile, (moved, moments, _) = self.fragile, self._places
         wanted = np.flatnonzero(self.goal.wanted & fragile.known)
-        feared = np.flatnonzero(self.goal.feared & fragile.known)
+        feared = np.flatnonzero(self.goal.feared & fragile.firm)
         if self._moments is None:
             movement = _placed(fragile.effects / self._scale[:, None], moved.start, self._width)
         else:
@@ -277,11 +277,22 @@ class Programme:
 
     @cached_property
     def _budget(self) -> "_Rows":
-        """So many labels at most."""
+        """So many labels at most, and of each one change."""
         moved, columns = self._places[0], self.fragile.columns
         most = float(min(self.fragile.budget.most_labels, columns.count.sum()))
         total = _placed(np.ones((1, len(columns))), moved.start, self._width)
-        return total, np.array([most])
+        sharing = self.fragile.sharing
+        if sharing is None:
+            return total, np.array([most])
+        first, labels = np.unique(sharing, return_index=True, return_inverse=True)[1:]
+        places, shape = (labels, np.arange(len(labels))), (len(first), len(labels))
+        each = sparse.csr_array((np.ones(len(labels)), places), shape=shape)
+        return _stacked(
+            [
+                (total, np.array([most])),
+                (_placed(each, moved.start, self._width), columns.count[first]),
+            ]
+        )
 
     @cached_property
     def _equations(self) -> "_Rows":
@@ -352,7 +363,7 @@ class Programme:
         links, cuts, mix, _ = np.split(dual, np.cumsum(sizes))
         signed = np.zeros(n)
         wanted = np.flatnonzero(self.goal.wanted & self.fragile.known)
-        feared = np.flatnonzero(self.goal.feared & self.fragile.known)
+        feared = np.flatnonzero(self.goal.feared & self.fragile.firm)
         signed[wanted] += links[: len(wanted)] / self._scale[wanted]
         signed[feared] -= links[len(wanted) :] / self._scale[feared]
         mix = mix if mix.any() else np.ones(len(self.goal.offsets))

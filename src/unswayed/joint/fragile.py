@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -50,6 +50,7 @@ class Changes:
     sign: FloatArray  # +1 for labels that rise, -1 for labels that fall
     column: IntArray  # The column that each label belongs to
     amount: FloatArray  # Sum of the shares of each of the columns
+    added: FloatArray | None = None  # Of labels that are classes: to the number of each class
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,11 +90,21 @@ class Fragile:
         """Whether the budget is a number of labels, so that any so many labels are admissible."""
         return self.budget.countable
 
+    @property
+    def firm(self) -> BoolArray:
+        """Events that labels must not move a row too far for, if they are not to happen."""
+        return self.known
+
+    @property
+    def rival(self) -> IntArray:
+        """Of two classes, the number of the one that each event leads to."""
+        return (self.way > 0).astype(np.intp)
+
     @cached_property
     def whole_columns(self) -> bool:
         """Whether a whole number of labels of each column moves, and each label one way only."""
-        up, down = self.columns_of_labels
-        return self.whole and self.countable and not ((up >= 0) & (down >= 0)).any()
+        ways = (self.columns_of_labels >= 0).sum(axis=0)
+        return self.whole and self.countable and not (ways > 1).any()
 
     @cached_property
     def columns(self) -> Columns:
@@ -123,6 +134,23 @@ class Fragile:
         up, _ = self.budget.reach(np.ascontiguousarray(combined), self.entries)
         return wider(up * SAFETY_OF_SUMS, error)
 
+    def reach_without(self, rows: IntArray, checked: IntArray) -> FloatArray:
+        """Return how far labels can move some rows, if those of some training rows are right."""
+        entries, counts = self.entries, []
+        present = (entries.n_upper, entries.n_lower)
+        for of, count in zip(self.columns_of_labels, present, strict=True):
+            column = of[checked]
+            entry = self.columns.entry[column[column >= 0]]
+            counts.append(count - np.bincount(entry, minlength=len(count)))
+        left = replace(
+            entries,
+            n_upper=counts[0],
+            n_lower=counts[1],
+            upper=np.where(counts[0] > 0, entries.upper, 0.0),
+            lower=np.where(counts[1] > 0, entries.lower, 0.0),
+        )
+        return self.budget.reach(np.ascontiguousarray(self.influence[rows]), left)[0]
+
     @cached_property
     def rounding(self) -> FloatArray:
         """What each row adds to the rounding error of a weighted sum of rows, per unit of weight.
@@ -133,39 +161,52 @@ class Fragile:
 
     # --- sets of labels -------------------------------------------------------------------
 
+    def moved(self, changes: Changes) -> FloatArray:
+        """Return how far changes move each row: a sum that is rounded once."""
+        effects = self.effects[:, changes.column] * changes.share
+        return np.array([math.fsum(row) for row in effects.tolist()])
+
     def outcome(self, changes: Changes) -> tuple[BoolArray, BoolArray]:
         """Return the rows that the changes are proven to overturn, and those proven to stay."""
-        effects = self.effects[:, changes.column] * changes.share
-        moved = np.array([math.fsum(row) for row in effects.tolist()])
+        moved = self.moved(changes)
         overturned = narrower(moved, self.error) > self.margin
         kept = wider(moved, self.error) <= self.margin
         return overturned & self.known, kept & self.known
 
+    @property
+    def sharing(self) -> IntArray | None:
+        """The labels that each column is of, by number, where they have several; None otherwise."""
+        return None
+
+    def happening(self, moved: FloatArray, margin: FloatArray) -> FloatArray:
+        """Return which events happen, 1 or 0, if labels move each by so much, as doubles add up."""
+        return (moved > margin[:, None]).astype(np.float64)
+
     @cached_property
-    def columns_of_labels(self) -> tuple[IntArray, IntArray]:
-        """For each training row the column of its rise and of its fall; -1 where it has none."""
+    def columns_of_labels(self) -> IntArray:
+        """For each training row the columns of its rise and of its fall; -1 where it has none."""
         entries = self.entries
-        up, down = np.full((2, self.n_labels), -1)
+        found = np.full((2, self.n_labels), -1)
         number = np.repeat(np.arange(len(self.columns)), self.columns.count.astype(np.intp))
         n_up = len(entries.members_up)
-        up[entries.members_up], down[entries.members_down] = number[:n_up], number[n_up:]
-        return up, down
+        found[0, entries.members_up] = number[:n_up]
+        found[1, entries.members_down] = number[n_up:]
+        return found
 
-    def from_labels(self, rows: IntArray, share: FloatArray, sign: FloatArray) -> Changes:
+    def from_labels(self, rows: IntArray, share: FloatArray, column: IntArray) -> Changes:
         """Return label changes given label by label."""
-        up, down = self.columns_of_labels
-        column = np.where(sign > 0, up[rows], down[rows])
         amount = np.bincount(column, weights=share, minlength=len(self.columns)).astype(float)
-        return Changes(rows, share, sign, column, amount)
+        return Changes(rows, share, self.columns.sign[column], column, amount)
 
     def part(self, changes: Changes, kept: IntArray | slice) -> Changes:
         """Return some of the labels of a set."""
-        return self.from_labels(changes.rows[kept], changes.share[kept], changes.sign[kept])
+        return self.from_labels(changes.rows[kept], changes.share[kept], changes.column[kept])
 
     @property
     def unchanged(self) -> Changes:
         """No label changes at all."""
-        return self.from_labels(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0))
+        nothing = np.zeros(0, dtype=np.intp)
+        return self.from_labels(nothing, np.zeros(0), nothing)
 
     def from_columns(self, labels: IntArray, amount: FloatArray) -> Changes | None:
         """Return label changes given by how many labels of each column move.
@@ -174,7 +215,7 @@ class Fragile:
         """
         if labels.sum() > self.budget.most_labels:
             return None
-        taken: dict[int, tuple[float, float]] = {}
+        taken: dict[int, tuple[float, int]] = {}
         for at in np.flatnonzero((labels > 0) & (amount > 0)).tolist():
             sign = float(self.columns.sign[at])
             members = self.entries.members(int(self.columns.entry[at]), sign).tolist()
@@ -182,10 +223,10 @@ class Fragile:
             if len(free) < labels[at]:
                 return None
             share = min(1.0, float(amount[at] / labels[at]))
-            taken.update(dict.fromkeys(free, (share, sign)))
+            taken.update(dict.fromkeys(free, (share, at)))
         rows = np.array(sorted(taken), dtype=np.intp)
         pairs = np.array([taken[row] for row in rows.tolist()]).reshape(-1, 2)
-        return self.from_labels(rows, pairs[:, 0], pairs[:, 1])
+        return self.from_labels(rows, pairs[:, 0], pairs[:, 1].astype(np.intp))
 
 
 SAFETY_OF_SUMS = 1.0 + 2.0**-48
@@ -395,11 +436,18 @@ class Goal:
         return np.asarray((self.gains < 0).any(axis=0))
 
     def value(self, overturned: BoolArray, kept: BoolArray | None = None) -> Fraction:
-        """Return what is reached for certain."""
-        lost = overturned if kept is None else ~kept
-        sums = (self.gains * np.where(self.gains > 0, overturned, lost)).sum(axis=1)
-        parts = zip(self.start, self.unit, sums.tolist(), strict=True)
-        return min(start + unit * int(total) for start, unit, total in parts)
+        """Return what is reached for certain: of each row, the worst of what is possible."""
+        possible = overturned if kept is None else ~kept
+        sums = [self._worst(gains, overturned, possible) for gains in self.gains]
+        parts = zip(self.start, self.unit, sums, strict=True)
+        return min(start + unit * total for start, unit, total in parts)
+
+    def _worst(self, gains: NDArray[np.int64], overturned: BoolArray, possible: BoolArray) -> int:
+        """Return the least that rows add, of which some are overturned for certain."""
+        worst = np.zeros(int(self.row.max(initial=-1)) + 1, dtype=np.int64)
+        worst[self.row[overturned]] = np.iinfo(np.int64).max
+        np.minimum.at(worst, self.row[possible], gains[possible])
+        return int(worst.sum())
 
     def values(self, overturned: FloatArray) -> FloatArray:
         """Return values in doubles, of many sets of rows at once."""

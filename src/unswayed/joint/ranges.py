@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -156,7 +157,7 @@ class Sums:
             # Where two of the sums, seen as functions of the share, cross.
             shares = (value[:, None] - value) / (moved - moved[:, None])
         return [
-            self.fragile.from_labels(changes.rows, changes.share * share, changes.sign)
+            self.fragile.from_labels(changes.rows, changes.share * share, changes.column)
             for share in (1.0, *shares[(shares > 0) & (shares < 1)].tolist())
         ]
 
@@ -192,21 +193,34 @@ class Ranges:
 
     search: Search
     group: IntArray  # The distinct row of each row
-    positive: BoolArray  # Predictions as they are
+    said: IntArray  # Predictions as they are: the number of the class of each row
+    counted: IntArray  # The class that counts as positive, of each row
+
+    @cached_property
+    def positive(self) -> BoolArray:
+        """Which rows are predicted to be of the class that counts."""
+        return np.asarray(self.said == self.counted)
 
     @property
     def _fragile(self) -> Fragile:
         return self.search.fragile
 
+    @cached_property
+    def _classes(self) -> IntArray:
+        """The class of each distinct row."""
+        found = np.zeros(int(self.group.max(initial=-1)) + 1, dtype=np.intp)
+        found[self.group] = self.said
+        return found
+
     def goal(self, functions: Sequence[Function]) -> Goal:
         """Return the goal of making the least of some functions large."""
-        size = int(self.group.max(initial=-1)) + 1
-        gains = np.zeros((len(functions), len(self._fragile)), dtype=np.int64)
+        row, rival = self._fragile.row, self._fragile.rival
+        n_classes = 1 + max(int(each.max(initial=0)) for each in (self.said, self.counted, rival))
+        gains = np.zeros((len(functions), len(row)), dtype=np.int64)
         for at, function in enumerate(functions):
-            per_row = np.zeros(size, dtype=np.int64)
-            # Overturned, a positive row is no longer counted, and a negative one is.
-            np.add.at(per_row, self.group, np.where(self.positive, -1, 1) * function.gains)
-            gains[at] = per_row[self._fragile.row]
+            worth = np.zeros((len(self._classes), n_classes), dtype=np.int64)
+            np.add.at(worth, (self.group, self.counted), function.gains)
+            gains[at] = worth[row, rival] - worth[row, self._classes[row]]
         starts = tuple(function.value(self.positive) for function in functions)
         return Goal(starts, gains, tuple(f.unit for f in functions), self._fragile.row)
 
@@ -352,10 +366,14 @@ class Ranges:
     def _known_value(self, form: Form, changes: Changes) -> Fraction | None:
         """Return the value of a metric after label changes; None unless every row is known."""
         overturned, kept = self._fragile.outcome(changes)
-        if not (overturned | kept).all():
+        row, classes = self._fragile.row, self._classes.copy()
+        outcomes = np.ones(len(classes), dtype=np.intp)  # a row stays, or one of its events happens
+        outcomes[row[overturned]] = 0
+        np.add.at(outcomes, row[~kept], 1)
+        if (outcomes != 1).any():
             return None
-        flipped = np.isin(self.group, self._fragile.row[overturned])
+        classes[row[~kept]] = self._fragile.rival[~kept]
         try:
-            return form.value(self.positive ^ flipped)
+            return form.value(classes[self.group] == self.counted)
         except ZeroDivisionError:
             return None

@@ -8,12 +8,11 @@ can still finish, and those most that few checks would finish.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from unswayed._core.influence import Entries
 from unswayed._core.rounding import wider
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.joint.fragile import Fragile
@@ -86,17 +85,16 @@ class Kinds:
     """Labels that may be wrong, those that do the same to every row together."""
 
     of: IntArray  # The kind of each training row; -1 where the label cannot be wrong
-    up: IntArray  # The columns of a kind's rise and fall; -1 where there is none
-    down: IntArray
+    columns: IntArray  # (kinds, ways): the columns of its changes; -1 where there is none
     members: IntArray  # Training rows kind by kind, in the order in which they are checked
     start: IntArray  # Where each kind begins
 
     @classmethod
     def among(cls, fragile: Fragile, cost: FloatArray) -> "Kinds":
         """Put labels together."""
-        up, down = fragile.columns_of_labels
-        rows = np.flatnonzero((up >= 0) | (down >= 0))
-        pairs = np.stack((up[rows], down[rows]), axis=1)
+        ways = fragile.columns_of_labels
+        rows = np.flatnonzero((ways >= 0).any(axis=0))
+        pairs = ways[:, rows].T
         _, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.intp)
         rank[np.argsort(first)] = np.arange(len(first))
@@ -106,7 +104,7 @@ class Kinds:
         of[rows] = group
         members = rows[np.lexsort((rows, cost[rows], group))]
         start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(first)))))
-        return cls(of, pairs[first, 0], pairs[first, 1], members, start.astype(np.intp))
+        return cls(of, pairs[first], members, start.astype(np.intp))
 
     @property
     def count(self) -> IntArray:
@@ -114,7 +112,7 @@ class Kinds:
         return np.diff(self.start)
 
     def __len__(self) -> int:
-        return len(self.up)
+        return len(self.columns)
 
 
 class Review:
@@ -157,7 +155,7 @@ class Review:
         """Return what one label of each kind does at most to rows."""
         columns, influence = self.fragile.columns, self.fragile.influence[rows]
         effects = np.zeros((len(influence), len(self.kinds)))
-        for column in (self.kinds.up, self.kinds.down):
+        for column in self.kinds.columns.T:
             has = np.flatnonzero(column >= 0)
             moved = influence[:, columns.entry[column[has]]] * columns.offset[column[has]]
             effects[:, has] = np.maximum(effects[:, has], moved)
@@ -297,8 +295,7 @@ class Review:
     def _proven(self, rows: IntArray, checked: IntArray) -> BoolArray:
         """Return whether rows are robust while the labels of some training rows cannot move."""
         fragile = self.fragile
-        entries = _without(fragile, checked)
-        reach, _ = fragile.budget.reach(np.ascontiguousarray(fragile.influence[rows]), entries)
+        reach = fragile.reach_without(rows, checked)
         # The error holds for any labels within the budget, so for those that are left.
         return np.asarray(wider(reach, fragile.error[rows]) <= fragile.margin[rows])
 
@@ -329,20 +326,3 @@ class Review:
                     break
         rows = np.sort(self.kinds.members)
         return rows[np.argsort(-used[rows], kind="stable")][:length]
-
-
-def _without(fragile: Fragile, checked: IntArray) -> Entries:
-    """Return the entries without the labels of some training rows."""
-    entries, counts = fragile.entries, []
-    present = (entries.n_upper, entries.n_lower)
-    for of, count in zip(fragile.columns_of_labels, present, strict=True):
-        column = of[checked]
-        entry = fragile.columns.entry[column[column >= 0]]
-        counts.append(count - np.bincount(entry, minlength=len(count)))
-    return replace(
-        entries,
-        n_upper=counts[0],
-        n_lower=counts[1],
-        upper=np.where(counts[0] > 0, entries.upper, 0.0),
-        lower=np.where(counts[1] > 0, entries.lower, 0.0),
-    )

@@ -121,7 +121,7 @@ class Search:
 
     def programme(self, goal: Goal) -> Programme:
         """Return the linear programme of a goal."""
-        events, exclusive = self.conflicts.between(goal.wanted, goal.feared)
+        events, exclusive = self.conflicts.between(goal.wanted, goal.feared & self.fragile.firm)
         matrix = clique_matrix(cliques(exclusive), events, len(self.fragile))
         return Programme(self.fragile, goal, matrix)
 
@@ -163,7 +163,8 @@ class _Run:
             self._tell()
         if self._open and self._search.fragile.countable:
             attack.improve(attack.changes.amount.round())
-        if self._open and self._deadline.left > _LEAST_SECONDS:
+        # Without labels that move nothing is to be split: rows may still be open as they are.
+        if self._open and LAGRANGIAN in self._bounds and self._deadline.left > _LEAST_SECONDS:
             self._branch()
         return End(self._outer, attack.value, attack.changes, not self._open, self._bounds)
 

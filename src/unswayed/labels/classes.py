@@ -41,6 +41,13 @@ class ClassChanges:
         own = self.own[:, None] == np.arange(self.n_classes)
         return ClassChanges(self.own, self.allowed & mask[:, None] | own)
 
+    def spared(self, rows: IntArray, labels: FloatArray | None = None) -> "ClassChanges":
+        """Return the same changes where some labels are right, after they were corrected."""
+        own, free = self.own.copy(), np.ones(len(self.own), dtype=bool)
+        own[rows] = own[rows] if labels is None else labels[rows].astype(own.dtype)
+        free[rows] = False
+        return ClassChanges(own, self.allowed).only(free)
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""
@@ -79,11 +86,11 @@ class ClassChanges:
     # --- random label sets: (draws, labels) CSR, what is added to numbers of classes ------------
 
     def drawn(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return for labels that are wrong a random class each, of those that they may be."""
-        others = self.allowed[rows]
-        others &= self.own[rows][..., None] != np.arange(self.n_classes)
+        """Return a random other class for each label, of those it may be; its own if none."""
+        others = self.allowed[rows] & (self.own[rows][..., None] != np.arange(self.n_classes))
         rank = (rng.random(rows.shape) * others.sum(axis=-1)).astype(np.intp)
-        return np.asarray(np.argmax(np.cumsum(others, axis=-1) > rank[..., None], axis=-1))
+        found = np.argmax(np.cumsum(others, axis=-1) > rank[..., None], axis=-1)
+        return np.where(others.any(axis=-1), found, self.own[rows])
 
     def gained(self, number: int, changes: Any) -> Any:
         """Return which label changes add a label to a class, 1, or take one from it, -1."""
