@@ -263,5 +263,6 @@ register(
         keeps_rows=lambda final: True,
         scores=_shares,
         threshold=0.5,
+        several=False,
     )
 )
