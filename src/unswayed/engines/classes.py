@@ -258,7 +258,7 @@ class ClassCase:
             for duel, found in self._answered:
                 duel.case.settle(found, budget, score_columns(duel.case.scores, found.bounds))
         count = len(self.rows)
-        robust, broken = np.ones(count, dtype=bool), self.forgotten <= budget.amount
+        robust, broken = np.ones(count, dtype=bool), self._forgotten <= budget.amount
         method = np.full(count, EXACT, dtype="<U13")
         for duel, found in self._answered:
             robust[duel.rows] &= found.verdict == Verdict.ROBUST
@@ -282,17 +282,22 @@ class ClassCase:
         columns["inner_high"][:] = columns["score"] - columns["error"]
 
     @cached_property
-    def forgotten(self) -> FloatArray:
-        """The least budget at which the class of each row can lose all of its labels.
+    def forgettable(self) -> FloatArray:
+        """The least budget at which each class can lose all of its labels.
 
         No model would know the class then. With an intercept its score is below another's anyway.
         """
         kind, found = self.engine.bias.budget, np.full(self._changes.n_classes, np.inf)
-        for number in np.unique(self.winner).tolist():
+        for number in range(len(found)):
             rows = self._changes.losable(number)
             if len(rows):
                 found[number] = kind.sized(np.inf).used(rows, np.zeros(0))
-        return np.asarray(found[self.winner])
+        return found
+
+    @property
+    def _forgotten(self) -> FloatArray:
+        """The least budget at which the class of each row can lose all of its labels."""
+        return np.asarray(self.forgettable[self.winner])
 
     @cached_property
     def least(self) -> MinimumBudgets:
@@ -302,7 +307,7 @@ class ClassCase:
             found = duel.case.least
             low[duel.rows] = np.minimum(low[duel.rows], found.low)  # NaN stays
             high[duel.rows] = np.fmin(high[duel.rows], found.high)
-        low, high = np.minimum(low, self.forgotten), np.fmin(high, self.forgotten)
+        low, high = np.minimum(low, self._forgotten), np.fmin(high, self._forgotten)
         return MinimumBudgets(low, high)
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
@@ -316,7 +321,7 @@ class ClassCase:
             key=lambda each: each[0],
         )
         number = int(self.winner[row])
-        if self.forgotten[row] < needed and self.forgotten[row] <= budget.amount:
+        if self._forgotten[row] < needed and self._forgotten[row] <= budget.amount:
             return self._without(self._changes.losable(number))
         if not needed <= budget.amount and not self.terms.resolve:
             raise InputError(f"no set of label changes within the budget overturns row {row}")

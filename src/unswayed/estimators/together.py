@@ -27,7 +27,7 @@ from unswayed.estimators.question import Question, first_rows
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, as_values, refuse_masked
 from unswayed.joint.fragile import Changes, Fragile, count_goal, whole_numbers
-from unswayed.joint.metrics import Form, Largest, Named, Sample, own_metric
+from unswayed.joint.metrics import Form, Largest, Named, Sample, class_in_question, own_metric
 from unswayed.joint.ranges import Mean, Ranges, Sums, alike
 from unswayed.joint.search import Deadline, Progress, Search
 from unswayed.labels.budgets import Budget
@@ -408,39 +408,9 @@ class MetricQuestion:
                 return np.ones(self._n_rows, dtype=bool), truth
             number = len(classes) - 1
         else:
-            number = self._class_in_question(metric, classes)
+            number = class_in_question(metric, self.positive, classes)
         counted = np.full(self._n_rows, number, dtype=np.intp)
         return None if truth is None else truth == number, counted
-
-    def _class_in_question(self, metric: Any, classes: NDArray[Any]) -> int:
-        """Return the number of the class that a metric is about."""
-        known, several = classes.tolist(), len(classes) > 2
-        names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
-        if several and not isinstance(metric, str):
-            raise InputError(
-                "metrics of your own tell two classes apart, and there are "
-                f"{len(known)} ({names}); pass the name of a metric, and positive= for the class "
-                "that it is about"
-            )
-        if self.positive is None and not several:
-            return 1
-        if self.positive is None:
-            raise InputError(
-                f"{metric} is about one class against all others, and there are {len(known)} "
-                f"({names}); say which one by positive=, as in positive={known[-1]!r}"
-            )
-        if self.positive not in known:
-            raise InputError(
-                f"positive={self.positive!r} is no class of the training labels; the classes are "
-                f"{names}"
-            )
-        if not several and self.positive != known[1]:
-            raise InputError(
-                f"of two classes the second one, {known[1]!r}, counts as positive, and "
-                f"positive={self.positive!r} is the other; leave it out, or write the labels so "
-                "that your class comes second when they are sorted"
-            )
-        return int(known.index(self.positive))
 
     def _truth(self, classes: NDArray[Any]) -> IntArray | None:
         """Return the number of the true class of each row, if it is known."""

@@ -15,6 +15,10 @@ to 1, all labels of the case have, with λ⁺ and λ⁻ the positive parts of λ
     c_j(1) = Σ θ_f gain_fj - λ⁺_j (least_j + back_j) + λ⁻_j (ahead_j - most_j)
              - Σ {μ_C: "j is overturned" in C},          c_j(0) = - Σ {μ_C: "j is not" in C}.
 
+Where a row has several events, of which one happens if it is overturned, a label set that moves it
+too far brings about some of them: in the second inequality b_j is the sum over all events of its
+row, and c_j(1) has λ⁻ (ahead - most) of all of them.
+
 Proof: the least of the v_f is at most their mean; λ⁺_j (U_j·f + back_j - (least_j + back_j) b_j),
 λ⁻_j (most_j + (ahead_j - most_j) b_j - U_j·f) and μ_C (1 - events of C that happen) are not
 negative; add them. The last term is one selection on a sum of influence rows. So bad multipliers
@@ -117,7 +121,8 @@ def bound(fragile: Fragile, goal: Goal, cliques: Any, leaf: Leaf) -> float:
     over, kept = np.maximum(links, 0.0), np.maximum(-links, 0.0)
     priced = cliques.T @ leaf.cuts
     gain = mix @ goal.slopes
-    one = gain - over * (least + back) + kept * (ahead - most) - priced[:n]
+    some = np.bincount(fragile.row, weights=kept * (ahead - most))[fragile.row]
+    one = gain - over * (least + back) + some - priced[:n]
     none = -priced[n:]
     reached = _reach(fragile, links, leaf.prices)
     ends = [(leaf.moving.get(at), price) for at, price in leaf.prices.items()]
@@ -256,7 +261,11 @@ class Programme:
         needed = np.append((fragile.least + fragile.back)[wanted],
                            (fragile.most - fragile.ahead)[feared]) / self._scale[at]  # fmt: skip
         sign = np.repeat([-1.0, 1.0], [len(wanted), len(feared)])
-        tie = sparse.csr_array((needed, (np.arange(len(at)), at)), shape=(len(at), self._width))
+        own = sparse.csr_array((np.ones(len(wanted)), (np.arange(len(wanted)), wanted)),
+                               shape=(len(wanted), len(fragile)))  # fmt: skip
+        of_row = sparse.csr_array((np.ones(len(fragile)), (np.arange(len(fragile)), fragile.row)))
+        tied = sparse.vstack((own, of_row[feared] @ of_row.T), format="csr")
+        tie = _placed(tied.multiply(needed[:, None]), 0, self._width)
         matrix = sparse.csr_array(movement[at].multiply(sign[:, None])) + tie
         return matrix, np.append(fragile.back[wanted], fragile.most[feared]) / self._scale[at]
 

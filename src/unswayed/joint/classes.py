@@ -102,17 +102,22 @@ class FragileClasses(Fragile):
 
     winner: IntArray  # The class of each event's row
     rivals: IntArray  # The class that it is of afterwards
-    free: BoolArray  # Whether its class can lose all of its labels
+    forgettable: BoolArray  # Classes that can lose all of their labels
     labels: LabelColumns
 
     @property
     def known(self) -> BoolArray:
         """Events that labels have to move a row for."""
-        return super().known & ~self.free
+        return super().known & ~self.forgettable[self.winner]
 
     @property
     def firm(self) -> BoolArray:
-        """No events: if a rival does not win a row, another one may, whatever its own lead is."""
+        """Events of rivals that keep labels: a row that one of these leads leaves its class."""
+        return self.known & ~self.forgettable[self.rivals]
+
+    @property
+    def opposed(self) -> BoolArray:
+        """No events: if a rival leads, another one may lead by more."""
         return np.zeros(len(self), dtype=bool)
 
     @property
@@ -216,10 +221,10 @@ def fragile_classes(
     """Find the rows that can be of another class; `check` is told how many events and columns."""
     shared = case.engine.shared.entries
     labels = LabelColumns.of(case.engine.changes, shared)
-    free = case.forgotten <= budget.amount
+    forgettable = case.forgettable <= budget.amount
     found = []
     for duel in case.duels:
-        near = _near(duel, budget) | free[duel.rows]
+        near = _near(duel, budget) | forgettable[case.winner[duel.rows]]
         found.append((duel, np.flatnonzero(near)))
     check(sum(len(rows) for _, rows in found), len(labels.entry))
     parts = [_events(case, labels, duel, rows, budget) for duel, rows in found if len(rows)]
@@ -230,7 +235,7 @@ def fragile_classes(
     return FragileClasses(
         **columns,
         way=np.ones(len(order)),
-        free=free[columns["row"]],
+        forgettable=forgettable,
         weights=np.zeros((len(order), 0)),
         design=None,
         entries=labels.entries,

@@ -92,8 +92,13 @@ class Fragile:
 
     @property
     def firm(self) -> BoolArray:
-        """Events that labels must not move a row too far for, if they are not to happen."""
+        """Events that happen, or others of their row, wherever labels move the row too far."""
         return self.known
+
+    @property
+    def opposed(self) -> BoolArray:
+        """Events that happen, and no others of their row, wherever labels move it too far."""
+        return self.firm
 
     @property
     def rival(self) -> IntArray:

@@ -140,6 +140,36 @@ class Sample:
         return self.actual
 
 
+def class_in_question(metric: Any, positive: Any, classes: NDArray[Any]) -> int:
+    """Return the number of the class that a metric is about."""
+    known, several = classes.tolist(), len(classes) > 2
+    names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
+    if several and not isinstance(metric, str):
+        raise InputError(
+            "metrics of your own tell two classes apart, and there are "
+            f"{len(known)} ({names}); pass the name of a metric, and positive= for the class "
+            "that it is about"
+        )
+    if positive is None and not several:
+        return 1
+    if positive is None:
+        raise InputError(
+            f"{metric} is about one class against all others, and there are {len(known)} "
+            f"({names}); say which one by positive=, as in positive={known[-1]!r}"
+        )
+    if positive not in known:
+        raise InputError(
+            f"positive={positive!r} is no class of the training labels; the classes are {names}"
+        )
+    if not several and positive != known[1]:
+        raise InputError(
+            f"of two classes the second one, {known[1]!r}, counts as positive, and "
+            f"positive={positive!r} is the other; leave it out, or write the labels so "
+            "that your class comes second when they are sorted"
+        )
+    return int(known.index(positive))
+
+
 # --- rates --------------------------------------------------------------------------------------
 
 

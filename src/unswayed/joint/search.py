@@ -121,7 +121,7 @@ class Search:
 
     def programme(self, goal: Goal) -> Programme:
         """Return the linear programme of a goal."""
-        events, exclusive = self.conflicts.between(goal.wanted, goal.feared & self.fragile.firm)
+        events, exclusive = self.conflicts.between(goal.wanted, goal.feared & self.fragile.opposed)
         matrix = clique_matrix(cliques(exclusive), events, len(self.fragile))
         return Programme(self.fragile, goal, matrix)
 
