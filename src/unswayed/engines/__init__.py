@@ -10,5 +10,7 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `anchors`    the parameter box and the sandwich: bounds that need no selection
 `rational`   the same without rounding, for what doubles leave open (needs python-flint)
 `region`     models such as logistic regression, whose labels are in the gradient
+`candidates` models that the labels choose among candidates
+`validation` cross-validation errors as functions of the labels: who can be chosen?
 `passes`     training rows in pieces
 """

@@ -14,6 +14,7 @@ from unswayed._core.rounding import Bounds
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
+from unswayed.engines.candidates import CandidatesEngine
 from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, LinearRows, Terms
 from unswayed.engines.region.engine import SecantEngine
 from unswayed.engines.selection import ExactEngine, SparseEngine
@@ -21,6 +22,7 @@ from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge, verdicts
+from unswayed.models.candidates import CandidatesLearner, Chosen
 from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.learner import Learner, LinearInLabels, Solution
 from unswayed.models.smoother import GivenInfluence
@@ -239,7 +241,16 @@ def _region(learner: GradientLearner, labels: FloatArray, bias: ResolvedBias) ->
     return Trained(learner, learner.solution(centre), engine)
 
 
-_ENGINES: dict[type[Functional], Maker] = {Linear: _selection, InGradient: _region}
+def _choice(learner: CandidatesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
+    engine = CandidatesEngine(learner, labels, bias)
+    return Trained(learner, engine.solutions[learner.chosen], engine)
+
+
+_ENGINES: dict[type[Functional], Maker] = {
+    Linear: _selection,
+    InGradient: _region,
+    Chosen: _choice,
+}
 
 
 def register_engine(functional: type[Functional], maker: Maker) -> None:

@@ -507,7 +507,7 @@ class Engine(Protocol):
     """Bounds margins for one model under one bias."""
 
     can: frozenset[str]  # "bounds", "exact", "files", "joint", "draws", "effort", "errors"
-    setting: str  # what it is about, for refusals: "memory", "pieces" or "gradient"
+    setting: str  # what it is about, for refusals: "memory", "pieces", "gradient" or "candidates"
 
     @property
     def learner(self) -> Learner:

@@ -14,6 +14,7 @@ from unswayed.estimators.review import Reviewable
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias
 from unswayed.margins.decisions import AboveMean, Threshold
+from unswayed.models.candidates import Chosen
 from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
@@ -103,6 +104,11 @@ LinearSmoother, or a Pipeline that ends in one
             raise InputError(
                 "threshold='balanced' compares scores with the mean of the labels, and those of a "
                 "LogisticRegression are log-odds; pass a number of log-odds, or None for 0"
+            )
+        if self.threshold == "balanced" and family.functional is Chosen:
+            raise InputError(
+                "threshold='balanced' moves with the labels, and so does the model that a search "
+                "chooses; pass a number as the threshold, or the chosen model itself"
             )
         if isinstance(self.threshold, str) and self.threshold != "balanced":
             raise InputError(

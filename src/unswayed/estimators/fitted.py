@@ -172,7 +172,16 @@ _IN_GRADIENT = (
     "{what} is for models that are linear in their labels, and {model} is not; certify(X) works, "
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
+_CHOSEN = (
+    "{what} is for models whose parameters are fixed, and {model} chooses them by the labels; "
+    "certify(X) works, and so does {what} of the chosen model with its parameters as given numbers"
+)
 _REFUSALS = {
+    ("candidates", "bounds"): _CHOSEN,
+    ("candidates", "exact"): _CHOSEN,
+    ("candidates", "joint"): _CHOSEN,
+    ("candidates", "files"): _CHOSEN,
+    ("candidates", "effort"): "{what} is for models such as LogisticRegression; leave it out",
     ("gradient", "bounds"): _IN_GRADIENT,
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,

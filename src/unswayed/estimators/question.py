@@ -300,6 +300,7 @@ class Question(Source):
             names=names,
             source=self,
             link=link,
+            candidates=answer.candidates,
         )
 
     @ordinary_arithmetic()

@@ -7,6 +7,7 @@
 `kernel`    kernel ridge
 `smoother`  an explicit influence matrix, dense or CSR, for everything else
 `gradient`  logistic and Poisson regression
+`candidates`  models that the labels choose among candidates: RidgeCV, GridSearchCV
 `balanced`  scores measured from the mean of the labels
 `steps`     users' data, and the steps before the final estimator: do they look at labels?
 """

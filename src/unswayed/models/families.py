@@ -1,5 +1,6 @@
 """The families that come with the package; importing this module registers them."""
 
+import unswayed.models.candidates
 import unswayed.models.gradient.family
 import unswayed.models.kernel
 import unswayed.models.ridge.learners

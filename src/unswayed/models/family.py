@@ -23,7 +23,7 @@ from unswayed._core.kernels import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError, LabelPeekError, NotLinearError
 from unswayed.inputs import as_doubles
-from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.bias import Functional, LabelBias, Linear, ResolvedBias
 from unswayed.models.learner import Learner
 from unswayed.models.steps import (
     final_estimator,
@@ -35,7 +35,8 @@ from unswayed.models.steps import (
 
 CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
-    "PoissonRegressor, unswayed.LinearSmoother, and "
+    "PoissonRegressor, unswayed.LinearSmoother, RidgeCV, RidgeClassifierCV, GridSearchCV and "
+    "RandomizedSearchCV over linear ones, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
@@ -70,7 +71,7 @@ def check_final(estimator: Any) -> None:
     """Raise if a final estimator uses the labels for more than fitting its coefficients."""
     kind = type(estimator).__name__
     reason = _PEEKING_REASONS.get(kind)
-    if reason is None and _is_search(estimator):
+    if reason is None and _is_search(estimator) and type(estimator) not in _FAMILIES:
         reason = "chooses its parameters by the labels"
     if reason is None:
         return
@@ -234,6 +235,9 @@ class Family:
     weighs_classes: bool = False  # Whether its `class_weight`, as numbers, is accounted for
     # Whether its labels are counts, and its scores their logarithms: a regressor only
     counts: bool = False
+    functional: type[Functional] = Linear  # What its scores are of the labels
+    # Returns the family of an estimator whose codes depend on its parameters, such as a search
+    adapted: "Callable[[Any], Family] | None" = None
 
 
 _FAMILIES: dict[type, Family] = {}
@@ -250,7 +254,7 @@ def family_of(estimator: Any) -> Family:
     found = _FAMILIES.get(type(final))
     if found is None:
         raise refuse_nonlinear(final)
-    return found
+    return found if found.adapted is None else found.adapted(final)
 
 
 def check_certifiable(estimator: Any) -> None:
@@ -289,7 +293,8 @@ def fit_final(final: Any, features: Any, labels: Any, weight: FloatArray | None)
     """Fit a final estimator; it is given a copy of the features if it may change or keep them."""
     if weight is not None and not has_fit_parameter(final, "sample_weight"):
         raise InputError(
-            f"{type(final).__name__} takes no sample_weight: put it into the influence"
+            f"{type(final).__name__} takes no sample_weight: put it into the influence of a "
+            "LinearSmoother, or leave it out"
         )
     # It may write into its rows, or keep them while the caller changes theirs.
     own = family_of(final).keeps_rows(final) or may_write(final)

@@ -348,6 +348,7 @@ register(
         scores=decision_scores,
         threshold=0.0,
         weighs_classes=True,
+        functional=InGradient,
     )
 )
 
@@ -365,5 +366,6 @@ register(
         check_bias=_check_bias,
         scores=_log_counts,
         counts=True,
+        functional=InGradient,
     )
 )
