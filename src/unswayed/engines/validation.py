@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from unswayed._core.influence import distinct_rows
-from unswayed._core.kernels import Locked
+from unswayed._core.kernels import Locked, one_blas_thread
 from unswayed._core.rounding import SAFETY, UNIT, above, below, gamma, norm
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.engines.selection import ExactEngine, SparseEngine
@@ -35,7 +35,7 @@ from unswayed.inputs import dense
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Count
 from unswayed.models.candidates import CandidatesLearner, Fold
-from unswayed.models.learner import LinearInLabels
+from unswayed.models.learner import LinearInLabels, RidgeSpecification
 
 TIE = 1e-9  # of both errors: scikit-learn's own rounding may decide between candidates this close
 _NODES = 400  # pieces that intervals are cut into
@@ -43,19 +43,25 @@ _ROOT_STEPS, _STEPS = 120, 30  # of slopes, for the whole and for each piece
 _RIVALS = 4  # candidates that each is compared with
 _MOST = 2**26  # numbers that describe the errors of all candidates
 _WIDEST = 1000  # columns of one of them: quadratic forms have four times as many
+_LONG = 2**25  # products of which so many are summed in long doubles
+_HARDLY = 1e-3  # of what is to be proven: what directions may do that are left out
+_FLAT = 1e-12  # of the largest: singular values below this are taken for 0
 _SLOWER = 0.8  # times the last step, where a step made the bound worse
 
 
 class Residuals(NamedTuple):
-    """Residuals of one candidate in cross-validation, as a function of the labels."""
+    """Residuals of one candidate in cross-validation, as a function of the labels.
+
+    They are times the roots of how much each counts, so that their squares add up to the error.
+    """
 
     label: IntArray  # the label that each of the residuals is of
     own: FloatArray  # how often it counts in its residual
     left: FloatArray  # G, one row per residual
     right: FloatArray  # Ψ, one row per label
     value: FloatArray  # residuals of the labels as they are
-    error: FloatArray  # how far these may be off
-    slope_error: FloatArray  # and how far what δ adds to them may be, per unit of its norm
+    off: float  # the norm of how far these may be off
+    slope_off: float  # and of how far what δ adds to them may be, per unit of its norm
 
 
 def _row_error(learner: LinearInLabels, error: FloatArray, size: FloatArray) -> FloatArray:
@@ -110,55 +116,176 @@ class _Tested(NamedTuple):
         scores = learner.scores(represented, learner.solve(labels))
         return cls(left, right, off, scores.value, scores.error)
 
+    def off_value(self, labels: FloatArray) -> FloatArray:
+        """Return how far residuals of labels may be off."""
+        return self.error + 4 * UNIT * (np.abs(labels) + np.abs(self.score))
+
 
 def leave_one_out(
     learner: LinearInLabels, features: Matrix, targets: FloatArray, kinds: "Kinds"
 ) -> Residuals:
     """Return the residuals of training rows, each by a model that did not see it: r / (1 - h)."""
+    specification = learner.specification
+    root = np.sqrt(specification.weights(len(targets)))
+    found = _solved_residuals(learner, features, root, targets, kinds)
+    if isinstance(specification, RidgeSpecification) and specification.alpha > 0:
+        other = _ridge_residuals(specification, root, targets, kinds)
+        return other if other.off + other.slope_off < found.off + found.slope_off else found
+    return found
+
+
+def _solved_residuals(
+    learner: LinearInLabels,
+    features: Matrix,
+    root: FloatArray,
+    targets: FloatArray,
+    kinds: "Kinds",
+) -> Residuals:
+    """Return leave-one-out residuals by the equations that a learner solves."""
     group = kinds.group
     found = _Tested.of(learner, features[kinds.first], group, targets)
-    left, labels = found.left, targets[kinds.first]
-    sizes = np.linalg.norm(left, axis=1)
+    left, off = found.left, found.off
     leverage = np.einsum("ij,ij->i", left, found.right[kinds.first])
-    off = found.off + gamma(left.shape[1] + 8) * sizes * norm(found.right)
+    sizes = np.linalg.norm(left, axis=1) * norm(found.right)
+    off = off + gamma(left.shape[1] + 8) * sizes
+    factor, wrong = _factor(leverage, off)
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = factor * (targets[kinds.first] - found.score)
+        error = factor * (1.0 + wrong) * found.off_value(targets[kinds.first])
+        error += wrong * np.abs(value)
+        slope_error = factor * (1.0 + wrong) * off + (wrong + 8 * UNIT) * factor * (1.0 + sizes)
+    own, left, value, error, slope_error = (
+        each[group] for each in (factor, factor[:, None] * left, value, error, slope_error)
+    )
+    return Residuals(
+        np.arange(len(group)),
+        root * own,
+        root[:, None] * left,
+        found.right,
+        root * value,
+        norm(root * error),
+        norm(root * slope_error),
+    )
+
+
+def _factor(leverage: FloatArray, off: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+    """Return 1 / (1 - h), and its relative error: infinite where nothing is left of a row."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rest = 1.0 - leverage
-        factor = 1.0 / rest
-        # Of the factor, relatively: where nothing is left of a row, nothing is known of it.
         wrong = np.where(rest > 2 * off, (off + 4 * UNIT) / (rest - off), np.inf)
-        value = factor * (labels - found.score)
-        rounding = found.error + 4 * UNIT * (np.abs(labels) + np.abs(found.score))
-        error = factor * (1.0 + wrong) * rounding + wrong * np.abs(value)
-        reach = factor * (1.0 + sizes * norm(found.right))  # of δ in a residual, per its norm
-        slope_error = factor * (1.0 + wrong) * off + (wrong + 8 * UNIT) * reach
-    spread = (factor, factor[:, None] * left, value, SAFETY * error, SAFETY * slope_error)
-    own, left, value, error, slope_error = (each[group] for each in spread)
-    return Residuals(
-        np.arange(len(group)), own, left, found.right, value, error, slope_error
+        return 1.0 / rest, wrong
+
+
+def _ridge_residuals(
+    specification: RidgeSpecification, root: FloatArray, targets: FloatArray, kinds: "Kinds"
+) -> Residuals:
+    """Return leave-one-out residuals of ridge, by singular values: far sharper than its equations.
+
+    The hat matrix A (AᵀA + αI)⁻¹ Aᵀ = I - α (AAᵀ + αI)⁻¹ moves by at most ‖E‖/√α if A moves by E.
+    """
+    ways, share, off = _hat(specification, root, kinds)
+    leverage = np.einsum("ij,j,ij->i", ways, share, ways)
+    off = off + gamma(len(share) + 8) * float((ways**2).sum(axis=1).max(initial=0.0))
+    factor, wrong = _factor(leverage, off)
+    labels = root * targets
+    plain = labels - ways @ (share * (ways.T @ labels))
+    rounding = 4 * gamma(len(labels) + len(share) + 8) * norm(ways) ** 2
+    most, worst = float(np.abs(factor).max()), float(wrong.max())
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = factor * plain
+        off = SAFETY * most * (1.0 + worst) * (off + rounding)
+        grows = SAFETY * most * (1.0 + norm(ways) ** 2) * (worst + 8 * UNIT)
+        known = math.isfinite(worst)
+        return Residuals(
+            np.arange(len(labels)),
+            factor * root,
+            factor[:, None] * ways * share,
+            root[:, None] * ways,
+            value,
+            off * norm(labels) + worst * norm(value) if known else math.inf,
+            (off + grows) * float(root.max(initial=0.0)) if known else math.inf,
+        )
+
+
+def _precise(
+    left: FloatArray, right: FloatArray, less: FloatArray | None = None
+) -> tuple[FloatArray, float]:
+    """Return left · right - less in the longest doubles there are, and a bound on its error."""
+    terms, size = left.shape[1] + 16, norm(left) * norm(right)
+    if left.shape[0] * terms * right.shape[1] > _LONG:
+        found = left @ right - (0.0 if less is None else less)
+        return found, gamma(terms) * (size + (0.0 if less is None else norm(less)))
+    found = left.astype(np.longdouble) @ right.astype(np.longdouble)
+    found = found if less is None else found - less
+    unit = float(np.finfo(np.longdouble).eps)
+    size += 0.0 if less is None else norm(less)
+    rounded = found.astype(np.float64)
+    return rounded, SAFETY * (terms * unit * size + UNIT * norm(rounded))
+
+
+def _hat(
+    specification: RidgeSpecification, root: FloatArray, kinds: "Kinds"
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return U and f with the hat matrix U f Uᵀ of weighted labels, and how far it may be off."""
+    features, total = dense(specification.matrix), float(root @ root)
+    mean = np.zeros(features.shape[1])
+    if specification.fit_intercept:
+        mean = (root**2 / total) @ features
+    centred = root[:, None] * (features - mean)
+    moved = 8 * UNIT * (norm(root[:, None] * features) + norm(root) * norm(mean))
+    if specification.fit_intercept:  # the mean is rounded
+        left, lost = _precise(root[None], centred)
+        moved += SAFETY * (norm(left) + lost + 4 * UNIT * norm(centred)) / norm(root)
+    nothing = np.zeros((len(root), 1)), np.zeros(1), math.inf
+    if not np.isfinite(centred).all():
+        return nothing
+    ways, sizes, turned = np.linalg.svd(centred, full_matrices=False)
+    kept = sizes > _FLAT * sizes.max(initial=0.0)
+    ways, sizes, turned = ways[:, kept][kinds.first][kinds.group], sizes[kept], turned[kept]
+    units = np.eye(len(sizes))
+    (missed, lost), (skew, lost_skew), (turn, lost_turn) = (
+        _precise(ways * sizes, turned, centred),
+        _precise(ways.T, ways, units),
+        _precise(turned, turned.T, units),
     )
+    moved += norm(missed) + lost + 2 * UNIT * norm(sizes)
+    skew, turn = norm(skew) + lost_skew, norm(turn) + lost_turn
+    if not max(skew, turn) < 0.1:
+        return nothing
+    # Orthonormal columns are as near as these columns are to being orthonormal.
+    moved += 2 * (skew + turn) * float(sizes.max(initial=0.0))
+    off = SAFETY * (moved / math.sqrt(specification.alpha) + 3 * skew + 32 * UNIT)
+    share = sizes**2 / (sizes**2 + specification.alpha)
+    if specification.fit_intercept:
+        ways = np.column_stack((ways, root / math.sqrt(total)))
+        share = np.append(share, 1.0)
+    return ways, share, off
 
 
 def fold_residuals(folds: Iterable[Fold], targets: FloatArray, kinds: "Kinds") -> Residuals:
     """Return the residuals of all rows that folds are tested on."""
     parts, rights = [], []
+    folds = list(folds)
     for fold in folds:
         _, first, group = np.unique(
             kinds.group[fold.test], return_index=True, return_inverse=True
         )
         kind = kinds.group[fold.train]
         found = _Tested.of(fold.learner, fold.features[first], kind, targets[fold.train])
-        labels = targets[fold.test[first]]
-        error = found.error + 4 * UNIT * (np.abs(labels) + np.abs(found.score))
-        spread = (found.left, labels - found.score, error, found.off)
-        parts.append((fold.test, *(each[group] for each in spread)))
+        labels, root = targets[fold.test[first]], math.sqrt(1.0 / (len(fold.test) * len(folds)))
+        spread = (found.left, labels - found.score, found.off_value(labels), found.off)
+        parts.append((fold.test, *(root * each[group] for each in spread), np.full(len(group), root)))
         right = np.zeros((len(targets), found.right.shape[1]))
         right[fold.train] = found.right
         rights.append(right)
-    label, value, error, off = (
-        np.concatenate([part[at] for part in parts]) for at in (0, 2, 3, 4)
+    label, value, error, off, own = (
+        np.concatenate([part[at] for part in parts]) for at in (0, 2, 3, 4, 5)
     )
     left = block_diag(*(part[1] for part in parts))
-    return Residuals(label, np.ones(len(label)), left, np.hstack(rights), value, error, off)
+    right = np.hstack(rights)
+    lost = 8 * UNIT * (norm(own) + norm(left) * norm(right))
+    off_value = SAFETY * (norm(error) + 8 * UNIT * norm(value))
+    return Residuals(label, own, left, right, value, off_value, SAFETY * (norm(off) + lost))
 
 
 # --- Differences of squared errors ----------------------------------------------------------
@@ -181,22 +308,21 @@ class Squares(NamedTuple):
     slope_off: float  # and per unit of δ
 
     @classmethod
-    def of(cls, found: Residuals, weight: FloatArray, n_labels: int) -> "Squares":
-        """Return the parts of Σ weight r²."""
-        root = np.sqrt(weight)
-        value, slope_of = root * found.value, weight * found.value
+    def of(cls, found: Residuals, n_labels: int) -> "Squares":
+        """Return the parts of the sum of squared residuals."""
         slope, own = np.zeros((2, n_labels))
         across = np.zeros((n_labels, found.left.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            np.add.at(slope, found.label, found.own * slope_of)
-            slope -= found.right @ (found.left.T @ slope_of)
-            np.add.at(own, found.label, weight * found.own**2)
-            np.add.at(across, found.label, (weight * found.own)[:, None] * found.left)
-            scaled = root[:, None] * found.left
-            grows = math.sqrt(float(own.max(initial=0.0))) + norm(scaled) * norm(found.right)
+            np.add.at(slope, found.label, found.own * found.value)
+            slope -= found.right @ (found.left.T @ found.value)
+            np.add.at(own, found.label, found.own**2)
+            np.add.at(across, found.label, found.own[:, None] * found.left)
+            # No norm of a matrix exceeds the root of the largest row sum of its Gram matrix.
+            spread = float(np.abs(found.right.T @ found.right).sum(axis=1).max(initial=0.0))
+            grows = math.sqrt(float(own.max(initial=0.0))) + norm(found.left) * math.sqrt(spread)
             return cls(
-                float(value @ value), 2.0 * slope, own, across, found.right, scaled.T @ scaled,
-                SAFETY * grows, norm(root * found.error), norm(root * found.slope_error),
+                float(found.value @ found.value), 2.0 * slope, own, across, found.right,
+                found.left.T @ found.left, SAFETY * grows, found.off, found.slope_off,
             )  # fmt: skip
 
     def largest(self, step: float) -> float:
@@ -314,7 +440,7 @@ class Difference:
             return False
         if not self._labels:
             return True
-        low, high = self._intervals()
+        low, high = self._without_flat(*self._intervals())
         slopes = np.where(self._curves < 0, self._curves * (low + high), 0.0)
         root = self._best_piece(0, low, high, slopes, _ROOT_STEPS)
         if root is None:
@@ -341,6 +467,18 @@ class Difference:
                 value, size, _, _ = self._kinds.best(sign * way, nothing, self._labels)
                 found[side, at] = sign * (value - self._rounding * size)
         return found[0], found[1]
+
+    def _without_flat(
+        self, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Leave out directions that hardly matter, and take away what they may do."""
+        most = np.abs(self._curves) * np.maximum(-low, high) ** 2
+        order = np.argsort(most, kind="stable")
+        flat = np.cumsum(most[order]) <= _HARDLY * (self._start - self._needed)
+        kept = np.sort(order[~flat])
+        self._needed += SAFETY * float(most[order[flat]].sum())
+        self._curves, self._ways = self._curves[kept], np.ascontiguousarray(self._ways[:, kept])
+        return low[kept], high[kept]
 
     def _halves(self, piece: _Piece) -> list[tuple[FloatArray, FloatArray]]:
         """Cut the interval in two whose bound is loosest."""
@@ -473,7 +611,8 @@ class Contest(Locked):
         count = int(min(labels, self.n_movable))
         with self._lock:
             if count not in self._possible:
-                self._possible[count] = self._find(count)
+                with one_blas_thread:  # thousands of products with small matrices
+                    self._possible[count] = self._find(count)
             return self._possible[count]
 
     def _find(self, labels: int) -> BoolArray:
@@ -508,21 +647,15 @@ class Contest(Locked):
     def squares(self) -> list[Squares] | None:
         """The squared error of each candidate; None if they would fill the memory."""
         learner, found = self._learner, []
-        folds = learner.validation.folds
-        weight = np.ones(learner.n_rows)
-        if folds is None and learner.sample_weight is not None:
-            weight = learner.sample_weight
-        elif folds is not None:
-            weight = fold_weights(folds)
         for at, candidate in enumerate(learner.candidates):
-            if folds is None:
+            if learner.validation.folds is None:
                 features = candidate.features(learner.features)
                 each = leave_one_out(candidate.learner, features, self._targets, self.kinds)
             else:
                 each = fold_residuals(learner.folds(at), self._targets, self.kinds)
             if each.right.size * len(learner.candidates) > _MOST or each.right.shape[1] > _WIDEST:
                 return None
-            found.append(Squares.of(each, weight, learner.n_rows))
+            found.append(Squares.of(each, learner.n_rows))
         return found
 
     def _rivals(self, at: int, labels: int) -> list[int]:
