@@ -11,6 +11,7 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `rational`   the same without rounding, for what doubles leave open (needs python-flint)
 `region`     models such as logistic regression, whose labels are in the gradient
 `candidates` models that the labels choose among candidates
-`validation` cross-validation errors as functions of the labels: who can be chosen?
+`validation` differences of cross-validation errors: which candidates can be chosen?
+`residuals`  residuals of cross-validation as functions of the labels
 `passes`     training rows in pieces
 """

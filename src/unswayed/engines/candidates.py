@@ -78,9 +78,7 @@ class CandidatesEngine:
     can = frozenset({"draws"})
     setting = "candidates"
 
-    def __init__(
-        self, learner: CandidatesLearner, targets: FloatArray, bias: ResolvedBias
-    ) -> None:
+    def __init__(self, learner: CandidatesLearner, targets: FloatArray, bias: ResolvedBias) -> None:
         self.learner, self.targets, self.bias = learner, targets, bias
         self.contest = Contest(learner, targets, bias)
         self.engines = [
@@ -165,9 +163,7 @@ class CandidatesEngine:
 
     # --- refits ---------------------------------------------------------------------------
 
-    def refitted(
-        self, rows: CandidateRows, changed: IntArray, added: FloatArray
-    ) -> Scores | None:
+    def refitted(self, rows: CandidateRows, changed: IntArray, added: FloatArray) -> Scores | None:
         """Return the scores of rows after the whole search was fitted to changed labels."""
         labels = self.targets.copy()
         labels[changed] += added
@@ -335,7 +331,10 @@ class CandidatesCase:
         engine, own = self.engine, self.engine.learner.chosen
         budget, turns = engine.bias.budget, engine.turns
         chosen = self.plain.least
-        low, high = np.nan_to_num(chosen.low, nan=0.0, posinf=np.inf), np.full(len(self.rows), np.inf)
+        low, high = (
+            np.nan_to_num(chosen.low, nan=0.0, posinf=np.inf),
+            np.full(len(self.rows), np.inf),
+        )
         others = [at for at in range(len(turns)) if at != own]
         for at in others:
             low = np.minimum(low, np.maximum(self._crossing(at), turns[at]))

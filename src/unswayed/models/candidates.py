@@ -112,7 +112,9 @@ class Validation:
     """How the labels choose: by which error, on which rows."""
 
     error: str | None  # "squared" or "accuracy"; None if nothing is known of it
-    folds: tuple[tuple[IntArray, IntArray], ...] | None  # trained and tested on; None: leave one out
+    folds: (
+        tuple[tuple[IntArray, IntArray], ...] | None
+    )  # trained and tested on; None: leave one out
 
 
 class CandidatesLearner(Learner):
