@@ -52,7 +52,9 @@ def main():
         print(f"{name}: {out.sum()} of {len(out)} ruled out ({out.mean():.0%}), {elapsed:.0f} s")
         print(f"  {certs.candidates}")
         print(f"  seen to be chosen: {len(reached(model, X[train], y[train]))}")
-        print(f"  {dict(zip(*np.unique(certs.verdict.astype(str), return_counts=True), strict=True))}")
+        print(
+            f"  {dict(zip(*np.unique(certs.verdict.astype(str), return_counts=True), strict=True))}"
+        )
 
 
 if __name__ == "__main__":

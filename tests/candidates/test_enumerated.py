@@ -30,7 +30,7 @@ SEARCHES = {
     ),
     "grid behind a step": lambda rng: GridSearchCV(
         make_pipeline(StandardScaler(), Ridge()),
-        {"ridge__alpha": FAR, "ridge__fit_intercept": [True, False]},
+        {"ridge__alpha": [0.01, 300.0], "ridge__fit_intercept": [True, False]},
         cv=3,
         scoring="neg_mean_squared_error",
     ),
@@ -158,11 +158,12 @@ def check(kind, seed):
     return len(seen) > 1, ruled_out, int(np.sum(certs.verdict == "undecided")), len(start)
 
 
+@pytest.mark.parametrize("part", range(some(1, 5)))
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_nothing_is_said_that_some_label_set_refutes(kind):
-    found = [check(kind, seed) for seed in range(some(2, 45))]
+def test_nothing_is_said_that_some_label_set_refutes(kind, part):
+    count = some(2, 9)
+    found = [check(kind, seed) for seed in range(part * count, (part + 1) * count)]
     turned, ruled_out, undecided, rows = (sum(each) for each in zip(*found, strict=True))
-    print(f"{turned} of {len(found)} turn, {ruled_out} ruled out, {undecided} of {rows} undecided")
-    if len(found) > 10:
-        assert turned > len(found) / 4
-        assert undecided < rows / 4
+    print(f"{turned} of {count} turn, {ruled_out} ruled out, {undecided} of {rows} undecided")
+    assert turned > 0
+    assert undecided < rows / 2

@@ -64,7 +64,11 @@ REFUSED = [
     (GridSearchCV(Ridge(), {"alpha": [1.0, np.nan]}), InputError, "alpha must be a finite number"),
     (RidgeCV([1.0, np.nan]), UnswayedError, "alphas"),
     (RidgeCV([]), InputError, "there is no candidate"),
-    (GridSearchCV(Ridge(), {"alpha": [1.0], "positive": [False, True]}), NotLinearError, "positive"),
+    (
+        GridSearchCV(Ridge(), {"alpha": [1.0], "positive": [False, True]}),
+        NotLinearError,
+        "positive",
+    ),
     (GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=KFold(3)), NotLinearError, "linear in"),
     (GridSearchCV(make_pipeline(SelectKBest(k=1), Ridge()), {}), LabelPeekError, "SelectKBest"),
     (GridSearchCV(make_pipeline(Mine(), Ridge()), {}), LabelPeekError, "in front of the search"),
@@ -109,11 +113,22 @@ def test_what_a_search_cannot_do_is_refused_with_the_reason():
 
 
 def test_certificates_say_which_candidates_remain():
-    certs = classifier(make_pipeline(StandardScaler(), RidgeCV([1, 1e6]))).fit(X, LABELS).certify(X)
+    rows = np.arange(40.0)[:, None]
+    model = classifier(make_pipeline(StandardScaler(), RidgeCV([1, 1e6])))
+    certs = model.fit(rows, rows[:, 0] >= 20).certify(rows)
     assert certs.candidates.parameters == ({"alpha": 1.0}, {"alpha": 1e6})
     assert "candidates: alpha=1 was chosen; 1 of 2 can be: alpha=1" in repr(certs)
     assert set(certs.method.tolist()) == {"candidates"}
-    assert certs.minimum_budget_proven.all()
+    assert certs.robust.any()
+
+
+def test_one_label_can_turn_the_choice_and_every_prediction_with_it():
+    model = classifier(make_pipeline(StandardScaler(), RidgeCV([1, 1e6]))).fit(X, LABELS)
+    certs = model.certify(X)
+    assert certs.candidates.possible.all()
+    assert not certs.robust.any()
+    plain = classifier(make_pipeline(StandardScaler(), Ridge(1))).fit(X, LABELS).certify(X)
+    assert plain.robust.any()  # if alpha were given
 
 
 def test_one_candidate_is_the_model_itself():
@@ -126,7 +141,7 @@ def test_one_candidate_is_the_model_itself():
 
 def test_a_fitted_search_can_be_pickled():
     model = classifier(GridSearchCV(Ridge(), GRID)).fit(X, LABELS)
-    again = pickle.loads(pickle.dumps(model))  # noqa: S301
+    again = pickle.loads(pickle.dumps(model))
     assert (again.certify(X).verdict == model.certify(X).verdict).all()
 
 
