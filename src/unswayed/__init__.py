@@ -11,6 +11,7 @@ from typing import Any
 _HOMES = {
     "ArithmeticModeError": "exceptions",
     "BiasError": "exceptions",
+    "Candidates": "results.candidates",
     "CertificateSet": "results.certificates",
     "CertifiedClassifier": "estimators",
     "CertifiedRegressor": "estimators",

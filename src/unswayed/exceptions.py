@@ -88,9 +88,9 @@ class LabelPeekError(NotLinearError):
 
     Examples
     --------
-    >>> from sklearn.linear_model import RidgeCV
+    >>> from sklearn.linear_model import LassoCV
     >>> from unswayed import CertifiedRegressor, LabelBias, LabelPeekError
-    >>> model = CertifiedRegressor(RidgeCV(), bias=LabelBias.shifts(1, budget=1), radius=1)
+    >>> model = CertifiedRegressor(LassoCV(), bias=LabelBias.shifts(1, budget=1), radius=1)
     >>> try:
     ...     model.fit([[0], [1], [2]], [0, 1, 3])
     ... except LabelPeekError:

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     StackingRegressor,
 )
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import (
     RFE,
     RFECV,
@@ -33,14 +34,12 @@ from sklearn.linear_model import (
     QuantileRegressor,
     Ridge,
     RidgeClassifier,
-    RidgeClassifierCV,
-    RidgeCV,
     SGDClassifier,
     SGDRegressor,
 )
 from sklearn.model_selection import (
     GridSearchCV,
-    RandomizedSearchCV,
+    HalvingGridSearchCV,
     TunedThresholdClassifierCV,
 )
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
@@ -159,11 +158,8 @@ def test_class_weights_are_refused(weight):
 
 
 SEARCHES = {
-    RidgeCV(): "chooses its parameters by the labels",
-    RidgeClassifierCV(): "chooses its parameters by the labels",
     LassoCV(): "chooses its parameters by the labels",
-    GridSearchCV(Ridge(), {"alpha": [1, 2]}): "chooses its parameters by the labels",
-    RandomizedSearchCV(Ridge(), {"alpha": [1, 2]}): "chooses its parameters by the labels",
+    HalvingGridSearchCV(Ridge(), {"alpha": [1, 2]}): "chooses its parameters by the labels",
     RFECV(Ridge()): "chooses its parameters by the labels",
     CalibratedClassifierCV(RidgeClassifier()): "calibrates its scores on the labels",
     TunedThresholdClassifierCV(RidgeClassifier()): "chooses its threshold by the labels",

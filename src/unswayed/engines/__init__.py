@@ -12,6 +12,9 @@ type of the model's functional, and what it cannot do is missing from its `can`.
 `classes`    several classes: one selection for every rival
 `rivals`     several classes, one logistic regression each
 `region`     models such as logistic regression, whose labels are in the gradient
+`candidates` models that the labels choose among candidates
+`validation` differences of cross-validation errors: which candidates can be chosen?
+`residuals`  residuals of cross-validation as functions of the labels
 `passes`     training rows in pieces
 `votes`      votes over partitions: what it costs, in labels, to change them
 """

@@ -14,6 +14,7 @@ from unswayed._core.rounding import Bounds
 from unswayed._core.sandwich import AnchoredBounds, Anchors, Box, Ellipsoid
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.anchors import MAX_ANCHORS, Sandwich
+from unswayed.engines.candidates import CandidatesEngine
 from unswayed.engines.classes import ClassEngine
 from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, LinearRows, Terms
 from unswayed.engines.region.engine import SecantEngine
@@ -24,6 +25,7 @@ from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Margin, Margins, Rise, close_calls, judge, verdicts
+from unswayed.models.candidates import CandidatesLearner, Chosen
 from unswayed.models.classes import ClassScores, Leads
 from unswayed.models.gradient.family import GradientLearner
 from unswayed.models.gradient.one_vs_rest import OneVsRest, RivalScores
@@ -277,12 +279,18 @@ def _member(
     return MemberEngine(member, made.engine, made.solution, targets)
 
 
+def _choice(learner: CandidatesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
+    engine = CandidatesEngine(learner, labels, bias)
+    return Trained(learner, engine.solutions[learner.chosen], engine)
+
+
 _ENGINES: dict[type[Functional], Maker] = {
     Linear: _selection,
     InGradient: _region,
     Leads: _classes,
     RivalScores: _rivals,
     Votes: _votes,
+    Chosen: _choice,
 }
 
 

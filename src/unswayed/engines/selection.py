@@ -24,7 +24,7 @@ from unswayed._core.influence import (
 )
 from unswayed._core.kernels import block_starts, one_blas_thread, run_blocks
 from unswayed._core.rounding import Bounds, exact_products, narrower, wider
-from unswayed._typing import BoolArray, FloatArray
+from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.engines.linear import LinearEngine
 from unswayed.engines.protocol import LabelChanges, Precision
 from unswayed.inputs import dense
@@ -331,6 +331,15 @@ class ExactEngine(LinearEngine):
             if len(chosen) and narrower(reach, error) > margin:
                 return LabelChanges(chosen, offset[chosen] * share, sign * float(reach[0]))
         return None
+
+    def strongest(
+        self, weights: WeightRows, row: int, sign: float, budget: Budget
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the labels within a budget that move the score of a row furthest, and how."""
+        one = self._full(weights).block(row, row + 1)
+        strength, offset = self._labels(sign * self.influence(one.values)[0])
+        chosen, share = budget.choose(strength, np.abs(offset))
+        return chosen, offset[chosen] * share
 
     def _labels(self, signed: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what each single training label can add to the score, and by which offset."""

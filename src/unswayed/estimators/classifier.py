@@ -14,6 +14,7 @@ from unswayed.estimators.review import Reviewable
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import LabelBias
 from unswayed.margins.decisions import AboveMean, Argmax, Decision, Threshold
+from unswayed.models.candidates import Chosen
 from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
@@ -105,6 +106,11 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
                 "threshold='balanced' compares scores with the mean of the labels, and those of a "
                 f"{type(final_estimator(self.estimator)).__name__} are no numbers like labels "
                 f"(log-odds, or shares of votes); pass a number, or None for {family.threshold:g}"
+            )
+        if self.threshold == "balanced" and family.functional is Chosen:
+            raise InputError(
+                "threshold='balanced' moves with the labels, and so does the model that a search "
+                "chooses; pass a number as the threshold, or the chosen model itself"
             )
         if isinstance(self.threshold, str) and self.threshold != "balanced":
             raise InputError(

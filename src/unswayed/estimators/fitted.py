@@ -194,6 +194,10 @@ _IN_GRADIENT = (
     "{what} is for models that are linear in their labels, and {model} is not; certify(X) works, "
     "and so does {what} of a RidgeClassifier or Ridge on the same rows"
 )
+_CHOSEN = (
+    "{what} is for models whose parameters are fixed, and {model} chooses them by the labels; "
+    "certify(X) works, and so does {what} of the chosen model with its parameters as given numbers"
+)
 _SINGLE_LABELS = (
     "{what} looks at single labels and at what they do to many rows at once, and the training "
     "rows are in pieces; fit on rows that are in memory, a sample of them, say"
@@ -215,6 +219,11 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "there are no certificate files about several logistic regressions; to_frame() has the "
         "verdicts"
     ),
+    **{
+        ("candidates", each): _CHOSEN
+        for each in "bounds decisions evidence exact files joint pages together".split()
+    },
+    ("candidates", "effort"): "{what} is for models such as LogisticRegression; leave it out",
     ("gradient", "bounds"): _IN_GRADIENT,
     ("gradient", "exact"): _IN_GRADIENT,
     ("gradient", "joint"): _IN_GRADIENT,

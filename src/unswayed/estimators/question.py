@@ -315,6 +315,7 @@ class Question(Source):
             source=self,
             link=link,
             unit=budget.unit,
+            candidates=answer.candidates,
         )
 
     @ordinary_arithmetic()

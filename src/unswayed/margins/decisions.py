@@ -26,6 +26,7 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional
 from unswayed.models.learner import Scores
+from unswayed.results.candidates import Candidates
 from unswayed.results.certificates import Verdict
 from unswayed.words import written
 
@@ -501,6 +502,7 @@ class Answer:
     bounds: Bounds
     verdict: NDArray[np.object_]
     method: NDArray[np.str_]
+    candidates: Candidates | None = None  # where the labels choose the model
 
     @classmethod
     def of(cls, bounds: Bounds, margins: Margins) -> "Answer":

@@ -12,6 +12,7 @@
 `gradient`  logistic and Poisson regression
 `partitioned`  PartitionedClassifier: one member per partition of the rows
 `votes`     what its votes are of the labels, and which members can be certified
+`candidates`  models that the labels choose among candidates: RidgeCV, GridSearchCV
 `balanced`  scores measured from the mean of the labels
 `classes`   several classes: one column of scores each
 `steps`     users' data, and the steps before the final estimator: do they look at labels?

@@ -1,6 +1,7 @@
 """The families that come with the package; importing this module registers them."""
 
 import unswayed.models.averages
+import unswayed.models.candidates
 import unswayed.models.descent
 import unswayed.models.gradient.family
 import unswayed.models.gradient.one_vs_rest

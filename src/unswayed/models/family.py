@@ -23,7 +23,7 @@ from unswayed._core.kernels import one_blas_thread
 from unswayed._typing import FloatArray, IntArray, Matrix
 from unswayed.exceptions import InputError, LabelPeekError, NotLinearError
 from unswayed.inputs import as_doubles
-from unswayed.labels.bias import LabelBias, ResolvedBias
+from unswayed.labels.bias import Functional, LabelBias, Linear, ResolvedBias
 from unswayed.models.learner import Learner
 from unswayed.models.steps import (
     final_estimator,
@@ -37,7 +37,8 @@ CERTIFIABLE = (
     "LinearRegression, Ridge, RidgeClassifier, KernelRidge, LogisticRegression, "
     "PoissonRegressor, nearest neighbours, GaussianProcessRegressor with optimizer=None, averages "
     "of them (BaggingRegressor, VotingRegressor), unswayed.GradientDescentRegressor, "
-    "unswayed.LinearSmoother, unswayed.PartitionedClassifier, and "
+    "unswayed.LinearSmoother, unswayed.PartitionedClassifier, RidgeCV, RidgeClassifierCV, "
+    "GridSearchCV and RandomizedSearchCV over linear ones, and "
     "Pipelines and ColumnTransformers that end in one of them"
 )
 
@@ -88,7 +89,7 @@ def check_final(estimator: Any) -> None:
     """Raise if a final estimator uses the labels for more than fitting its coefficients."""
     kind = type(estimator).__name__
     reason = _PEEKING_REASONS.get(kind)
-    if reason is None and _is_search(estimator):
+    if reason is None and _is_search(estimator) and type(estimator) not in _FAMILIES:
         reason = "chooses its parameters by the labels"
     if reason is None:
         return
@@ -261,6 +262,9 @@ class Family:
     several: bool = True  # Whether three or more classes are certified, one column of scores each
     # Whether its labels are counts, and its scores their logarithms: a regressor only
     counts: bool = False
+    functional: type[Functional] = Linear  # What its scores are of the labels
+    # Returns the family of an estimator whose codes depend on its parameters, such as a search
+    adapted: "Callable[[Any], Family] | None" = None
 
 
 _FAMILIES: dict[type, Family] = {}
@@ -277,7 +281,7 @@ def family_of(estimator: Any) -> Family:
     found = _FAMILIES.get(type(final))
     if found is None:
         raise refuse_nonlinear(final)
-    return found
+    return found if found.adapted is None else found.adapted(final)
 
 
 def check_certifiable(estimator: Any) -> None:

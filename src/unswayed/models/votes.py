@@ -264,5 +264,6 @@ register(
         scores=_shares,
         threshold=0.5,
         several=False,
+        functional=Votes,
     )
 )

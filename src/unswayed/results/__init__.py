@@ -3,6 +3,7 @@
 `certificates`  one certificate per row: verdicts, ranges, witnesses
 `curves`        robustness curves; summaries of one label set for all rows, and of random ones
 `groups`        rates of groups and gaps between them, with intervals
+`candidates`    models of which the labels choose one
 `collective`    one label set for many rows: counts and metrics
 `saved`         what a result needs to be written to a certificate file
 `reviews`       plans of labels to check

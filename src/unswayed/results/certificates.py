@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.inputs import frame_like
+from unswayed.results.candidates import Candidates
 from unswayed.results.curves import Summary
 from unswayed.results.groups import CONFIDENCE, GroupRates, StandardErrors, group_rates
 from unswayed.results.saved import Saved
@@ -145,8 +146,8 @@ class CertificateSet(Saved):
         What was asked, in words.
     method : array of str
         How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box",
-        "rational", or, of models that are not linear in their labels, "region" and "attack"; of
-        votes over partitions, "votes".
+        "rational", of models that are not linear in their labels "region" and "attack", of votes
+        over partitions "votes", and of searches "candidates" and "replay".
     names : tuple of str, optional
         Of the coefficients, where these are certificates of coefficients.
     trusted : tuple of str
@@ -155,6 +156,9 @@ class CertificateSet(Saved):
     link : str, optional
         What scores are, where they are no predictions themselves: "logistic" for log-odds, "log"
         for logarithms of expected counts, "votes" for shares of votes.
+    candidates : Candidates, optional
+        The models of which the labels choose one, and which remain possible, where a search such
+        as RidgeCV was fitted.
     source : Source, optional
         The model behind them: it answers for minimum budgets and witnesses.
 
@@ -213,6 +217,7 @@ class CertificateSet(Saved):
     trusted: tuple[str, ...] = ()
     link: str | None = None
     unit: str = "labels"
+    candidates: Candidates | None = None
     source: Any = None  # of `unswayed.estimators.question`
     _WITHOUT_MODEL: ClassVar[str] = (
         "these certificates carry no model to ask; make them with certify() of the fitted "
@@ -510,6 +515,7 @@ class CertificateSet(Saved):
         what += "" if len(self) == 1 else "s"
         asked = f"{type(self).__name__}: {len(self)} {what}, {self._asked()}:"
         others = self._others()
+        others += "" if self.candidates is None else f"\n  candidates: {self.candidates}"
         return f"<{asked}\n  one at a time: {counts}{others}>" if others else f"<{asked} {counts}>"
 
     def _others(self) -> str:

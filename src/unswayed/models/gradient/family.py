@@ -349,6 +349,7 @@ register(
         threshold=0.0,
         weighs_classes=True,
         several=False,
+        functional=InGradient,
     )
 )
 
@@ -366,5 +367,6 @@ register(
         check_bias=_check_bias,
         scores=_log_counts,
         counts=True,
+        functional=InGradient,
     )
 )

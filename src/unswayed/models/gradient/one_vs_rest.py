@@ -78,4 +78,12 @@ def _learner(final: Any, features: Matrix, weight: FloatArray | None) -> OneVsRe
     return OneVsRest(learners)
 
 
-register(Family((OneVsRestClassifier,), learner=_learner, check=_check, scores=decision_scores))
+register(
+    Family(
+        (OneVsRestClassifier,),
+        learner=_learner,
+        check=_check,
+        scores=decision_scores,
+        functional=RivalScores,
+    )
+)
