@@ -34,6 +34,7 @@ from unswayed.cli.show import (
     show_predicted,
     show_quality,
     show_three,
+    show_turns,
     show_wide,
 )
 from unswayed.cli.terminal import (
@@ -47,6 +48,7 @@ from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
 from unswayed.report.page import without_rows
 from unswayed.results.certificates import probability_ranges
+from unswayed.study.answers import class_texts
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked
 from unswayed.study.evidence import noise_facts
@@ -227,6 +229,8 @@ def _answer_table(study: Study) -> dict[str, Any]:
         "low": study.target.natural(answers.low, -math.inf),
         "high": study.target.natural(answers.high, math.inf),
     }
+    if study.target.several:
+        columns["becomes"] = class_texts(study, answers.rival.tolist())
     if study.request.kind.log_odds:
         names = ("probability", "probability_low", "probability_high")
         ranges = probability_ranges(answers.score, answers.low, answers.high)
@@ -276,6 +280,7 @@ def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
         budget = budget_name(facts, facts["budgets"][0])
         terminal.say(f"undecided at {budget}: {counted(facts['undecided'], 'row')}{hint}")
     show_predicted(terminal, facts)
+    show_turns(terminal, facts)
     for grouping in facts["groups"]:
         show_groups(terminal, facts, grouping)
     show_confidence(terminal, facts)
@@ -381,7 +386,7 @@ def witness(train: str, options: WitnessOptions) -> int:
         introduce(terminal, (*study.notes, *study.last_notes()), facts)
         digits = _digits(study, facts["score"], facts["new_score"])
         limited = isinstance(request.stated, InParts) and len(request.stated.terms) > 1
-        _show_witness(terminal, facts | {"limited": limited}, request.groups, digits)
+        _show_witness(terminal, facts | {"limited": limited}, study, digits)
         terminal.answer(facts | study.pass_facts())
     return 0
 
@@ -417,6 +422,8 @@ def _digits(study: Study, score: float, after: float | None) -> int:
     """Return with how many digits both scores still show that the prediction is overturned."""
     if after is None:
         return _FEWEST
+    if study.target.several:  # leads, which are named with their classes
+        return _FEWEST
     rule, radius = study.request.rule, study.request.radius
     for digits in range(_FEWEST, 17):
         ends = [float(number_end(each, 0, digits).replace(",", "")) for each in (score, after)]
@@ -431,12 +438,12 @@ def _digits(study: Study, score: float, after: float | None) -> int:
 def _show_witness(
     terminal: Terminal,
     facts: dict[str, Any],
-    groups: tuple[str, ...],
+    study: Study,
     digits: int,
 ) -> None:
-    numbers = facts["positive"] is None
+    numbers, what = not study.target.classes, "lead" if study.target.several else "score"
     spelled = separated if numbers else str
-    said = _scored(facts["score"], facts.get("probability"), digits)
+    said = _scored(what, facts["score"], facts.get("probability"), digits)
     terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
     if facts["versus_rest"]:
         terminal.say(positive_in_words(facts))
@@ -456,7 +463,7 @@ def _show_witness(
         terminal.say(_smallest(facts))
     terminal.say()
     # Columns whose cells are those of the row throughout say nothing about the labels.
-    first = {beside(name) for name in groups}
+    first = {beside(name) for name in study.request.groups}
     differ = [
         name
         for name in features
@@ -470,14 +477,14 @@ def _show_witness(
         terminal.say("", f"the same in all of these rows: {', '.join(same)}")
     terminal.say()
     how = "refitted on" if facts["refitted"] else "by the engine's sums (without a refit), with"
-    said = _scored(facts["new_score"], facts.get("new_probability"), digits)
+    said = _scored(what, facts["new_score"], facts.get("new_probability"), digits)
     new = spelled(facts["new_prediction"])
     terminal.say(f"{how} these labels, the model says {new} ({said})")
 
 
-def _scored(score: float, probability: float | None, digits: int) -> str:
+def _scored(what: str, score: float, probability: float | None, digits: int) -> str:
     if probability is None:
-        return f"score {number_end(score, digits=digits)}"
+        return f"{what} {number_end(score, digits=digits)}"
     return f"probability {number_end(probability, digits=4)}, log-odds {number_end(score)}"
 
 

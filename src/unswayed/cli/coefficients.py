@@ -38,7 +38,7 @@ _ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 def coefficients(train: Path, options: CoefficientsOptions) -> int:
     """Answer ``unswayed coefficients``."""
     terminal, out, certificates = Terminal(options.output), options.out, options.certificates
-    request = make_request(train, options)
+    request = make_request(train, options, asks="coefficients")
     check_outputs(request, out)
     check_output(certificates, "--certificates", (".json",), *request.files, out)
     if certificates is not None:

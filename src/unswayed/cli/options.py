@@ -179,7 +179,7 @@ class ColumnOptions:
     """Options about how files are written and what their columns are."""
 
     label: Annotated[str | None, Common] = None
-    """Column to predict: two classes, or numbers. Without it, the columns are listed."""
+    """Column to predict: classes, or numbers. Without it, the columns are listed."""
     ignore: Annotated[Names, Common] = ()
     """Columns to leave out of the model, such as names. COL,COL,… or repeated."""
     features: Names = ()
@@ -257,6 +257,10 @@ class BiasOptions:
     """Only labels of rows like these, for example "sex == 'female' and age < 30"."""
     direction: Literal["up", "down"] | None = None
     """Only labels that should be higher (for classes: the positive one), or lower."""
+    to: str | None = None
+    """Of three or more classes, what labels may really be: "hired: declined, withdrawn; interview:
+    declined". Labels of classes that are not named are right; by default any label may really be
+    any other class."""
 
 
 @options(BIAS)

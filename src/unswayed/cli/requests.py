@@ -42,6 +42,7 @@ from unswayed.study.request import (
     parse_shift,
     parse_strength,
     parse_threshold,
+    parse_to,
 )
 from unswayed.study.stated import (
     ByCluster,
@@ -84,7 +85,9 @@ _ABSENT = {
 """What the options are that a command does not have."""
 
 
-def make_request(train: Path | str, options: Any, pieces: InPieces | None = None) -> Request:
+def make_request(
+    train: Path | str, options: Any, pieces: InPieces | None = None, asks: str = "certify"
+) -> Request:
     """Make a request of the options of a command; raise if two contradict each other."""
     asked = _ABSENT | vars(options)
     data, split, bias, folds = (asked[name] for name in ("data", "split", "bias", "folds"))
@@ -108,6 +111,8 @@ def make_request(train: Path | str, options: Any, pieces: InPieces | None = None
         train=train,
         dialect=dialect_of(data, pieces.source if pieces else train, split.test),
         in_pieces=pieces,
+        asks=asks,
+        to=_read(parse_to, bias.to) or {},
         holdout=_read(parse_holdout, split.holdout),
         folds=_read(parse_folds, folds),
         shift=_read(parse_shift, bias.shift),

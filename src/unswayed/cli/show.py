@@ -56,8 +56,10 @@ def say_written(terminal: Terminal, *paths: Path | None) -> None:
 def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print what was asked: label, model, rows and bias; a penalty of None is not printed."""
     what = facts["task"]
-    if facts["classes"]:
+    if facts["positive"] is not None:
         what += f", {positive_in_words(facts)}"
+    elif facts["classes"]:
+        what += f", {len(facts['classes'])} classes: {listed(facts['classes'], _VERSUS)}"
     if facts["log"]:
         what += " of its logarithm"
     held = " (held out)" if facts["held_out"] else ""
@@ -190,12 +192,15 @@ def show_quality(terminal: Terminal, facts: dict[str, Any]) -> None:
     # How well the classes are told apart: accuracy hides it where one is rare.
     found = [
         f"balanced accuracy: {percent(facts['balanced_accuracy'])} (always saying one class: "
-        f"{percent(0.5)})",
-        f"recall of {facts['positive']}: {percent(facts['recall'])}",
+        f"{percent(1 / sum(each['test'] > 0 for each in balance))})"
     ]
+    if facts["recall"] is not None:
+        found.append(f"recall of {facts['positive']}: {percent(facts['recall'])}")
     if facts["precision"] is not None:
         found.append(f"precision: {percent(facts['precision'])}")
-    terminal.say("; ".join([*found, f"AUC: {facts['auc']:.3f}"]))
+    if facts["auc"] is not None:
+        found.append(f"AUC: {facts['auc']:.3f}")
+    terminal.say("; ".join(found))
 
 
 def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
@@ -280,9 +285,27 @@ def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
     _table(terminal, ["predicted", "rows", ""], rows, budgets)
 
 
+def show_turns(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print which of several classes turns into which, within the main budget."""
+    if not facts["turns"]:
+        return
+    main = facts["budgets"][0]
+    terminal.say("", f"which class turns into which, within {main['labels_in_words']}:")
+    lines = [
+        [
+            each["class"],
+            "(every label of it wrong)" if each["becomes"] is None else each["becomes"],
+            f"{each['rows']:,}",
+            amount_between(facts["unit"], each["median_budget"], each["median_budget"]),
+        ]
+        for each in facts["turns"]
+    ]
+    terminal.table(["predicted", "becomes", "rows", "half of these by"], lines, left=(0, 1))
+
+
 def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, Any]) -> None:
     """Print a table of the groups of one column: selection rate, rates, and gaps."""
-    selection = [f"predicted {facts['positive']}"] if facts["classes"] else []
+    selection = [f"predicted {facts['positive']}"] if facts["positive"] is not None else []
     rows: list[Line] = []
     for each in grouping["groups"]:
         chosen = [percent(each["selection_rate"]) for _ in selection]

@@ -140,7 +140,7 @@ def together(train: Path, options: TogetherOptions) -> int:
         row_weights=options.row_weights,
         time_limit=check_seconds(options.joint.time_limit),
     )
-    request = make_request(train, options)
+    request = make_request(train, options, asks="together")
     check_outputs(request, options.out, options.page.report)
     study = open_rows(request, terminal)
     need_radius(study, "together")
@@ -233,7 +233,7 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], about: dict[str, Any]
 def fairness(train: Path, options: FairnessOptions) -> int:
     """Answer ``unswayed fairness``."""
     terminal, seconds = Terminal(options.output), check_seconds(options.joint.time_limit)
-    request = make_request(train, options)
+    request = make_request(train, options, asks="fairness")
     check_outputs(request, options.out, options.page.report)
     study = open_rows(request, terminal)
     question = Fairness.of(
@@ -344,7 +344,7 @@ _LABELS = 10  # labels that the terminal shows
 def plan(train: Path, options: ReviewPlanOptions) -> int:
     """Answer ``unswayed review plan``."""
     terminal = Terminal(options.output)
-    request = make_request(train, options)
+    request = make_request(train, options, asks="review plan")
     if len(request.budgets) > 1:
         raise InputError("--budget: a plan is made for one budget; pass it once")
     check_outputs(request, options.out, options.page.report, *options.exclude, tables=(".csv",))
@@ -386,7 +386,7 @@ def apply(train: Path, answers: tuple[Path, ...], options: ReviewApplyOptions) -
             "review apply needs what reviewers found: name the files that review plan --out wrote, "
             "with checked_label filled in, after the training file"
         )
-    request = make_request(train, options)
+    request = make_request(train, options, asks="review apply")
     check_output(out, "--out", endings(train), *request.files, *answers, *exclude)
     study = open_rows(request, terminal)
     need_radius(study, "review apply")

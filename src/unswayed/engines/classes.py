@@ -66,7 +66,7 @@ class SharedInfluence(InfluenceMap):
 class ClassEngine:
     """Bounds the leads of rows over every rival: one linear engine per pair of classes."""
 
-    can = frozenset({"bounds", "draws", "evidence", "exact", "pages", "together"})
+    can = frozenset({"bounds", "draws", "evidence", "exact", "pages", "rivals", "together"})
     setting = "classes"
 
     def __init__(self, learner: ClassScores, bias: ResolvedBias) -> None:
@@ -309,6 +309,18 @@ class ClassCase:
             high[duel.rows] = np.fmin(high[duel.rows], found.high)
         low, high = np.minimum(low, self._forgotten), np.fmin(high, self._forgotten)
         return MinimumBudgets(low, high)
+
+    @cached_property
+    def rivals(self) -> IntArray:
+        """The class that the fewest labels raise to that of each row; -1 where there is none."""
+        needed, found = np.full(len(self.rows), np.inf), np.full(len(self.rows), -1, dtype=np.intp)
+        for duel in self.duels:
+            high = duel.case.least.high
+            better = high < needed[duel.rows]  # of equal ones the first, as `changes` has it
+            needed[duel.rows[better]] = high[better]
+            found[duel.rows[better]] = duel.rival
+        found[self._forgotten < needed] = -1
+        return found
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return the smallest known set of label changes within a budget that overturns a row."""

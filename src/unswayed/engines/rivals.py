@@ -35,7 +35,7 @@ REGION, ATTACK = "region", "attack"
 class RivalEngine:
     """One engine per class, each with its own labels of 0 and 1."""
 
-    can = frozenset({"pages"})
+    can = frozenset({"pages", "rivals"})
     setting = "rivals"
 
     def __init__(self, learner: OneVsRest, labels: FloatArray, bias: ResolvedBias) -> None:
@@ -264,6 +264,14 @@ class RivalCase:
         for row, changes in self._found.items():
             high[row] = len(changes.rows)
         return MinimumBudgets(low, high)
+
+    @property
+    def rivals(self) -> IntArray:
+        """The class that labels were found to raise above that of each row; -1 where none were."""
+        found = np.full(len(self.rows), -1, dtype=np.intp)
+        for row, changes in self._found.items():
+            found[row] = -1 if changes.rival is None else changes.rival
+        return found
 
     def changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return label changes within a budget that are proven to overturn a row."""

@@ -156,6 +156,11 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
                 "Only binary classification is supported for it; use RidgeClassifier, or Ridge, "
                 "KernelRidge or a smoother, which are trained on one column per class"
             )
+        if len(classes) == len(labels):
+            raise InputError(
+                f"every one of the {len(labels)} labels is a class of its own, so that there is "
+                "nothing to learn; for numbers use CertifiedRegressor"
+            )
         if self.threshold is not None:
             raise InputError(
                 f"threshold={self.threshold!r} tells two classes apart, and y has {len(classes)}: "

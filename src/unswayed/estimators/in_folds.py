@@ -92,6 +92,12 @@ class Folds(Source):
         found = fold.question.witness(within, max(amount, fold.certificates.budget))
         return replace(found, indices=fold.train[found.indices])
 
+    def rivals(self) -> NDArray[np.object_] | None:
+        """Return the class that the fewest labels make of each row, None where there is none."""
+        found = [each.question.rivals() for each in self.folds]
+        known = [each for each in found if each is not None]
+        return np.concatenate(known)[self.order] if len(known) == len(found) else None
+
     def training_labels(self) -> NDArray[Any]:
         """Return the labels of all rows."""
         return np.asarray(self.labels)

@@ -201,6 +201,10 @@ class Source(ABC):
     def asked(self) -> list[Asked]:
         """Return the rows put to each model."""
 
+    @abstractmethod
+    def rivals(self) -> NDArray[np.object_] | None:
+        """Return the class that the fewest labels make of each row; None of two classes."""
+
     @property
     def counted(self) -> bool:
         """Whether the budget is a number of labels, which a summary is about."""
@@ -322,6 +326,16 @@ class Question(Source):
     def minimum_budgets(self) -> MinimumBudgets:
         """Return the least number of wrong labels that overturns each row."""
         return self.case.least[self.group]
+
+    @ordinary_arithmetic()
+    def rivals(self) -> NDArray[np.object_] | None:
+        """Return the class that the fewest labels make of each row, None where there is none."""
+        classes = self.decision.classes
+        if "rivals" not in self.engine.can or classes is None:
+            return None
+        case: Any = self.case  # of an engine with "rivals"
+        found = np.append(classes.astype(object), [None])[case.rivals[self.group]]
+        return np.asarray(found, dtype=object)
 
     def claim(self, row: int) -> int | None:
         """Return the prediction of a row as a certificate file states it."""

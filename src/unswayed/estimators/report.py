@@ -99,6 +99,8 @@ def _asked(question: "Question", certificates: CertificateSet) -> dict[str, Any]
     movable = int(np.count_nonzero((bias.lower != 0) | (bias.upper != 0)))
     ends = f"{written(bias.lower.min())} to {written(bias.upper.max())}"
     wrong = "really be the other class" if kind in ("logistic", "votes") else f"be off, by {ends}"
+    if bias.classes is not None:
+        wrong = "really be another class"
     at_once = "" if bias.budget.countable else f"; at once, {bias.budget}"
     radius = decision.radius
     scale = " in the logarithm" if kind == "poisson" and decision.task == "regression" else ""
@@ -164,7 +166,8 @@ def _certified(
         },
         three=lambda alone: summaries(parts, alone, len(certificates), keeps=keeps),
         chosen_threshold=decision.threshold not in (None, middle),
-        can_balance=kind == "ridge" and decision.threshold != "balanced",
+        rivals=_rivals(source, names) if len(names) > 2 else None,
+        can_balance=kind == "ridge" and decision.threshold != "balanced" and len(names) < 3,
         in_python=True,
         unit=unit,
         limited=unit == "labels" and not bias.budget.countable,
@@ -217,6 +220,12 @@ def _truth(
     said = np.array(certificates.prediction.tolist(), dtype=object)
     actual = np.array(labels.tolist(), dtype=object)
     return [class_names[each] for each in labels.tolist()], quality(said, actual, classes=True)
+
+
+def _rivals(source: "Source", names: dict[Any, str]) -> list[str | None] | None:
+    """Return the class that the fewest labels make of each row, as a text."""
+    found = source.rivals()
+    return None if found is None else [names.get(each) for each in found.tolist()]
 
 
 def _sizes(question: "Question", classes: Sequence[Any]) -> list[Size]:

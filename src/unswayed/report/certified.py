@@ -171,7 +171,9 @@ class Certified:
     prediction: Sequence[str]
     truth: Sequence[str] | None  # Labels of the test rows, where they are known
     quality: float | None  # Accuracy, or the share of variance explained
-    classes: tuple[str, ...] = ()  # Both classes, the positive one last; none for numbers
+    classes: tuple[str, ...] = ()  # All classes, of two the positive one last; none for numbers
+    # Of several classes, the one that the fewest labels make of each row; None: there is none
+    rivals: Sequence[str | None] | None = None
     groups: Mapping[str, list[str]] = field(default_factory=dict)  # Of every row, by column
     # Whether there are verdicts: False where nobody said how far a number may move
     decided: bool = True
@@ -190,6 +192,16 @@ class Certified:
     # Whether sets of labels have limits of their own, beside the number of labels in all
     limited: bool = False
     source: str | None = None  # How sure the budget is, where a checked sample gave it
+
+    @property
+    def several(self) -> bool:
+        """Whether there are three or more classes, so that a score is a lead."""
+        return len(self.classes) > 2
+
+    @property
+    def positive(self) -> str | None:
+        """The positive one of two classes."""
+        return self.classes[1] if len(self.classes) == 2 else None
 
     @property
     def n_test(self) -> int:

@@ -6,7 +6,7 @@ or certificates that were made in Python.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -61,7 +61,7 @@ def certified_facts(
         **classes,
         **asked,
         "classes": list(rows.classes),
-        "positive": rows.classes[1] if rows.classes else None,
+        "positive": rows.positive,
         "train_rows": rows.n_train,
         "test_rows": rows.n_test,
         "movable_labels": rows.n_movable,
@@ -109,9 +109,8 @@ def _group_facts(rows: Certified, column: str, values: list[str]) -> dict[str, A
     of_row, known = np.array(values, dtype=object), rows.group_sizes.get(column)
     rates = [group_rates(each.robust, values, each.undecided) for each in rows.budgets]
     chosen = None
-    if rows.classes:
-        said = np.asarray(rows.codes(rows.prediction) == len(rows.classes) - 1)
-        chosen = group_rates(said, values)
+    if rows.positive is not None:
+        chosen = group_rates(np.array([each == rows.positive for each in rows.prediction]), values)
     groups = []
     for name in sorted(set(values), key=natural):
         own = np.asarray(of_row == name)
@@ -150,6 +149,7 @@ _OF_CLASSES = "balance majority majority_quality confusion predicted_classes bal
 def _class_facts(rows: Certified) -> dict[str, Any]:
     """Return class balance, confusion, and robustness per predicted class; None for numbers."""
     found: dict[str, Any] = dict.fromkeys([*_OF_CLASSES.split(), "recall", "precision", "auc"])
+    found["turns"] = None if rows.rivals is None else _turns(rows, rows.rivals)
     if not rows.classes:
         return found
     every, said = range(len(rows.classes)), rows.codes(rows.prediction)
@@ -167,7 +167,30 @@ def _class_facts(rows: Certified) -> dict[str, Any]:
             [int(np.sum((actual == label) & (said == each))) for each in every] for label in every
         ],
     }
+    if rows.several:
+        right = [float(np.mean(said[actual == each] == each)) for each in every if tested[each]]
+        return found | {"balanced_accuracy": float(np.mean(right))}
     return found | _skill(rows.score, said == every[-1], actual == every[-1])
+
+
+def _turns(rows: Certified, rivals: Sequence[str | None]) -> list[dict[str, Any]]:
+    """Return which class turns into which within the main budget, by the fewest labels."""
+    overturned, enough = np.flatnonzero(rows.breaking <= rows.main), defaultdict(list)
+    for row in overturned.tolist():
+        enough[rows.prediction[row], rivals[row]].append(float(rows.enough[row]))
+    found = [
+        {
+            "class": said,
+            "becomes": rival,
+            "rows": len(each),
+            "median_budget": float(np.quantile(each, 0.5, method="inverted_cdf")),
+        }
+        for (said, rival), each in enough.items()
+    ]
+    order = {name: at for at, name in enumerate([*rows.classes, None])}
+    return sorted(
+        found, key=lambda each: (-each["rows"], order[each["class"]], order[each["becomes"]])
+    )
 
 
 def _skill(score: FloatArray, said: BoolArray, positive: BoolArray) -> dict[str, float | None]:
@@ -338,16 +361,17 @@ def _useless_classes(rows: Certified, facts: dict[str, Any]) -> Iterator[Caveat]
     if right is None or balanced is None:
         return
     also = f"balanced accuracy is {percent(balanced)}"
+    also += "" if auc is None else f", AUC {auc:.3f}"
     if rows.chosen_threshold and not balanced > 0.5:
         text = "the model tells the classes no better apart than always saying one of them"
-        text = f"{text}: {also}, AUC {auc:.3f}; {_USELESS}"
+        text = f"{text}: {also}; {_USELESS}"
         yield Caveat("no-better-than-majority", text)
     elif not rows.chosen_threshold and not right > simple:
         text = (
             f"the model is right on {percent(right)} of the test rows, and always saying "
-            f"{facts['majority']!r} on {percent(simple)} ({also}, AUC {auc:.3f}): {_USELESS}"
+            f"{facts['majority']!r} on {percent(simple)} ({also}): {_USELESS}"
         )
-        yield Caveat("no-better-than-majority", text, advice if auc > 0.5 else None)
+        yield Caveat("no-better-than-majority", text, advice if auc and auc > 0.5 else None)
 
 
 # --- three numbers beside every rate: one at a time, together, and wrong at random -----------

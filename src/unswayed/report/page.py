@@ -288,6 +288,8 @@ def _scored(rows: Certified, shown: Shown, row: int) -> dict[str, Any]:
         "score": float(f"{rows.score[row]:.6g}"),
         "needs": labels_between(rows.minimum_budget[row], rows.enough[row], rows.unit),
     }
+    if rows.rivals is not None:
+        found["becomes"] = rows.rivals[row]
     if shown.probability is None:
         return found
     value, low, high = (float(each[row]) for each in shown.probability)

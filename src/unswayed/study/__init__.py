@@ -5,6 +5,7 @@
 `target`     the label column and the weights of rows
 `stated`     budgets that are no number of any labels: parts, clusters, totals, costs, samples
 `loading`    the rows of a file that are used, its missing cells, and another file beside it
+`answers`    what is certified of every test row, in arrays
 `study`      files and a question, answered by models; the scheme of one model
 `opening`    from files to a study: rows are split, alpha is chosen, one model is fitted
 `folds`      the scheme of folds: every row, by a model that did not see it

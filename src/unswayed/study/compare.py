@@ -14,11 +14,12 @@ from unswayed.exceptions import InputError, SolverPrecisionWarning
 from unswayed.report.facts import quality
 from unswayed.results.certificates import Verdict
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, paired_interval, wilson
+from unswayed.study.answers import by_budgets
 from unswayed.study.facts import row_facts
 from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study, says_one_class
 from unswayed.study.request import Budget, Request
-from unswayed.study.study import Progress, Study, by_budgets
+from unswayed.study.study import Progress, Study
 from unswayed.words import natural, shorten
 
 Pair = tuple[BoolArray, BoolArray]
@@ -171,7 +172,7 @@ class Comparison:
         if labels is None or self.second.test.labels is None or not classes:
             return None
         before, after = (
-            np.asarray(study.request.rule.predict(study.answers.score) == study.test.labels)
+            np.asarray(study.answers.said == study.test.labels)
             for study in (self.first, self.second)
         )
         return _paired(before, after)

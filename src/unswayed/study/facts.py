@@ -33,6 +33,7 @@ from unswayed.tables.files import sha256
 from unswayed.words import counted, listed, shorten
 
 _VERSUS = 6  # classes named of the rest
+_HIGHEST = "1 for its own labels and 0 for all others; the class with the highest score is said"
 _BALANCED = ", the share of positive labels, which moves with the labels"
 OWN = ("file", "row", "label", "new label")
 """Columns that a table of label changes has by itself."""
@@ -44,7 +45,7 @@ def asked_facts(study: Study) -> dict[str, Any]:
     return {
         "task": target.task,
         "classes": list(target.class_names),
-        "positive": target.class_names[1] if target.classes else None,
+        "positive": target.positive,
         "versus_rest": list(target.versus),
         "bias": study.bias_in_words(),
         "movable_labels": study.n_movable,
@@ -195,11 +196,11 @@ def witness_facts(study: Study, at: int) -> dict[str, Any]:
     """Return which labels overturn a test row, or what is known where none were found to."""
     one = np.array([at])
     found = study.witnesses(one)[0]
-    score, places = study.score(at), None if found is None else found.places
-    after = None if found is None else found.score
+    (score, said), places = study.scored(at), None if found is None else found.places
+    after = None if found is None else np.array([found.score])
     if found is not None and not places:
-        again = study.scheme.refitted_scores(study, found.indices, found.labels, one)
-        after = float(again[0])
+        after = study.scheme.refitted_scores(study, found.indices, found.labels, one)
+    new = None if after is None else float(study.rule.scored(after)[0])
     ever = None if found is not None else study.ever_overturned(at)
     names, known = shown_columns(study), study.test.labels
     same = ("positive", "versus_rest", "bias", "data", "movable_labels", "kind", "alpha", "C")
@@ -209,14 +210,16 @@ def witness_facts(study: Study, at: int) -> dict[str, Any]:
         "label": None if known is None else study.target.as_text(known[at]),
         "features": dict(zip(map(beside, names), study.test.cells(one, names)[0], strict=True)),
         "caveats": caveat_dicts(study.caveats),
-        "prediction": study.decided(np.array([score]))[0],
+        "prediction": said,
         "score": score,
         "overturned": found is not None,
         "undecided": ever == Verdict.UNDECIDED,
         "labels": None if found is None else len(found),
         "labels_in_words": None if found is None else _changes_in_words(study, found),
-        "new_prediction": None if after is None else study.decided(np.array([after]))[0],
-        "new_score": after,
+        "new_prediction": None
+        if after is None
+        else study.target.as_text(float(study.decided(after)[0])),
+        "new_score": new,
         "refitted": found is not None and not places,
     }
     if study.searches:
@@ -225,7 +228,7 @@ def witness_facts(study: Study, at: int) -> dict[str, Any]:
     if study.request.kind.log_odds:
         facts |= {
             "probability": probability(score),
-            "new_probability": None if after is None else probability(after),
+            "new_probability": None if new is None else probability(new),
         }
     return facts if found is None else facts | {"changes": _witness_changes(study, found)}
 
@@ -304,7 +307,8 @@ def coefficient_facts(study: Study, found: dict[str, Any], asked: Asked) -> dict
 
 def _effects(study: Study, asked: Asked) -> dict[str, Any]:
     """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
-    whole = study.scheme.whole(study)
+    # Of several classes, each has coefficients of its own.
+    whole = None if study.target.several else study.scheme.whole(study)
     if whole is None:
         return effect_facts([])
     found = effects_of(whole, asked)[0]
@@ -363,6 +367,8 @@ def _model(study: Study) -> str:
         words += f", rows weighted by column {shorten(study.request.weights)!r}"
     if not study.target.classes:
         return words
+    if study.target.several:
+        return f"{words}, one column of numbers per class, {_HIGHEST}"
     (negative, positive), versus = study.target.class_names, study.target.versus
     rest = f" versus the rest ({listed(versus, _VERSUS)})" if versus else ""
     if kind.log_odds:
@@ -417,7 +423,7 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
         Caveat(
             "threshold-outside-scores",
             f"--threshold {ends[0]:g} is outside the {what} of the test rows, {ends[1]:.3g} to "
-            f"{ends[2]:.3g}, so that every one of them is told {study.decided(score[:1])[0]!r}",
+            f"{ends[2]:.3g}, so that every one of them is told {study.predictions[0]!r}",
             f"pass a threshold between them{instead}",
         )
     ]

@@ -15,11 +15,12 @@ from unswayed.labels.budgets import Budget as Limit
 from unswayed.margins.decisions import Decision, Radius
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
 from unswayed.results.collective import MetricRange, TogetherCertificate
+from unswayed.study.answers import Answers
 from unswayed.study.kinds import AlphaChoice
 from unswayed.study.loading import Rows, draw_folds, owners, take
 from unswayed.study.opening import Opening
 from unswayed.study.request import Budget, Loaded, Request
-from unswayed.study.study import Answers, OneModel, Progress, Silent, Study
+from unswayed.study.study import OneModel, Progress, Silent, Study
 from unswayed.study.target import Target, target_of
 from unswayed.words import outside, shorten
 
@@ -86,6 +87,9 @@ class ModelPerFold(OneModel):
     def may_be_wrong(self, study: Study) -> BoolArray:
         """Return the rows whose label may be wrong."""
         direction, labels = study.request.direction, np.asarray(study.train.labels)
+        if study.request.to:
+            fixed = [*(study.target.changes(study.request.to) or ())]
+            return np.asarray(study.movable & np.isin(labels, fixed))
         if direction is None or not study.target.classes:
             return study.movable
         return np.asarray(study.movable & (labels == (0 if direction == "up" else 1)))
@@ -160,9 +164,7 @@ class ModelPerFold(OneModel):
             self.split(at), "finding witnesses", count
         ):
             for place, each in zip(places.tolist(), part.witnesses(within), strict=True):
-                made[place] = (
-                    None if each is None else Witness(trains[each.indices], each.labels, each.score)
-                )
+                made[place] = None if each is None else replace(each, indices=trains[each.indices])
         return [made[place] for place in range(len(at))]
 
     def ever_overturned(self, study: Study, at: int) -> Verdict:

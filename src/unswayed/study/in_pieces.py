@@ -18,6 +18,7 @@ from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.report.certified import Size
 from unswayed.results.certificates import CertificateSet, Verdict, Witness
+from unswayed.study.answers import Answers, by_budgets, columns_of_answers
 from unswayed.study.loading import Gaps, Rows, split_rows
 from unswayed.study.opening import Opening, check_method, refuse_identifier
 from unswayed.study.request import InPieces, Loaded, Request
@@ -29,7 +30,7 @@ from unswayed.study.source import (
     check_options,
     expected_passes,
 )
-from unswayed.study.study import Answers, OneModel, Progress, Study, by_budgets, columns_of_answers
+from unswayed.study.study import OneModel, Progress, Study
 from unswayed.study.target import Target, check_bias
 from unswayed.tables.columns import plain
 from unswayed.tables.encoding import MOST_CLASSES, Encoding, Survey
@@ -192,8 +193,9 @@ class ModelOfPieces(OneModel):
         least, amount = certs.minimum_budgets, study.count(study.request.budget)
         verdict = by_budgets(least.low, least.high, amount)
         endless: FloatArray = np.full(len(certs), np.inf)
-        score = certs.score
-        return Answers(score, -endless, endless, score, score, verdict, least.low, least.high)
+        score, said = certs.score, study.said(certs)
+        ranges = score, -endless, endless, score, score
+        return Answers(*ranges, verdict, least.low, least.high, said, np.nan * endless)
 
     def least_decides(self, study: Study) -> bool:
         """Return whether minimum budgets tell the verdict at every budget."""
@@ -426,8 +428,8 @@ class _OpeningInPieces(Opening):
         else:
             way = " or pass --task regression" if number else ""
             raise InputError(
-                f"the label {name!r} has more than {MOST_CLASSES} values, but only two can be told "
-                f"apart; make it a yes/no column{way}"
+                f"the label {name!r} has more than {MOST_CLASSES} values, and for rows in pieces "
+                f"only two can be told apart; make it a yes/no column{way}"
             )
         check_bias(request, target, certified=True)
         if request.clip is not None:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +289,8 @@ class Opening:
 
         request = self.request
         check_method(request)
-        final, bias = request.kind.estimator(alpha), request.bias(labels, where, rows)
+        to = target.changes(request.to)
+        final, bias = request.kind.estimator(alpha), request.bias(labels, where, rows, to)
         if target.classes:
             return CertifiedClassifier(final, bias=bias, threshold=request.threshold, **more)
         limit = None if request.radius is None else request.on_scale(request.radius)
@@ -442,9 +444,10 @@ def choose_alpha(
     rows, labels = aside
     file = None if request.validation is None else request.validation.name
     _check_labels(labels, file, request.kind.option)
-    scores = _predicted_by_others(rows, labels, request, progress)
+    scores = _predicted_by_others(rows, labels, request, target, progress)
     classes = bool(target.classes)
-    predicted = [request.rule.predict(score) if classes else score for score in scores.T]
+    decides = classes and not target.several
+    predicted = [request.rule.predict(score) if decides else score for score in scores.T]
     found = np.array([quality(each, labels, classes=classes) for each in predicted])
     # A hair's breadth for the rounding of differences of shares.
     allowed = found >= found.max() - request.give_up / 100 - 1e-12
@@ -473,12 +476,17 @@ def _check_labels(labels: FloatArray, file: str | None, option: str) -> None:
 
 
 def _predicted_by_others(
-    rows: Any, labels: FloatArray, request: Request, progress: Progress
+    rows: Any, labels: FloatArray, request: Request, target: Target, progress: Progress
 ) -> FloatArray:
-    """Predict each row by models of the other folds; one column per penalty of the grid."""
+    """Predict each row by models of the other folds; one column per penalty of the grid.
+
+    These are scores, or numbers of classes where there are several.
+    """
     fold = np.random.default_rng(request.seed).permutation(len(labels)) % FOLDS
     scores = np.empty((len(labels), len(request.kind.grid)))
     scored = _log_odds if request.kind is LOGISTIC else _numbers
+    if target.several:
+        scored = partial(_highest, n_classes=len(target.classes))
     for each in progress.track(range(FOLDS), f"choosing {request.kind.option}", FOLDS):
         out = fold == each
         scores[out] = scored(rows[~out], labels[~out], rows[out])
@@ -493,6 +501,15 @@ def _numbers(rows: Any, labels: FloatArray, asked: Any) -> FloatArray:
 
     repeated = np.repeat(labels[:, None], len(RIDGE.grid), axis=1)  # one target per penalty
     return np.asarray(Ridge(alpha=np.array(RIDGE.grid)).fit(rows, repeated).predict(asked))
+
+
+def _highest(rows: Any, labels: FloatArray, asked: Any, n_classes: int) -> FloatArray:
+    """Return the numbers of the classes with the highest scores; one column per penalty."""
+    from sklearn.linear_model import Ridge
+
+    columns = (labels[:, None] == np.arange(n_classes)).astype(np.float64)
+    found = [Ridge(alpha=alpha).fit(rows, columns).predict(asked) for alpha in RIDGE.grid]
+    return np.stack([np.argmax(each, axis=1) for each in found], axis=1).astype(np.float64)
 
 
 def _log_odds(rows: Any, labels: FloatArray, asked: Any) -> FloatArray:

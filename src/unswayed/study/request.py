@@ -22,6 +22,7 @@ from unswayed.labels.offsets import cut
 from unswayed.margins.decisions import AboveMean, Threshold
 from unswayed.study.kinds import RIDGE, Kind
 from unswayed.tables.delimited import Dialect
+from unswayed.tables.expression import split_outside
 from unswayed.tables.inspection import Roles
 from unswayed.words import without_secrets, written
 
@@ -361,6 +362,37 @@ def parse_threshold(text: str) -> float | Literal["balanced"]:
     return value
 
 
+def parse_to(text: str) -> dict[str, tuple[str, ...]]:
+    """Read what labels may really be: classes, and for each a list of others.
+
+    >>> parse_to("hired: declined, withdrawn; 'on hold: 2': declined")
+    {'hired': ('declined', 'withdrawn'), 'on hold: 2': ('declined',)}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for part in filter(str.strip, split_outside(text, ";")):
+        name, *rest = split_outside(part, ":")
+        others = split_outside(rest[0], ",") if len(rest) == 1 else [""]
+        names = [_unquoted(each) for each in (name, *others)]
+        if not all(names) or names[0] in found:
+            found = {}
+            break
+        found[names[0]] = tuple(names[1:])
+    if not found:
+        raise InputError(
+            f"--to {text.strip()!r} does not say what labels may really be; write each class once, "
+            "a colon, and the classes that its labels may really be, with semicolons between "
+            'them: "hired: declined, withdrawn; interview: declined". A name with one of these '
+            "signs goes into quotes"
+        )
+    return found
+
+
+def _unquoted(text: str) -> str:
+    bare = text.strip()
+    quoted = len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "'\""
+    return bare[1:-1] if quoted else bare
+
+
 def parse_holdout(text: str) -> float:
     """Read how many rows to hold out: a count, or a share with a percent sign."""
     try:
@@ -409,6 +441,9 @@ class Request:
     test: Path | None = None
     task: Literal["classification", "regression"] | None = None
     positive: str | None = None  # the class that all others are put against, as one
+    # From classes to those that their labels may really be, as people call them; empty: to any
+    to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    asks: str = "certify"  # the command, where not every label can be asked so
     dialect: Dialect = field(default_factory=Dialect)
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
@@ -498,19 +533,25 @@ class Request:
         return log_below(1 + Fraction(radius)) if self.log else radius
 
     def bias(
-        self, labels: FloatArray, where: BoolArray | Where | None, rows: Loaded | None = None
+        self,
+        labels: FloatArray,
+        where: BoolArray | Where | None,
+        rows: Loaded | None = None,
+        to: Mapping[float, list[float]] | None = None,
     ) -> LabelBias:
-        """Return the bias model at the main budget."""
-        made = partial(self._bias, labels)
+        """Return the bias model at the main budget; `to` says which class each may really be."""
+        made = partial(self._bias, labels, to)
         if self.stated is None or rows is None:
             return made(budget=self.budget.value, where=where)
         return self.stated.bias(made, self.budget, where, rows)
 
-    def _bias(self, labels: FloatArray, **rest: Any) -> LabelBias:
+    def _bias(
+        self, labels: FloatArray, to: Mapping[float, list[float]] | None, **rest: Any
+    ) -> LabelBias:
         """Return a bias of the errors that are asked about."""
         shift, rest = self.shift, {"direction": self.direction} | rest
         if shift is None:
-            return LabelBias.flips(**rest)
+            return LabelBias.flips(to=to, **rest)
         if not self.log:
             ends = (shift.low, shift.high)
             return LabelBias.shifts(ends, relative=shift.relative, clip=self.clip, **rest)

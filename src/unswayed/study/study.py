@@ -14,13 +14,14 @@ from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.question import Asked
 from unswayed.estimators.three_numbers import summaries
 from unswayed.labels.budgets import Budget as Limit
-from unswayed.margins.decisions import Decision, Radius, verdicts
+from unswayed.margins.decisions import Argmax, Decision, Radius
 from unswayed.pieces.pieces import Place
 from unswayed.report.certified import BudgetRate, Certified, Size
 from unswayed.report.facts import Caveat, quality
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary
+from unswayed.study.answers import Answers, by_budgets, class_texts, columns_of_answers
 from unswayed.study.kinds import AlphaChoice
 from unswayed.study.loading import Gaps, Rows
 from unswayed.study.request import Budget, Request
@@ -33,7 +34,6 @@ T = TypeVar("T")
 
 EXACT = ("auto", "exact")
 _MANY = 10**9  # pairs of a test and a training row: exact ranges then take minutes
-_RANGES = ("score", "low", "high", "inner_low", "inner_high")
 
 
 class Progress(Protocol):
@@ -50,25 +50,6 @@ class Silent:
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
         """Yield the steps."""
         yield from steps
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answers:
-    """The certified facts about every test row, one array entry per row."""
-
-    score: FloatArray
-    low: FloatArray  # infinite, like the other end, where the request wants no ranges
-    high: FloatArray
-    inner_low: FloatArray
-    inner_high: FloatArray
-    verdict: Any  # object array of Verdict, at the main budget
-    minimum_budget: FloatArray  # fewer labels are proven not to overturn the row
-    enough: FloatArray  # so many do; infinite where none are known to, NaN where nothing is known
-
-    @property
-    def minimum_budget_proven(self) -> BoolArray:
-        """Where the minimum budget is proven to be exactly that."""
-        return np.asarray(self.minimum_budget == self.enough)
 
 
 class OneModel:
@@ -139,9 +120,9 @@ class OneModel:
         return names
 
     def class_counts(self, study: "Study") -> list[int]:
-        """Return the number of training labels of each of two classes."""
-        labels = np.asarray(study.train.labels).astype(np.intp)
-        return [int(count) for count in np.bincount(labels, minlength=2)]
+        """Return the number of training labels of each class."""
+        labels, n_classes = np.asarray(study.train.labels), len(study.target.classes)
+        return np.bincount(labels.astype(np.intp), minlength=n_classes).tolist()
 
     def class_sizes(self, study: "Study") -> dict[str, Size]:
         """Return the size of each class among the training rows."""
@@ -289,31 +270,21 @@ class OneModel:
     ) -> FloatArray:
         """Return scores of test rows by a model that is trained anew on changed labels.
 
-        Where the threshold is balanced, they are measured from the mean of these labels.
+        Where the threshold is balanced, they are measured from the mean of these labels. Of several
+        classes there is a column of scores for each.
         """
         from sklearn.base import clone
 
         given, weights = np.array(study.train.labels), study.train.weights
         given[changed] = labels
         weighted = {} if weights is None else {"sample_weight": weights}
+        if study.target.several:
+            given = (given[:, None] == np.arange(len(study.target.classes))).astype(np.float64)
         fitted = clone(study.model.estimator).fit(study.train.features, given, **weighted)
         scores = study.request.kind.scores(fitted, study.test.features[at])
         if study.request.threshold == "balanced":
             scores -= float(np.average(given, weights=weights))
         return scores
-
-
-def columns_of_answers(study: "Study", certificates: CertificateSet, *, least: bool) -> list[Any]:
-    """Return the columns of `Answers`; without a radius, ranges only."""
-    ranges = [getattr(certificates, name) for name in _RANGES]
-    unknown = np.full(len(certificates), np.nan)
-    if study.ranges_only:
-        verdict = np.full(len(certificates), Verdict.UNDECIDED, dtype=object)
-        return [*ranges, verdict, unknown, unknown]
-    if not least:
-        return [*ranges, certificates.verdict, unknown, unknown]
-    found = certificates.minimum_budgets
-    return [*ranges, certificates.verdict, found.low, found.high]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -499,35 +470,48 @@ class Study:
             return by_budgets(self.answers.minimum_budget, self.answers.enough, self.count(budget))
         return np.asarray(self.ranges(budget).verdict)
 
-    def score(self, at: int) -> float:
-        """Return the score of a test row."""
+    def scored(self, at: int) -> tuple[float, str]:
+        """Return the score of a test row, and its prediction as a text."""
         rows = self.scheme.rows(self, np.array([at]))
-        return float(self.model.certify(rows, budget=0).score[0])
+        settled = self.request.resolve if self.target.several else None
+        found = self.model.certify(rows, budget=0, resolve=settled)
+        return float(found.score[0]), self.target.as_text(float(self.said(found)[0]))
 
     def quality(self) -> float | None:
         """Return the accuracy on the test rows, or R² for regression."""
         if self.test.labels is None:
             return None
-        predicted = self._predicted(self.answers.score)
-        return quality(predicted, self.test.labels, classes=bool(self.target.classes))
+        return quality(self.answers.said, self.test.labels, classes=bool(self.target.classes))
 
     @cached_property
     def predictions(self) -> list[str]:
         """Predictions of all test rows as texts."""
-        return self.decided(self.answers.score)
+        return [self.target.as_text(each) for each in self.answers.said.tolist()]
 
-    def decided(self, scores: FloatArray) -> list[str]:
-        """Return the predictions that scores lead to, as texts."""
-        return [self.target.as_text(each) for each in self._predicted(scores).tolist()]
+    @property
+    def rule(self) -> Decision:
+        """Which class a score stands for; of several classes, a row of scores."""
+        if self.target.several:
+            return Argmax(np.arange(float(len(self.target.classes))))
+        return self.request.rule
 
-    def _predicted(self, scores: FloatArray) -> FloatArray:
-        return self.request.rule.predict(scores) if self.target.classes else scores
+    def said(self, certificates: CertificateSet) -> FloatArray:
+        """Return what certified rows are predicted to be: a number, or the number of a class."""
+        if self.target.several:  # a lead does not say whose it is
+            return np.asarray(certificates.prediction, dtype=np.float64)
+        return self.decided(certificates.score)
+
+    def decided(self, scores: FloatArray) -> FloatArray:
+        """Return the predictions that scores lead to, as numbers."""
+        return np.asarray(self.rule.predict(scores)) if self.target.classes else scores
 
     @property
     def can_balance(self) -> bool:
         """Whether ``--threshold balanced`` is possible, and was not passed."""
         request, both = self.request, self.request.kind.can & self.scheme.can
-        return "balance" in both and request.method in EXACT and request.threshold != "balanced"
+        if self.target.several or request.threshold == "balanced":
+            return False
+        return "balance" in both and request.method in EXACT
 
     @cached_property
     def certified(self) -> Certified:
@@ -553,6 +537,7 @@ class Study:
             truth=None if labels is None else [target.as_text(each) for each in labels.tolist()],
             quality=self.quality(),
             classes=target.class_names,
+            rivals=class_texts(self, answers.rival.tolist()) if target.several else None,
             groups={name: self.groups(name) for name in request.groups},
             decided=not self.ranges_only,
             train_counts=scheme.class_counts(self) if target.classes else [],
@@ -589,9 +574,3 @@ class Study:
     def ever_overturned(self, at: int) -> Verdict:
         """Return whether any number of label changes overturns a test row."""
         return self.scheme.ever_overturned(self, at)
-
-
-def by_budgets(low: FloatArray, high: FloatArray, labels: float) -> NDArray[np.object_]:
-    """Return the verdicts at so many labels that bounds on minimum budgets tell."""
-    broken = high <= labels
-    return verdicts(broken, ~broken & ~(low > labels))

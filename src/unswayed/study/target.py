@@ -31,6 +31,7 @@ from unswayed.words import (
     distinct_texts,
     in_shell,
     is_called,
+    listed,
     shorten,
     suggest,
     values_in_words,
@@ -39,10 +40,13 @@ from unswayed.words import (
 
 Task = Literal["classification", "regression"]
 
+MOST_CLASSES = 40
+"""Classes that are told apart; a label that has more is probably no class."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The label column. Of two classes the second is the positive one.
+    """The label column. Of two classes the second is the positive one, of more there is none.
 
     Classes are sorted unless one was named as the positive one. If that one has several others
     against it (`rest`), the first of `classes` is None, which stands for all of them.
@@ -110,15 +114,18 @@ class Target:
                     "out or choose another label"
                 )
             return cls(label, "regression", log=log)
-        if len(distinct) > 2:
+        if len(distinct) > MOST_CLASSES:
             say = in_shell("--positive", as_text(distinct[-1], sys.maxsize))
             raise InputError(
                 f"the label {name!r} has {len(distinct):,} classes "
-                f"({values_in_words(distinct, [counts[each] for each in distinct])}), but only two "
-                f"can be told apart; pass {say}, say, to ask about one class versus the rest"
+                f"({values_in_words(distinct, [counts[each] for each in distinct])}), and at most "
+                f"{MOST_CLASSES} are told apart; join rare ones, or pass {say}, say, to ask about "
+                "one class versus the rest"
                 + (", or --task regression to predict the number" if number else "")
             )
-        return cls(label, "classification", tuple(distinct))
+        target = cls(label, "classification", tuple(distinct))
+        target._refuse_spellings()
+        return target
 
     @classmethod
     def one_class(
@@ -165,6 +172,42 @@ class Target:
                 f"differs from --positive {self.class_names[1]!r} by a full stop, spaces or "
                 "capitals only and would count as another class; write them alike"
             )
+
+    def _refuse_spellings(self) -> None:
+        """Raise if two of several classes are the same but for their spelling."""
+        for at, each in enumerate(self.classes if self.several else ()):
+            if only_looks_different([each], self.classes[:at]):
+                raise InputError(
+                    f"the label {shorten(self.label)!r} has {as_text(each, 30)!r} and another class "
+                    "that differs from it by a full stop, spaces or capitals only, so that one "
+                    "class would count as two; write them alike"
+                )
+
+    @property
+    def several(self) -> bool:
+        """Whether there are three or more classes, of which the highest score is said."""
+        return len(self.classes) > 2
+
+    @property
+    def positive(self) -> str | None:
+        """The positive one of two classes."""
+        return self.class_names[1] if len(self.classes) == 2 else None
+
+    def changes(self, to: Mapping[str, tuple[str, ...]]) -> dict[float, list[float]] | None:
+        """Return what labels may really be as numbers of classes; None: any other class."""
+        names = {name: self._number(name) for pair in to.items() for name in (pair[0], *pair[1])}
+        return {names[each]: [names[other] for other in to[each]] for each in to} or None
+
+    def _number(self, name: str) -> float:
+        """Return the number of the class that ``--to`` names."""
+        for number, value in enumerate(self.classes):
+            if is_called(value, name):
+                return float(number)
+        texts = [as_text(value, sys.maxsize) for value in self.classes]
+        raise InputError(
+            f"--to: {shorten(name)!r} is no class of the label {shorten(self.label)!r} in the "
+            f"training rows; {suggest(name, texts, 'classes')}"
+        )
 
     @property
     def versus(self) -> tuple[str, ...]:
@@ -235,6 +278,11 @@ class Target:
             ways = "they differ by a full stop, spaces or capitals only, so write them alike"
         else:
             ways = f"it must be one of {known}"
+        if self.several:
+            ways += (
+                "; a class that no training row has cannot be learnt: pass training rows of it, "
+                "another --seed if rows were held out, or leave such rows out"
+            )
         return (
             f"the label {shorten(self.label)!r} has values here that the training file does not "
             f"have: {shown}{more} where that has {known}; {ways}"
@@ -290,6 +338,7 @@ def target_of(
 
 def check_bias(request: Request, target: Target, *, certified: bool) -> None:
     """Raise if what may be wrong does not suit the labels."""
+    _check_classes(request, target)
     if target.task == "regression":
         if "numbers" not in request.kind.can:
             raise InputError(
@@ -331,11 +380,64 @@ def check_bias(request: Request, target: Target, *, certified: bool) -> None:
         "--log": request.log or None,
     }
     for option in (name for name, value in given.items() if value is not None):
+        has = f"the two classes {' and '.join(map(repr, target.class_names))}, which are flipped"
+        if target.several:
+            has = f"{len(target.classes)} classes, and a wrong label is another of these"
         raise InputError(
-            f"{option} is for labels that are numbers, but {shorten(target.label)!r} has the "
-            f"two classes {' and '.join(map(repr, target.class_names))}, which are flipped; "
+            f"{option} is for labels that are numbers, but {shorten(target.label)!r} has {has}; "
             f"leave {option} out, or pass --task regression"
         )
+
+
+_ONE_SCORE = {
+    "coefficients": "every class has coefficients of its own",
+    "together": "one set of wrong labels for all rows is looked for in one score",
+    "fairness": "its rates and gaps are about one class that a row is given or not",
+    "review plan": "what a checked label brings is worked out for one score",
+    "review apply": "what a checked label brings is worked out for one score",
+}
+"""Why a command is about numbers or two classes."""
+
+
+def _check_classes(request: Request, target: Target) -> None:
+    """Raise if something is asked of three or more classes that is for two, or the reverse."""
+    name = shorten(target.label)
+    if not target.several:
+        if request.to:
+            instead = "pass --direction up or down" if target.classes else "pass --shift"
+            raise InputError(
+                "--to says which of three or more classes a label may really be, and the label "
+                f"{name!r} {'has two' if target.classes else 'is a number'}; leave it out, or "
+                f"{instead}"
+            )
+        return
+    parts = getattr(request.stated, "terms", ())
+    command, why = f"unswayed {request.asks}", _ONE_SCORE.get(request.asks)
+    say = in_shell("--positive", as_text(target.classes[-1], sys.maxsize))
+    versus = f"pass {say}, say, to ask about one class versus the rest"
+    either = f"leave it out, or {versus}"
+    rules = (
+        (why, command, why, versus),
+        (request.kind.log_odds, f"--model {request.kind.name}", "it tells two classes apart",
+         either),
+        (request.in_pieces, "reading training rows in pieces", "labels are summed up as two "
+         "classes there", f"pass one file that fits into memory, or {versus}"),
+        (request.threshold, "--threshold", "of several classes the highest score decides",
+         either),
+        (request.direction or any(part.direction for part in parts),
+         "--direction" if request.direction else "up or down in --bias",
+         "no class is above another", 'say what labels may really be with --to "CLASS: CLASS, …", '
+         f"or {versus}"),
+        (request.keep, "--certificates", "certificate files are about one score", either),
+    )  # fmt: skip
+    for given, what, reason, instead in rules:
+        if given:
+            raise InputError(
+                f"{what} is for two classes or numbers, and the label {name!r} has "
+                f"{len(target.classes)} classes ({listed(target.class_names, 4)}): {reason}; "
+                f"{instead}"
+            )
+    target.changes(request.to)
 
 
 def _check_labels(request: Request, target: Target, train: tuple[pa.Table, IntArray]) -> None:
@@ -463,13 +565,28 @@ def bias_in_words(request: Request, target: Target, selected: str) -> str:
 
     def errors(direction: str | None = request.direction) -> str:
         if request.shift is None:
-            return _flips(target, direction)
+            return _changes(target, request.to) if target.several else _flips(target, direction)
         return request.shift.in_words(direction, log=request.log) + _clip(request)
 
     what = errors() if request.stated is None else request.stated.in_words(errors)
     if request.only is not None:
         what += f", in {selected} where {request.only}; every other label is taken to be right"
     return what + ("; mistakes among the other classes change nothing" if target.rest else "")
+
+
+def _changes(target: Target, to: Mapping[str, tuple[str, ...]]) -> str:
+    """Describe which of several classes labels may really be."""
+    allowed = target.changes(to)
+    if allowed is None:
+        return "any label may really be any other class"
+    names = target.class_names
+    parts = [
+        f"a label {names[int(each)]!r} may really be "
+        + " or ".join(repr(names[int(other)]) for other in others)
+        for each, others in allowed.items()
+    ]
+    rest = [] if len(allowed) == len(names) else ["labels of every other class are right"]
+    return "; ".join([*parts, *rest])
 
 
 def _flips(target: Target, direction: str | None) -> str:
