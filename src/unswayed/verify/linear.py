@@ -30,6 +30,7 @@ then the influence sums up to 1. Of a **smoother**, z itself is given.
 """
 
 import math
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,16 +116,26 @@ class Ridge:
         self._size = float(norm(self._columns))
         self._sizes = self._weights * norm(self._rows, axis=1) + _LITTLE  # for what underflows
         self._lost, self._lost_rows = gamma(self.n_unknowns + 4), gamma_of_parts(len(train))
-        # With an intercept influence sums up to 1, or to 0: labels may be measured from anywhere.
-        self._middle = float(given.labels.mean()) if given.intercept else 0.0
-        labels = given.labels - self._middle
-        self._label_size = float(norm(np.sqrt(self._weights) * labels)) * SAFETY
-        self._moment = self._sums(self._weights * labels)
+        self._learn(given)
         self._unseen = self._check_unseen(given, proof.get("unseen"))
         penalty = np.full(self.n_unknowns, given.alpha)
         penalty[given.train.shape[1] :] = 0.0
         self._penalty = scaled(penalty, -2 * self._units - self._power)
         self._inverse = self._inverse_size(proof["inverse"]) if "inverse" in proof else math.inf
+
+    def _learn(self, given: Given) -> None:
+        # With an intercept influence sums up to 1, or to 0: labels may be measured from anywhere.
+        self._middle = float(given.labels.mean()) if given.intercept else 0.0
+        labels = given.labels - self._middle
+        self._label_size = float(norm(np.sqrt(self._weights) * labels)) * SAFETY
+        self._moment = self._sums(self._weights * labels)
+
+    def for_labels(self, given: Given) -> "Ridge":
+        """Return the same model for other labels of the same rows."""
+        made = copy(self)
+        with np.errstate(all="ignore"):
+            made._learn(given)
+        return made
 
     def _shifted(self, given: Given) -> FloatArray:
         """Return training rows less the shift of the file, which changes the intercept only."""
@@ -259,6 +270,12 @@ class Dual:
             doubt = np.abs(inverse) @ self._doubt.sum(axis=1)
             self.inverse = inverse_size(inverse, matrix, doubt, inverse)
 
+    def for_labels(self, given: Given) -> "Dual":
+        """Return the same model for other labels of the same rows."""
+        made = copy(self)
+        made._given = given
+        return made
+
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
         """Return the influence on scores, given z̃ for each."""
         given, size = self._given, self._size
@@ -288,6 +305,10 @@ class Smoother:
 
     def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
         self._given = given
+
+    def for_labels(self, given: Given) -> "Smoother":
+        """Return the same for other labels."""
+        return Smoother(given, {})
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
         """Return the influence on scores, which needs no hints."""
