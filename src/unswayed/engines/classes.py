@@ -349,11 +349,15 @@ class ClassCase:
             rows = duel.rows[closer]
             needed[rows], rival[rows] = found[closer], duel.rival
         rival[self._forgotten < needed] = -1
-        least, unknown = certificates.minimum_budgets, certificates.verdict == Verdict.UNDECIDED
+        verdict, least = certificates.verdict.copy(), certificates.minimum_budgets
+        if not self.terms.resolve:  # whose lead it is may be hidden by rounding
+            verdict[~np.isfinite(self.margins.slack)[group]] = Verdict.UNDECIDED
+        unknown = verdict == Verdict.UNDECIDED
         low = certificates.low - _ROOM * np.abs(certificates.score)  # so that doubles prove it
         low, *ends = (np.where(unknown, np.nan, each) for each in (low, least.low, least.high))
         none = np.full(len(low), np.nan)
-        return Stated(low, none, MinimumBudgets(*ends), np.where(unknown, -1, rival[group]))
+        rival = np.where(unknown, -1, rival[group])
+        return Stated(low, none, MinimumBudgets(*ends), verdict, rival)
 
     def stated_changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return the label changes that a certificate file states for a row."""

@@ -324,10 +324,11 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
     question = _question(certificates)
     stated = question.case.stated(certificates, question.group)
     least = stated.least
+    verdicts = certificates.verdict if stated.verdict is None else stated.verdict
     budget = question.engine.bias.budget
     witnesses: dict[int, dict[str, Any] | None] = {}  # of equal rows, once
     for row in range(len(certificates)):
-        verdict = Verdict(certificates.verdict[row])
+        verdict = Verdict(verdicts[row])
         claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and (decision := question.claim(row)) is not None:
             claim["decision"] = decision
