@@ -224,7 +224,10 @@ class _Linear:
         made._hints = self._hints[places]
         by_rival = self._thresholds.reshape(len(self._thresholds), -1, len(COLUMNS))
         made._thresholds = by_rival[places, rivals]
-        made._model = None if self._model is None else self._model.for_labels(made._given)
+        if self._model is not None:
+            made._model = copy(self._model)
+            with np.errstate(all="ignore"):
+                made._model.learn(made._given)
         made.settled, made.exact = Settled({}, {}), []
         return made
 
