@@ -40,6 +40,7 @@ from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdic
 from unswayed.results.groups import StandardErrors
 
 _KEPT = 2**24  # numbers of the engines that are kept: larger ones are made again
+_ROOM = 2.0**-30  # of a lead: less than anybody reads
 _SHARED = 2**26  # numbers of influence that are kept for the next rival: 512 MB
 
 
@@ -66,7 +67,9 @@ class SharedInfluence(InfluenceMap):
 class ClassEngine:
     """Bounds the leads of rows over every rival: one linear engine per pair of classes."""
 
-    can = frozenset({"bounds", "draws", "evidence", "exact", "pages", "rivals", "together"})
+    can = frozenset(
+        {"bounds", "draws", "evidence", "exact", "files", "pages", "rivals", "together"}
+    )
     setting = "classes"
 
     def __init__(self, learner: ClassScores, bias: ResolvedBias) -> None:
@@ -155,7 +158,7 @@ class ClassEngine:
         return found
 
     def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
-        """Return nothing: there are no files about several classes."""
+        """Return nothing: the weights of a row follow from the question."""
         return {}
 
 
@@ -357,8 +360,23 @@ class ClassCase:
         return StandardErrors.missing(len(self.rows), "leads are of several columns of numbers")
 
     def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
-        """Return the numbers that a certificate file states: those of the certificates."""
-        return Stated(certificates.low, certificates.high, certificates.minimum_budgets)
+        """Return the numbers that a certificate file states: none of rows that are undecided."""
+        needed, rival = np.full(len(self.rows), np.inf), np.full(len(self.rows), -1)
+        for duel in self.duels:
+            found = duel.case.least.high
+            closer = found < needed[duel.rows]
+            rows = duel.rows[closer]
+            needed[rows], rival[rows] = found[closer], duel.rival
+        rival[self._forgotten < needed] = -1
+        verdict, least = certificates.verdict.copy(), certificates.minimum_budgets
+        if not self.terms.resolve:  # whose lead it is may be hidden by rounding
+            verdict[~np.isfinite(self.margins.slack)[group]] = Verdict.UNDECIDED
+        unknown = verdict == Verdict.UNDECIDED
+        low = certificates.low - _ROOM * np.abs(certificates.score)  # so that doubles prove it
+        low, *ends = (np.where(unknown, np.nan, each) for each in (low, least.low, least.high))
+        none = np.full(len(low), np.nan)
+        rival = np.where(unknown, -1, rival[group])
+        return Stated(low, none, MinimumBudgets(*ends), verdict, rival)
 
     def stated_changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return the label changes that a certificate file states for a row."""

@@ -432,6 +432,8 @@ class Stated(NamedTuple):
     low: FloatArray  # no score beyond these is reached
     high: FloatArray
     least: MinimumBudgets  # NaN where nothing is said
+    verdict: Any = None  # where it is not that of the certificates
+    rival: IntArray | None = None  # of several classes, whom `least` is about; -1 for none
 
 
 class Claimed(NamedTuple):

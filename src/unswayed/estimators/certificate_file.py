@@ -104,7 +104,7 @@ def _write_proof(
         asked = Asked(
             specification, None if matrix is None else _dense(matrix), first.targets, bias.lower,
             bias.upper, within, head["question"], rows[distinct],
-            [claims[at] for at in distinct.tolist()], settled[distinct],
+            [claims[at] for at in distinct.tolist()], settled[distinct], bias.classes,
         )  # fmt: skip
         arrays, solutions = linear_proof(asked)
         arrays |= more or {}
@@ -211,7 +211,7 @@ def _head(
     return {
         "schema": SCHEMA,
         "unswayed": __version__,
-        "question": question.decision.document() | _contrasts(questions),
+        "question": question.rule(budget) | _contrasts(questions),
         "model": model,
         "bias": {
             "lower": pack_doubles(bias.lower),
@@ -325,10 +325,11 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
     question = _question(certificates)
     stated = question.case.stated(certificates, question.group)
     least = stated.least
+    verdicts = certificates.verdict if stated.verdict is None else stated.verdict
     budget = question.engine.bias.budget
     witnesses: dict[int, dict[str, Any] | None] = {}  # of equal rows, once
     for row in range(len(certificates)):
-        verdict = Verdict(certificates.verdict[row])
+        verdict = Verdict(verdicts[row])
         claim: dict[str, Any] = {"row": start + row, "verdict": str(verdict)}
         if verdict != Verdict.UNDECIDED and (decision := question.claim(row)) is not None:
             claim["decision"] = decision
@@ -349,6 +350,8 @@ def _claims(certificates: CertificateSet, start: int) -> Iterator[dict[str, Any]
         shown = witnesses.get(group) if most < math.inf else None
         if shown is not None:
             claim["witness" if verdict == Verdict.NOT_ROBUST else "enough"] = shown
+        if stated.rival is not None and stated.rival[row] >= 0:
+            claim["rival"] = int(stated.rival[row])
         if not np.isnan(least.low[row]):
             enough = float(least.high[row]) if budget.countable or shown is not None else math.inf
             claim["minimum_budget"] = _bounds(least.low[row], enough, budget, shown)
@@ -364,6 +367,8 @@ def _overturning(question: Question, group: int, within: Budget) -> dict[str, An
             raise
         return None
     bias = question.engine.bias
+    if bias.classes is not None:
+        return {"rows": rows, "to": [int(each) for each in bias.classes.own[rows] + added]}
     made: dict[str, Any] = {"up": rows[added > 0], "down": rows[added < 0]}
     if within.summed:
         return made
@@ -386,7 +391,7 @@ def _total(ends: FloatArray, shares: FloatArray) -> Fraction:
 
 def _with_room(low: float, high: float) -> tuple[float, float]:
     """Return the ends of a range a little further out, so that doubles suffice to prove them."""
-    room = max(abs(low), abs(high)) * _ROOM
+    room = max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0) * _ROOM
     return math.nextafter(low - room, -math.inf), math.nextafter(high + room, math.inf)
 
 

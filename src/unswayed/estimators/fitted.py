@@ -210,10 +210,6 @@ _REFUSALS: dict[tuple[str, ...], str] = {
     ("classes", "joint"): (
         "{what} is not offered for three or more classes yet; ask about one class against the rest"
     ),
-    ("classes", "files"): (
-        "there are no certificate files about three or more classes yet; to_frame() has the "
-        "verdicts"
-    ),
     **{("rivals", each): _IN_GRADIENT for each in ("bounds", "exact", "joint", "decisions")},
     ("rivals", "files"): (
         "there are no certificate files about several logistic regressions; to_frame() has the "

@@ -7,8 +7,9 @@ to be honest: the checker finds out whether it proves the claims.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from unswayed._core.influence import distinct_rows
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.estimators.prices import Kind, Prices, Trees
+from unswayed.labels.classes import ClassChanges
 from unswayed.models.learner import Specification
 
 _FAR = 1  # standard deviations from 0: a column that is worth shifting
@@ -47,6 +49,7 @@ class Asked:
     )
     claims: Sequence[Claim]  # one for each of them
     settled: BoolArray  # which of them took rational arithmetic
+    classes: ClassChanges | None = None  # where labels are numbers of three or more classes
 
     @property
     def weights(self) -> FloatArray:
@@ -58,7 +61,10 @@ def linear_proof(asked: Asked) -> tuple[dict[str, FloatArray], dict[int, list[st
     """Return the arrays of a proof, and solutions in fractions by the number of their subject."""
     with np.errstate(all="ignore"):
         solver = _solver(asked)
-        thresholds, close, trees = _thresholds(asked, solver)
+        every = np.arange(len(asked.claims))
+        thresholds, close, trees = (
+            _thresholds(asked, solver, every) if asked.classes is None else _duels(asked, solver)
+        )
         close |= solver.doubt() > _COARSE
         # Beyond that only what took rational arithmetic anyway: it would take hours.
         width, n_close = asked.subjects.shape[1], int(close.sum())
@@ -114,7 +120,7 @@ class _Ridge:
         self._solution = _solved(matrix, self._inverse, right)
         self._width = len(matrix) - int(intercept)
 
-    def influence(self, here: slice) -> FloatArray:
+    def influence(self, here: IntArray) -> FloatArray:
         """Return the influence of labels on some of the scores."""
         return np.asarray(self._solution[here] @ self._rows.T * self._weights)
 
@@ -174,7 +180,7 @@ class _Dual:
             right = np.column_stack((right, asked.subjects[:, -1]))
         return cls(asked, matrix, right, kind)
 
-    def influence(self, here: slice) -> FloatArray:
+    def influence(self, here: IntArray) -> FloatArray:
         """Return the influence of labels on some of the scores."""
         found = self._solution[here][:, self._kind] * self._share
         made = np.zeros((len(found), self._n_rows))
@@ -197,7 +203,7 @@ class _Given:
     def __init__(self, asked: Asked) -> None:
         self._rows = asked.subjects
 
-    def influence(self, here: slice) -> FloatArray:
+    def influence(self, here: IntArray) -> FloatArray:
         """Return the influence of labels on some of the scores."""
         return self._rows[here]
 
@@ -269,8 +275,29 @@ def _solved(matrix: FloatArray, inverse: FloatArray | None, right: FloatArray) -
 # --- thresholds -------------------------------------------------------------------------------
 
 
+def _duels(asked: Asked, solver: _Solver) -> tuple[FloatArray, BoolArray, dict[str, FloatArray]]:
+    """Return the same for every rival of a subject: a question about the later of two classes."""
+    assert asked.classes is not None  # noqa: S101  (labels are classes)
+    low, high = asked.rule["codes"]
+    made = np.zeros((len(asked.claims), asked.classes.n_classes, 6))
+    close = np.zeros(len(made), dtype=bool)
+    winner = np.array([claim.get("decision", -1) for claim in asked.claims])
+    for first, second in combinations(range(asked.classes.n_classes), 2):
+        rows = np.flatnonzero((winner == first) | (winner == second))
+        labels, lower, upper = asked.classes.lead(first, second, high - low)
+        part = replace(
+            asked, labels=labels, lower=lower, upper=upper,
+            rule={"task": "classification", "threshold": 0.0}, subjects=asked.subjects[rows],
+            claims=[asked.claims[at] for at in rows.tolist()], settled=asked.settled[rows],
+        )  # fmt: skip
+        found, near, _ = _thresholds(part, solver, rows)
+        made[rows, np.where(winner[rows] == first, second, first)] = found
+        close[rows] |= near
+    return made.reshape(len(made), -1), close, {}
+
+
 def _thresholds(
-    asked: Asked, solver: _Solver
+    asked: Asked, solver: _Solver, rows: IntArray
 ) -> tuple[FloatArray, BoolArray, dict[str, FloatArray]]:
     """Return the prices of selections, which are close calls, and trees of cases."""
     weights, labels = asked.weights, asked.labels
@@ -281,7 +308,7 @@ def _thresholds(
     close = np.zeros(len(made), dtype=bool)
     step = max(1, _BLOCK // len(labels))
     for start in range(0, len(made), step):
-        z = solver.influence(slice(start, start + step)) - share
+        z = solver.influence(rows[start : start + step]) - share
         scores = z @ labels
         rises, falls = z * asked.upper, z * asked.lower
         for way, effects in ((0, np.maximum(rises, falls)), (1, np.maximum(-rises, -falls))):

@@ -32,7 +32,7 @@ from unswayed.joint.classes import fragile_classes
 from unswayed.joint.fragile import Fragile
 from unswayed.joint.ranges import Sums
 from unswayed.labels.bias import ResolvedBias
-from unswayed.labels.budgets import Budget
+from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Answer, Decision, Margins
 from unswayed.models.learner import Scores
 from unswayed.results.certificates import (
@@ -337,9 +337,23 @@ class Question(Source):
         found = np.append(classes.astype(object), [None])[case.rivals[self.group]]
         return np.asarray(found, dtype=object)
 
+    def rule(self, budget: Budget) -> dict[str, Any]:
+        """Return what must stay, as a certificate file states it."""
+        if not isinstance(self.engine, ClassEngine):
+            return self.decision.document()
+        if not isinstance(budget, Count):
+            raise InputError(
+                "certificate files about three or more classes take a number of labels as the "
+                f"budget, and not one of kind {type(budget).__name__}; to_frame() has the verdicts"
+            )
+        codes = [int(code) for code in self.engine.learner.codes]
+        return {"task": self.decision.task, "codes": codes, "to": self.engine.changes.table()}
+
     def claim(self, row: int) -> int | None:
         """Return the prediction of a row as a certificate file states it."""
         at = int(self.group[row])
+        if isinstance(self.case, ClassCase):
+            return int(self.case.winner[at])
         # A double may round an exact score onto the threshold.
         exact = self.case.exact.get(at)
         return self.decision.claim(

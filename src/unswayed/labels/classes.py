@@ -83,6 +83,21 @@ class ClassChanges:
         free = self.allowed[own].sum(axis=1) > 1
         return own if free.all() else own[:0]
 
+    def table(self) -> list[list[int]]:
+        """Return, class by class, what those of its labels that may be wrong may really be."""
+        found = []
+        for number in range(self.n_classes):
+            own = self.allowed[self.own == number]
+            free = own[own.sum(axis=1) > 1]
+            if (free != free[:1]).any():
+                raise BiasError(
+                    "labels of one class may be different classes here, and a certificate file has "
+                    "one list for each class; let labels of a class be the same classes, or right"
+                )
+            others = free.any(axis=0) & (np.arange(self.n_classes) != number)
+            found.append([int(each) for each in np.flatnonzero(others)])
+        return found
+
     # --- random label sets: (draws, labels) CSR, what is added to numbers of classes ------------
 
     def drawn(self, rows: IntArray, rng: np.random.Generator) -> IntArray:

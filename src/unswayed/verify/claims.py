@@ -3,7 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from unswayed.verify import linear
 from unswayed.verify.budget import read_cases
+from unswayed.verify.classes import PREFERRED, Classes
 from unswayed.verify.collective import Asked as AskedTogether
 from unswayed.verify.collective import Finding, findings
 from unswayed.verify.data import Bias, Data, Given, load
@@ -76,6 +78,8 @@ def verify(
     check_document(document)
     found = load(document, label, *paths)
     bias = Bias.of(document, len(found.labels))
+    several = document["question"]["task"] == "classes"
+    classes = Classes.of(document, found.labels, bias) if several else None
     asked = AskedTogether.read(document)
     question = in_words(document, found, bias, asked)
     proof = read_proof(document, Path(certificate))
@@ -87,7 +91,10 @@ def verify(
     if document["model"]["kind"] in KINDS:
         return _report(question, document, settle(document, found, bias, proof, track), [])
     claims = _Linear(document, found, bias, proof)
-    claims.settle(track, floating_point=floating_point)
+    if classes is not None:
+        claims.settle_duels(classes, track, floating_point=floating_point)
+    else:
+        claims.settle(track, floating_point=floating_point)
     return _report(question, document, claims.settled, claims.exact)
 
 
@@ -147,8 +154,10 @@ class _Linear:
         n_subjects = 1 + max(self._subject, default=-1)
         self._hints = sized(proof, ("weights", "dual"), (n_subjects, None))
         n_prices = len(COLUMNS) * (1 + len(bias.budget.most))
+        n_prices *= len(document["question"].get("to", "1"))  # one for each rival
         self._thresholds = sized(proof, ("thresholds",), (n_subjects, n_prices))
         self._cases = read_cases(proof, len(bias.lower)) if bias.budget.kind == "cost" else {}
+        self._model: Model | None = None
         self.settled, self.exact = Settled({}, {}), list[int]()  # rows that doubles left open
 
     def settle(self, track: Track, *, floating_point: bool) -> None:
@@ -156,7 +165,9 @@ class _Linear:
         nothing, inverse = Facts(UNKNOWN, dict.fromkeys(COLUMNS, UNKNOWN)), math.inf
         first = [claims[0] for claims in self._groups]
         left = [at for at, claim in enumerate(first) if not self._judge.judge(claim, nothing).holds]
-        model = linear_model(self._given, self._proof, self._hints) if floating_point else None
+        model = self._model
+        if floating_point and model is None:
+            model = linear_model(self._given, self._proof, self._hints)
         if model is not None:
             steps = track(self._bounded(model, left), "proving", len(left))
             left = [at for at, facts in steps if self._missing(at, facts)]
@@ -172,6 +183,53 @@ class _Linear:
                 missing, reason = self._missing(at, nothing), f"not proven: {error}"
             if missing:
                 self._note(at, self.settled.unproven, reason)
+
+    def settle_duels(self, classes: Classes, track: Track, *, floating_point: bool) -> None:
+        """Prove or reject claims about several classes: one claim for every rival."""
+        rejected, pairs = self.settled.rejected, classes.pairs()
+        for at, group in enumerate(self._groups):
+            if objections := "; ".join(classes.objections(group[0])):
+                self._note(at, rejected, objections)
+        if floating_point:
+            self._model = linear_model(self._given, self._proof, self._hints)
+        exact = set[int]()
+        for pair in track(pairs, "proving", len(pairs)):
+            duel = self._duel(classes, pair)
+            duel.settle(lambda steps, what, total: steps, floating_point=self._model is not None)
+            exact.update(duel.exact)
+            which = "of classes {} (0) and {} (1): ".format(*pair)
+            for name in ("rejected", "unproven"):
+                into, found = getattr(self.settled, name), getattr(duel.settled, name)
+                for row, text in found.items():
+                    into[row] = f"{into[row]}; {which}{text}" if row in into else which + text
+        for row in rejected.keys() & self.settled.unproven.keys():
+            del self.settled.unproven[row]
+        self.exact = sorted(exact)
+
+    def _duel(self, classes: Classes, pair: tuple[int, int]) -> "_Linear":
+        """Return what the claims say of two classes."""
+        made, (labels, bias) = copy(self), classes.lead(pair)
+        lower, upper = np.frombuffer(bias.lower), np.frombuffer(bias.upper)
+        made._given = replace(self._given, labels=labels, lower=lower, upper=upper)
+        made._bias, made._judge = bias, Judge(bias, PREFERRED)
+        made._groups, made._subject, places, rivals = [], [], list[int](), list[int]()
+        for group, subject in zip(self._groups, self._subject, strict=True):
+            known = group[0]["row"] in self.settled.rejected or group[0].get("decision") not in pair
+            if not known:
+                parts = [classes.about(each, pair) for each in group]
+                made._groups.append(parts)
+                made._subject.append(len(places))
+                places.append(subject)
+                rivals.append(pair[1 - parts[0]["decision"]])
+        made._hints = self._hints[places]
+        by_rival = self._thresholds.reshape(len(self._thresholds), -1, len(COLUMNS))
+        made._thresholds = by_rival[places, rivals]
+        if self._model is not None:
+            made._model = copy(self._model)
+            with np.errstate(all="ignore"):
+                made._model.learn(made._given)
+        made.settled, made.exact = Settled({}, {}), []
+        return made
 
     def _missing(self, at: int, facts: Facts) -> tuple[str, ...]:
         """Return what facts leave open of the claims of a group; note what they object to."""

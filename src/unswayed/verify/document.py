@@ -79,6 +79,7 @@ def read(path: Path) -> dict[str, Any]:
     if misfit := _misfit(document, _SCHEMA, "the file"):
         raise CertificateError(f"{path} is not a certificate file: {misfit}")
     _check_contrasts(document)
+    _check_classes(document)
     _check_claims(document)
     return document
 
@@ -175,6 +176,27 @@ def _check_contrasts(document: dict[str, Any]) -> None:
             )
         if contrast.get("intercept") and not document["model"].get("intercept"):
             raise CertificateError(f"contrast {at} counts an intercept that the model has not")
+
+
+def _check_classes(document: dict[str, Any]) -> None:
+    """Raise unless classes are as many as the question has, and claims are about them."""
+    question, named = document["question"], document["data"].get("classes")
+    several, claims = "to" in question, document["claims"]
+    count = len(question["to"]) if several else 2
+    if named and not len(named["values"]) == len(named["numbers"]) == count:
+        raise CertificateError(f"data.classes must have {count} values and numbers")
+    if named and several and named["numbers"] != list(range(count)):
+        raise CertificateError("several classes must be numbered from 0")
+    for claim in claims:
+        moves = claim.get("witness", {"rows" if several else "up": ()})
+        if ("rows" in moves) != several or ("rival" in claim and not several):
+            raise CertificateError(f"claim {claim['row']} is not about the classes of the question")
+        if several and ("high" in claim or "enough" in claim):
+            raise CertificateError(
+                f"claim {claim['row']} must have no high end, nor what is enough"
+            )
+        if not several and claim.get("decision", 0) > 1:
+            raise CertificateError(f"the decision of claim {claim['row']} is no class")
 
 
 def _check_claims(document: dict[str, Any]) -> None:

@@ -211,9 +211,9 @@ class Judge:
 def read_witness(claim: dict[str, Any], n_rows: int) -> Moves | None:
     """Return the labels that a claim says overturn its answer; None if it names none."""
     given = claim.get("witness", claim.get("enough"))
-    return (
-        None if given is None else read_moves(given, n_rows, f"the witness of row {claim['row']}")
-    )
+    if given is None or isinstance(given, Moves):
+        return given
+    return read_moves(given, n_rows, f"the witness of row {claim['row']}")
 
 
 def claimed_budgets(claim: dict[str, Any]) -> tuple[float, float]:

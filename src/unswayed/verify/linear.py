@@ -115,16 +115,20 @@ class Ridge:
         self._size = float(norm(self._columns))
         self._sizes = self._weights * norm(self._rows, axis=1) + _LITTLE  # for what underflows
         self._lost, self._lost_rows = gamma(self.n_unknowns + 4), gamma_of_parts(len(train))
-        # With an intercept influence sums up to 1, or to 0: labels may be measured from anywhere.
-        self._middle = float(given.labels.mean()) if given.intercept else 0.0
-        labels = given.labels - self._middle
-        self._label_size = float(norm(np.sqrt(self._weights) * labels)) * SAFETY
-        self._moment = self._sums(self._weights * labels)
+        self.learn(given)
         self._unseen = self._check_unseen(given, proof.get("unseen"))
         penalty = np.full(self.n_unknowns, given.alpha)
         penalty[given.train.shape[1] :] = 0.0
         self._penalty = scaled(penalty, -2 * self._units - self._power)
         self._inverse = self._inverse_size(proof["inverse"]) if "inverse" in proof else math.inf
+
+    def learn(self, given: Given) -> None:
+        """Take labels of the same rows."""
+        # With an intercept influence sums up to 1, or to 0: labels may be measured from anywhere.
+        self._middle = float(given.labels.mean()) if given.intercept else 0.0
+        labels = given.labels - self._middle
+        self._label_size = float(norm(np.sqrt(self._weights) * labels)) * SAFETY
+        self._moment = self._sums(self._weights * labels)
 
     def _shifted(self, given: Given) -> FloatArray:
         """Return training rows less the shift of the file, which changes the intercept only."""
@@ -219,14 +223,23 @@ class Ridge:
         return np.asarray(np.fmin(by_inverse, by_penalty))
 
 
-class Dual:
+class _WithLabels:
+    """What is given, with labels that may be others."""
+
+    def learn(self, given: Given) -> None:
+        """Take labels of the same rows."""
+        self._given = given
+
+
+class Dual(_WithLabels):
     """Kernel ridge, or ridge with alpha 0; hints are z̃, of equal rows their sum.
 
     With an intercept they have one number more, the unknown that its equation brings.
     """
 
     def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
-        self._given, self._used = given, np.flatnonzero(given.weights)
+        self.learn(given)
+        self._used = np.flatnonzero(given.weights)
         weights, rows = given.weights[self._used], given.train[self._used]
         self._lost = gamma(max(given.train.shape[1], len(weights)) + 8)
         self._is_kernel = given.kind == "kernel-ridge"
@@ -281,13 +294,13 @@ class Dual:
         return _given_influence(z, error * SAFETY + TINY, sizes, given)
 
 
-class Smoother:
+class Smoother(_WithLabels):
     """Scores that are sums of labels, each times a number that is given."""
 
     n_unknowns = 0
 
     def __init__(self, given: Given, proof: dict[str, FloatArray]) -> None:
-        self._given = given
+        self.learn(given)
 
     def influence(self, subjects: FloatArray, hints: FloatArray) -> Influence:
         """Return the influence on scores, which needs no hints."""

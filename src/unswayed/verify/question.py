@@ -82,6 +82,9 @@ class _Names:
             dict(zip(classes["numbers"], classes["values"], strict=True)) if classes else {}
         )
         self.kinds = kinds(data.labels)  # distinct labels and their counts, if few
+        self.to = document["question"].get("to", [])  # of several classes, what each may be
+        if self.to:
+            self.kinds = sorted(Counter(data.labels).items())
 
     def of(self, number: float) -> str:
         """Return the name of a label."""
@@ -101,6 +104,17 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
         yield f"what must stay: the class, which is whether the score is above the {mark}"
         if balanced:
             yield "scores: measured from that mean (weighted, if rows are), which moves with labels"
+    elif rule["task"] == "classes":
+        first, second = rule["codes"]
+        yield (
+            f"what must stay: the class, which is that of the highest of {len(rule['to']):,} "
+            "scores, and of equal ones the first"
+        )
+        yield (
+            f"scores: one for each class, which learns {second} from labels of its own and {first} "
+            "from others; claims are about how far the class is ahead"
+        )
+        yield "a class that can lose all of its labels within the budget does not stay"
     elif rule["task"] == "regression":
         yield f"what must stay: the score, up to a radius of {rule['radius']!r}"
         if data.log:
@@ -236,7 +250,9 @@ def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
         yield "  so no label changes at all, and every claim that a row is robust holds trivially"
     if weightless := sum(not w for w in compress(bias.weights, bias.movable)):
         yield f"  {counted(weightless, 'label')} that can move count nothing, having weight 0"
-    if len(names.kinds) == 2:
+    if names.to:
+        yield from _may_be(data, bias, names)
+    elif len(names.kinds) == 2:
         (low_label, _), (high_label, _) = names.kinds
         for label, other in ((low_label, high_label), (high_label, low_label)):
             own = [pair for pair, y in zip(pairs, data.labels, strict=True) if y == label]
@@ -248,6 +264,22 @@ def _intervals(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
             yield from indented(indented(_moves(own)))
     else:
         yield from indented(_moves(pairs))
+
+
+def _may_be(data: Data, bias: Bias, names: _Names) -> Iterator[str]:
+    """Yield, class by class, which classes its labels may really be."""
+    moving = Counter(compress(data.labels, bias.movable))
+    for number, (label, count) in enumerate(names.kinds):
+        if not moving[label]:
+            yield f"  labels {names.of(label)}: taken to be right"
+            continue
+        others = names.to[number]
+        text = listed((names.of(float(other)) for other in others), _NAMES)
+        if len(others) == len(names.to) - 1:
+            text = "any other class"
+        elif len(others) > 1:
+            text = f"one of {text}"
+        yield f"  labels {names.of(label)}: {moving[label]:,} of {count:,} can become {text}"
 
 
 @lru_cache(maxsize=2**10)

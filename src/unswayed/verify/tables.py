@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from re import fullmatch
 from reprlib import repr as shown
@@ -212,9 +212,10 @@ def label_reader(classes: Any, writing: Writing = USUAL) -> Callable[[Any], floa
     kind: type = float
     rest: float | None = None  # the number of labels that are of no class that is named
     if classes is not None:
-        first, second = classes["values"]
-        pairs = [classes["numbers"]] if first is None else classes.values()
-        if second is None or any(type(a) is not type(b) or a >= b for a, b in pairs):
+        *_, second = values = classes["values"]
+        named = values[values[0] is None :]
+        pairs = [*pairwise(named), *pairwise(classes["numbers"])]
+        if None in named or any(type(a) is not type(b) or a >= b for a, b in pairs):
             raise CertificateError("classes must be in sorted order, and so must their numbers")
         code = dict(zip(classes["values"], classes["numbers"], strict=True))
         kind, rest = type(second), code.pop(None, None)

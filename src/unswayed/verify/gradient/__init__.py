@@ -65,7 +65,8 @@ def check_document(document: dict[str, Any]) -> None:
     if "collective" in document:
         raise CertificateError(f"there are no collective claims about a {kind} model")
     numbers = counts or rule["task"] == "regression"
-    wrong = numbers if kind == "logistic" else rule["task"] == "classification"
+    numbers |= rule["task"] == "classes"
+    wrong = numbers if kind == "logistic" else rule["task"] in ("classification", "classes")
     if wrong or rule.get("threshold") == "balanced":
         raise CertificateError(f"its question is not one about a {kind} model")
 
