@@ -3,6 +3,7 @@
 `kinds`      ridge and logistic regression, their penalties, and how one was chosen
 `request`    what is asked of a file, checked before it is opened
 `target`     the label column and the weights of rows
+`phrases`    what is asked of labels, in words
 `stated`     budgets that are no number of any labels: parts, clusters, totals, costs, samples
 `loading`    the rows of a file that are used, its missing cells, and another file beside it
 `answers`    what is certified of every test row, in arrays

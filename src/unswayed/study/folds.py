@@ -380,8 +380,17 @@ def _folds(request: Request, target: Target, labels: FloatArray, rows: Loaded) -
                 + (f"at most {count} folds, or more rows" if count > 1 else "more rows")
             )
     if request.fold_by is not None:
-        return draw_folds(request.fold_by, owners(request.fold_by, rows), folds, request.seed)
-    return np.random.default_rng(request.seed).permutation(n_rows) % folds
+        found = draw_folds(request.fold_by, owners(request.fold_by, rows), folds, request.seed)
+    else:
+        found = np.random.default_rng(request.seed).permutation(n_rows) % folds
+    for at, name in enumerate(target.class_names if target.several else ()):
+        if len(np.unique(found[labels == at])) == 1:
+            raise InputError(
+                f"--folds {folds}: all rows with the label {shorten(name)!r} are in one fold, so "
+                "that the model of that fold would not know the class; pass another --seed, fewer "
+                "folds, or more rows of it"
+            )
+    return found
 
 
 def _choice(choices: list[AlphaChoice | None]) -> AlphaChoice | None:

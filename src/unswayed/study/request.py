@@ -512,6 +512,7 @@ class Request:
             features=self.features,
             categorical=self.categorical,
             numeric=self.numeric,
+            classification=self.task == "classification",
             regression=self.task == "regression",
             decimal=self.dialect.decimal,
         )

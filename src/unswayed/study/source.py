@@ -89,8 +89,8 @@ def check_options(request: Request) -> None:
          "labels needs them together", "pass a number, such as the share of positive labels"),
         (request.missing == "impute", "--missing impute", "a median needs all rows together",
          "pass --missing drop, or fill values in beforehand"),
-        (request.to, "--to", "labels in pieces are of two classes", "pass --direction, or --positive "
-         f"and --direction, or {whole}"),
+        (request.to, "--to", "labels in pieces are of two classes",
+         f"pass --direction, or {whole}"),
         (request.stated, _budget_option(request), "it looks at every single label",
          f"pass --budget, or {whole}"),
         (request.alpha is None, "--alpha auto or --give-up", "choosing alpha takes a model for "

@@ -24,8 +24,9 @@ from unswayed.results.curves import Alone, Summary
 from unswayed.study.answers import Answers, by_budgets, class_texts, columns_of_answers
 from unswayed.study.kinds import AlphaChoice
 from unswayed.study.loading import Gaps, Rows
+from unswayed.study.phrases import bias_in_words, kept_in_words
 from unswayed.study.request import Budget, Request
-from unswayed.study.target import Target, bias_in_words, kept_in_words
+from unswayed.study.target import Target
 from unswayed.tables.encoding import Encoding
 from unswayed.tables.inspection import Inspection
 from unswayed.words import distinct_texts, labels_of
@@ -122,7 +123,8 @@ class OneModel:
     def class_counts(self, study: "Study") -> list[int]:
         """Return the number of training labels of each class."""
         labels, n_classes = np.asarray(study.train.labels), len(study.target.classes)
-        return np.bincount(labels.astype(np.intp), minlength=n_classes).tolist()
+        found = np.bincount(labels.astype(np.intp), minlength=n_classes)
+        return [int(count) for count in found]
 
     def class_sizes(self, study: "Study") -> dict[str, Size]:
         """Return the size of each class among the training rows."""

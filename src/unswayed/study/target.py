@@ -1,6 +1,5 @@
 """Target: the label column and the weights of rows, where they suit what was asked."""
 
-import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from unswayed.tables.columns import (
     plain,
     texts_as_numbers,
 )
+from unswayed.tables.suspicion import MOST_CLASSES
 from unswayed.words import (
     as_text,
     counted,
@@ -35,13 +35,9 @@ from unswayed.words import (
     shorten,
     suggest,
     values_in_words,
-    written,
 )
 
 Task = Literal["classification", "regression"]
-
-MOST_CLASSES = 40
-"""Classes that are told apart; a label that has more is probably no class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +174,8 @@ class Target:
         for at, each in enumerate(self.classes if self.several else ()):
             if only_looks_different([each], self.classes[:at]):
                 raise InputError(
-                    f"the label {shorten(self.label)!r} has {as_text(each, 30)!r} and another class "
-                    "that differs from it by a full stop, spaces or capitals only, so that one "
+                    f"the label {shorten(self.label)!r} has {as_text(each, 30)!r}, and another "
+                    "class that differs from it by a full stop, spaces or capitals only, so that one "
                     "class would count as two; write them alike"
                 )
 
@@ -433,9 +429,8 @@ def _check_classes(request: Request, target: Target) -> None:
     for given, what, reason, instead in rules:
         if given:
             raise InputError(
-                f"{what} is for two classes or numbers, and the label {name!r} has "
-                f"{len(target.classes)} classes ({listed(target.class_names, 4)}): {reason}; "
-                f"{instead}"
+                f"{what} does not go with the {len(target.classes)} classes of the label {name!r} "
+                f"({listed(target.class_names, 4)}): {reason}; {instead}"
             )
     target.changes(request.to)
 
@@ -554,76 +549,3 @@ def same(one: str, other: str) -> bool:
         return float(one) == float(other)
     except ValueError:
         return one.strip().casefold() == other.casefold()
-
-
-# ----------------------------------------------------------------------------------------
-# Phrases: what is asked of a file, in words.
-
-
-def bias_in_words(request: Request, target: Target, selected: str) -> str:
-    """Describe which labels may be wrong and how."""
-
-    def errors(direction: str | None = request.direction) -> str:
-        if request.shift is None:
-            return _changes(target, request.to) if target.several else _flips(target, direction)
-        return request.shift.in_words(direction, log=request.log) + _clip(request)
-
-    what = errors() if request.stated is None else request.stated.in_words(errors)
-    if request.only is not None:
-        what += f", in {selected} where {request.only}; every other label is taken to be right"
-    return what + ("; mistakes among the other classes change nothing" if target.rest else "")
-
-
-def _changes(target: Target, to: Mapping[str, tuple[str, ...]]) -> str:
-    """Describe which of several classes labels may really be."""
-    allowed = target.changes(to)
-    if allowed is None:
-        return "any label may really be any other class"
-    names = target.class_names
-    parts = [
-        f"a label {names[int(each)]!r} may really be "
-        + " or ".join(repr(names[int(other)]) for other in others)
-        for each, others in allowed.items()
-    ]
-    rest = [] if len(allowed) == len(names) else ["labels of every other class are right"]
-    return "; ".join([*parts, *rest])
-
-
-def _flips(target: Target, direction: str | None) -> str:
-    negative, positive = target.class_names
-    match direction:
-        case "up":
-            other = "any other label" if target.rest else f"a label {negative!r}"
-            return f"{other} may really be {positive!r}"
-        case "down":
-            other = "another class" if target.rest else repr(negative)
-            return f"a label {positive!r} may really be {other}"
-    if target.rest:
-        return (
-            f"a label {positive!r} may really be another class, and any other label may really be "
-            f"{positive!r}"
-        )
-    return "any label may really be the other class"
-
-
-def _clip(request: Request) -> str:
-    """Describe the range that labels cannot leave, if there is one."""
-    if request.clip is None:
-        return ""
-    low, high = request.clip
-    if not math.isfinite(high):
-        return f", but never below {written(low)}"
-    if not math.isfinite(low):
-        return f", but never above {written(high)}"
-    return f", but never outside {written(low)} to {written(high)}"
-
-
-def kept_in_words(request: Request, target: Target) -> str:
-    """Describe what robust rows keep."""
-    if target.task == "classification":
-        return "keep their prediction"
-    if request.radius is None:
-        return "stay within a radius of their prediction"
-    if request.log:
-        return f"stay within a factor of {written(request.radius, plus=1)} of their prediction"
-    return f"stay within {written(request.radius)} of their prediction"

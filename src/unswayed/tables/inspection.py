@@ -22,7 +22,7 @@ from unswayed.tables.columns import (
     plain,
     signs_in_words,
 )
-from unswayed.tables.suspicion import Label, Told, ValueCounts, not_shown
+from unswayed.tables.suspicion import MOST_CLASSES, Label, Told, ValueCounts, not_shown
 from unswayed.words import as_text, counted, in_shell, is_called, option, shorten, values_in_words
 
 _LISTED = 12  # columns named in one sentence
@@ -198,12 +198,16 @@ def _near_empty(name: str, rows: ValueCounts, read: str) -> Iterator[Caveat]:
 
 
 def _of_label(name: str, rows: ValueCounts, *, number: bool) -> Caveat:
-    """Say that a label has three classes or more, or numbers so few that they may be classes."""
+    """Say that a label has too many classes, or numbers so few that they may be classes."""
     texts = [as_text(value, sys.maxsize) for value in sorted(rows.distinct.to_pylist())]
     named = values_in_words(rows.distinct.to_pylist(), rows.counts.tolist())
     ways = f"pass {in_shell('--positive', texts[-1])}, say, to tell one of them from the rest"
-    said = f"has {len(texts):,} classes ({named}), and only two can be told apart"
+    said = f"has {len(texts):,} classes ({named}), and at most {MOST_CLASSES} are told apart"
     if number:
+        ways = (
+            f"pass --task classification if they are classes, {in_shell('--positive', texts[-1])}"
+        )
+        ways += ", say, to tell one of these from the rest"
         said = (
             f"holds {len(texts)} different whole numbers ({named}) and is used as a number, not "
             "as classes"
@@ -311,6 +315,7 @@ class Roles:
 
     label: str | None = None
     positive: str | None = None
+    classification: bool = False  # whether the label is told to be classes
     regression: bool = False  # the label is a number, by the user's word
     weights: str | None = None
     fold_by: str | None = None  # left out of the model
@@ -479,10 +484,11 @@ def _facts(
         if mixture is not None and not (classes and roles.positive is not None):
             said = _mixed(name, mixture, roles.decimal, label=role == "label")
             facts = replace(facts, mixture=mixture, caveats=(said,))
-    number = roles.regression or name in roles.numeric
-    if role == "label" and not facts.caveats and not classes and not number:
+    said_so = roles.regression or roles.classification or name in roles.numeric
+    if role == "label" and not facts.caveats and not classes and not said_so:
         said = _of_label(name, rows, number=facts.kind == "number")
-        facts = replace(facts, caveats=(said,) if rows.may_be_classes() else ())
+        few = facts.kind != "number" and len(rows.distinct) <= MOST_CLASSES
+        facts = replace(facts, caveats=(said,) if rows.may_be_classes() and not few else ())
     if role == "feature":
         facts = _suspected(facts, values, rows, roles, label, zero)
     return facts

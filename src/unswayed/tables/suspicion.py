@@ -20,6 +20,8 @@ NEARLY_ALL_MISSING = 0.95
 NEARLY_ALL_EQUAL = 0.99
 _MARKS = pa.array(["?", "??", "-", "--", ".", "..", "*"])  # among texts: perhaps missing
 _FEW_MARKS = 3  # different texts among numbers that can all stand for missing values
+MOST_CLASSES = 40
+"""Classes of a label that are told apart; one that has more is probably no class."""
 _FEW_CLASSES = 10  # different whole numbers at most that may be classes
 _FEW_CODES = 5  # whole numbers from 1 on that are taken for codes however often each occurs
 _NOT_KNOWN = frozenset((7, 8, 9, 88, 97, 98, 99, 888, 998, 999))  # as surveys code it

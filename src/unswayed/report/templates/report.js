@@ -193,7 +193,8 @@
   const body = document.querySelector("#rows tbody");
   const heads = all("#rows thead th[data-key]");
   const names = all("#rows thead th").map((head) => head.textContent.trim());
-  const [hasLabels, hasScores] = ["label", "score"].map((key) => heads.some((head) => head.dataset.key === key));
+  const [hasLabels, hasScores, hasRivals] = ["label", "score", "becomes"].map((key) =>
+    heads.some((head) => head.dataset.key === key));
   const sections = new Set(data.sections);
   const chooser = document.getElementById("sort");
   const haystack = data.rows.rows.map((row) =>
@@ -288,7 +289,7 @@
   const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
   // What is known of a row: its minimum budget, or without verdicts how far it can move.
   const answer = (row) => (data.decided
-    ? [cell(data.whole ? row.needs : row.needs.replace("a " + data.unit + " of ", ""), "n"), ...(data.named ? [witness(row)] : [])]
+    ? [cell(data.whole ? row.needs : row.needs.replace("a " + data.unit + " of ", ""), "n"), ...(hasRivals ? [cell(row.becomes || "")] : []), ...(data.named ? [witness(row)] : [])]
     : [row.low_text, row.high_text, row.moves].map((text) => cell(text, "n")));
   function fill() {
     const words = searched();
@@ -326,7 +327,7 @@
     return /[",\r\n]/.test(safe) || safe !== safe.trim() ? '"' + safe.replaceAll('"', '""') + '"' : safe;
   }
   function table() {
-    const odds = data.kind === "logistic" ? ["probability", "overturned_by"] : [];
+    const odds = data.kind === "logistic" ? ["probability", "overturned_by"] : hasRivals ? ["becomes"] : [];
     const unit = data.unit === "labels" ? [] : [data.unit];
     const names = data.decided ? ["score", "minimum_budget", ...unit.map(() => "unit"), "labels_to_change", ...odds] : ["low", "high", "moves_by_at_most"];
     const head = ["row", "prediction", ...(hasLabels ? ["label"] : []), ...names];
@@ -334,7 +335,7 @@
       const row = data.rows.rows[at];
       const changes = (row.witness || []).map(([number, label]) => number + " → " + label).join("; ");
       const budget = row.least === null ? "inf" : row.least === 0 ? "nan" : row.least;
-      const more = odds.length ? [row.probability, row.enough === null ? "inf" : row.enough] : [];
+      const more = hasRivals ? [row.becomes] : odds.length ? [row.probability, row.enough === null ? "inf" : row.enough] : [];
       const found = data.decided ? [row.score, budget, ...unit, changes, ...more] : [row.low, row.high, row.moved];
       return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), ...found, ...row.cells];
     });
