@@ -218,6 +218,23 @@ def test_a_sample_gives_the_budget_and_other_kinds_are_refused(tmp_path):
         certs.save(tmp_path / "d.json")
 
 
+def test_labels_are_read_from_a_table(tmp_path):
+    _, X, labels, tests, _, _, _ = problem(2)
+    model = CertifiedClassifier(RidgeClassifier(), bias=LabelBias.flips(budget=1))
+    model.fit(X, NAMES[labels]).certify(tests, resolve="exact").save(tmp_path / "c.json")
+    lines = [f"{a!r},{b!r},{name}" for (a, b), name in zip(X.tolist(), NAMES[labels], strict=True)]
+    (tmp_path / "train.csv").write_text("\n".join(["a,b,kind", *lines]))
+    lines = [f"{a!r},{b!r}" for a, b in tests.tolist()]
+    (tmp_path / "test.csv").write_text("\n".join(["a,b", *lines]))
+    tables = {"train": tmp_path / "train.csv", "test": tmp_path / "test.csv", "label": "kind"}
+    report = verify(tmp_path / "c.json", **tables)
+    assert (report.rejected, report.proven) == ({}, len(tests))
+    assert "'dog'" in report.question
+    (tmp_path / "train.csv").write_text(tables["train"].read_text().replace("dog", "eel"))
+    with pytest.raises(CertificateError, match="of no class that the file names"):
+        verify(tmp_path / "c.json", **tables)
+
+
 def test_the_question_is_said_in_words(tmp_path):
     model, tests = fitted(1)
     path, data = saved(model.certify(tests), tmp_path)
