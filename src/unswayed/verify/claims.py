@@ -186,7 +186,11 @@ class _Linear:
 
     def settle_duels(self, classes: Classes, track: Track, *, floating_point: bool) -> None:
         """Prove or reject claims about several classes: one claim for every rival."""
-        rejected, pairs = self.settled.rejected, classes.pairs()
+        rejected, winners = (
+            self.settled.rejected,
+            {each[0].get("decision") for each in self._groups},
+        )
+        pairs = [pair for pair in classes.pairs() if winners.intersection(pair)]
         for at, group in enumerate(self._groups):
             if objections := "; ".join(classes.objections(group[0])):
                 self._note(at, rejected, objections)
@@ -214,13 +218,12 @@ class _Linear:
         made._bias, made._judge = bias, Judge(bias, PREFERRED)
         made._groups, made._subject, places, rivals = [], [], list[int](), list[int]()
         for group, subject in zip(self._groups, self._subject, strict=True):
-            known = group[0]["row"] in self.settled.rejected or group[0].get("decision") not in pair
-            if not known:
-                parts = [classes.about(each, pair) for each in group]
-                made._groups.append(parts)
+            winner, rejected = group[0].get("decision"), group[0]["row"] in self.settled.rejected
+            if winner in pair and not rejected:
+                made._groups.append([classes.about(each, pair) for each in group])
                 made._subject.append(len(places))
                 places.append(subject)
-                rivals.append(pair[1 - parts[0]["decision"]])
+                rivals.append(sum(pair) - winner)
         made._hints = self._hints[places]
         by_rival = self._thresholds.reshape(len(self._thresholds), -1, len(COLUMNS))
         made._thresholds = by_rival[places, rivals]

@@ -52,23 +52,17 @@ class Classes:
             "labels must be numbers of classes from 0, one for each list of `to`",
         )
         _need(first < second, "the second of its codes must be the larger one")
-        _need(
-            bias.budget.is_count, "claims about several classes need a number of labels as budget"
-        )
+        _need(bias.budget.is_count, "several classes need a number of labels as the budget")
         allowed, own = np.eye(len(numbers), dtype=bool), given.astype(np.int64)
         for number, others in enumerate(rule["to"]):
             row_numbers(others, len(numbers), len(numbers), f"to[{number}]")
             _need(number not in others, f"to[{number}] must name other classes than {number}")
             allowed[number, others] = True
-        ends = np.stack(
-            (np.argmax(allowed, axis=1), numbers[-1] - np.argmax(allowed[:, ::-1], axis=1))
-        )
-        moves = np.array(bias.movable)
-        for found, end in zip((bias.lower, bias.upper), ends - numbers, strict=True):
-            _need(
-                np.array_equal(np.frombuffer(found), np.where(moves, end[own], 0)),
-                "`lower` and `upper` must be 0, or lead to the first and last class of `to`",
-            )
+        last, moves = len(numbers) - 1, np.array(bias.movable)
+        ends = allowed.argmax(axis=1), last - allowed[:, ::-1].argmax(axis=1)
+        for found, end in zip((bias.lower, bias.upper), ends, strict=True):
+            same = np.array_equal(np.frombuffer(found), np.where(moves, (end - numbers)[own], 0))
+            _need(same, "`lower` and `upper` must be 0, or lead to the first and last of `to`")
         return cls(own, allowed, moves, second - first, bias)
 
     def pairs(self) -> list[tuple[int, int]]:
@@ -129,15 +123,11 @@ class Classes:
     def objections(self, claim: Claim) -> Iterator[str]:
         """Yield what is wrong with a claim, whatever the scores are."""
         if claim["verdict"] == "undecided":
-            if claim.keys() - {"row", "verdict"}:
+            if claim.keys() - {"row", "verdict", "solution"}:
                 yield "without a verdict it must say nothing of its class, rival or budgets"
             return
         winner, rival, (least, most) = claim["decision"], claim.get("rival"), claimed_budgets(claim)
-        if (
-            not 0 <= winner < len(self.allowed)
-            or rival == winner
-            or (rival or 0) >= len(self.allowed)
-        ):
+        if winner < 0 or rival == winner or (rival or 0) >= len(self.allowed):
             yield "its class and its rival must be two of the classes"
             return
         robust, said, lost = claim["verdict"] == "robust", self.bias.budget.said, self._lost(winner)

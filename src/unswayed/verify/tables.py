@@ -224,7 +224,7 @@ def label_reader(classes: Any, writing: Writing = USUAL) -> Callable[[Any], floa
         value = value_of(cell, kind, writing)
         label = value if code is None else code.get(value, rest)
         if label is None or value is None:
-            raise CertificateError("a label is missing, or of neither class")
+            raise CertificateError("a label is missing, or of no class that the file names")
         return float(label)
 
     return read
