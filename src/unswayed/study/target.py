@@ -175,8 +175,8 @@ class Target:
             if only_looks_different([each], self.classes[:at]):
                 raise InputError(
                     f"the label {shorten(self.label)!r} has {as_text(each, 30)!r}, and another "
-                    "class that differs from it by a full stop, spaces or capitals only, so that one "
-                    "class would count as two; write them alike"
+                    "class that differs from it by a full stop, spaces or capitals only, so that "
+                    "one class would count as two; write them alike"
                 )
 
     @property
