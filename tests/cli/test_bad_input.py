@@ -41,8 +41,43 @@ CASES = {
         csv(people(400).assign(who=[f"p{i}" for i in range(400)])), CLASSES,
         ["'who'", "--ignore"],
     ),
-    "three classes": (
-        csv(GOOD), ("--label", "city"), ["3 classes", "--positive"],
+    "a threshold between three classes": (
+        csv(GOOD), ("--label", "city", "--threshold", "0.3"), ["3 classes", "--positive"],
+    ),
+    "a direction among three classes": (
+        csv(GOOD), ("--label", "city", "--direction", "up"), ["3 classes", "--to"],
+    ),
+    "logistic regression of three classes": (
+        csv(GOOD), ("--label", "city", "--model", "logistic"), ["3 classes", "--positive"],
+    ),
+    "certificates of three classes": (
+        csv(GOOD), ("--label", "city", "--certificates", "c.json"), ["3 classes", "--positive"],
+    ),
+    "parts with a direction among three classes": (
+        csv(GOOD), ("--label", "city", "--bias", "education < 12: 3 up"), ["up or down in --bias"],
+    ),
+    "three classes in pieces": (
+        csv(GOOD), ("--label", "city", "--in-pieces"), ["3 classes", "--positive"],
+    ),
+    "a shift of three classes": (
+        csv(GOOD), ("--label", "city", "--shift", "3"), ["3 classes", "--shift"],
+    ),
+    "a change to a class that nobody has": (
+        csv(GOOD), ("--label", "city", "--to", "Aachen: Bergenn"), ["did you mean 'Bergen'"],
+    ),
+    "a change that is none": (csv(GOOD), ("--label", "city", "--to", "Aachen"), ["a colon"]),
+    "a change that is given twice": (
+        csv(GOOD), ("--label", "city", "--to", "Aachen: Bergen; Aachen: Bergen"), ["once"],
+    ),
+    "a change between two classes": (
+        csv(GOOD), (*CLASSES, "--to", "yes: no"), ["has two", "--direction"],
+    ),
+    "one class in two spellings": (
+        csv(GOOD.assign(city=["aachen ", *GOOD["city"][1:]])), ("--label", "city"), ["write them"],
+    ),
+    "more classes than are told apart": (
+        csv(people(400).assign(city=[f"c{i % 50}" for i in range(400)])), ("--label", "city"),
+        ["50 classes", "at most 40", "--positive"],
     ),
     "a number without a shift": (csv(GOOD), ("--label", "salary"), ["--shift"]),
     "a share to pass without a radius": (

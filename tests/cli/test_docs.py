@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_wine
 
 from tests.commands import unswayed_here
 
@@ -25,6 +26,9 @@ def shown(document):
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     assert unswayed_here("demo", cwd=folder).returncode == 0
+    wine = load_wine(as_frame=True).frame
+    wine["target"] = wine["target"].map({0: "Barolo", 1: "Grignolino", 2: "Barbera"})
+    wine.to_csv(folder / "wine.csv", index=False)
     return folder
 
 

@@ -72,6 +72,20 @@ def certify_classes(record):
 
 
 @case
+def certify_several_classes(record):
+    """Three classes: what turns into what, changes that are allowed, folds, one row."""
+    record.data("people.csv")
+    asked = "people.csv --label city --holdout 24 --budget 1"
+    record.command(f"certify {asked} --groups gender --out rows.csv")
+    record.command(f'certify {asked} --to "Aachen: Bergen; Bergen: Aachen, Córdoba"')
+    record.command("certify people.csv --label city --folds 3 --budget 2")
+    record.command(f"witness {asked} --row 43")
+    record.command(f"together {asked}", code=2)
+    record.answer(f"certify {asked}", page="page")
+    record.files("rows.csv")
+
+
+@case
 def certify_other_rows(record):
     """Rows of another file, only one kind of label that may be wrong, and only one way."""
     record.data("people.csv", "others.csv")
@@ -477,7 +491,7 @@ def bad_input(record):
         "certify people.csv --label salary",
         "certify people.csv --label salary --shift 5% --log --clip 40000:",
         "certify people.csv --label salary --shift 2000 --fail-under 80%",
-        "certify people.csv --label city",
+        "certify people.csv --label city --threshold 0.3",
         "certify people.csv --label hired --nonsense",
         "certify iris.csv --label species --positive tulip",
         "inspect students_latin1.csv",

@@ -287,7 +287,7 @@ def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
 
 def show_turns(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print which of several classes turns into which, within the main budget."""
-    if not facts["turns"]:
+    if not facts.get("turns"):
         return
     main = facts["budgets"][0]
     terminal.say("", f"which class turns into which, within {main['labels_in_words']}:")

@@ -149,7 +149,8 @@ _OF_CLASSES = "balance majority majority_quality confusion predicted_classes bal
 def _class_facts(rows: Certified) -> dict[str, Any]:
     """Return class balance, confusion, and robustness per predicted class; None for numbers."""
     found: dict[str, Any] = dict.fromkeys([*_OF_CLASSES.split(), "recall", "precision", "auc"])
-    found["turns"] = None if rows.rivals is None else _turns(rows, rows.rivals)
+    if rows.rivals is not None:
+        found["turns"] = _turns(rows, rows.rivals)
     if not rows.classes:
         return found
     every, said = range(len(rows.classes)), rows.codes(rows.prediction)
