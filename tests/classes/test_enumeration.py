@@ -75,6 +75,7 @@ def test_least_budgets_verdicts_and_witnesses_are_those_of_all_label_sets(seed):
         assert said != before[row] or before[row] not in changed
 
 
+@pytest.mark.filterwarnings("ignore:predict says another class")
 def test_ties_go_to_the_class_that_comes_first():
     X = np.eye(3).repeat(2, axis=0)
     y = ["b", "c", "a", "c", "a", "b"]
@@ -100,3 +101,18 @@ def test_a_kernel_and_two_classes_of_three_agree_with_enumeration():
     assert np.where(certs.minimum_budget > 2, np.inf, certs.minimum_budget).tolist() == (
         least.tolist()
     )
+
+
+@pytest.mark.filterwarnings("ignore:predict says another class")
+def test_rows_whose_class_rounding_hides_are_undecided():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 3)).repeat(2, axis=0)
+    tie = np.array([0, 1] * 9)  # equal rows, of two classes each: their scores are equal
+    tie[-2:] = 2
+    model = CertifiedClassifier(LinearRegression(), bias=LabelBias.flips(budget=9))
+    certs = model.fit(X, NAMES[tie]).certify(X)
+    settled = model.certify(X, resolve="exact")
+    hidden = certs.verdict == "undecided"
+    assert (certs.verdict == settled.verdict)[~hidden].all()
+    close = settled.prediction != certs.prediction
+    assert hidden[close].all()

@@ -206,6 +206,11 @@ class ClassCase:
         assert classes is not None  # noqa: S101  (tells mypy)
         return np.asarray(classes[self.winner])
 
+    @cached_property
+    def _hidden(self) -> BoolArray:
+        """Rows whose class rounding hides: nothing is known of them unless it is resolved."""
+        return ~np.isfinite(self.margins.slack) & (not self.terms.resolve)
+
     # --- duels ----------------------------------------------------------------------------
 
     def _duel(self, winner: int, rival: int, rows: IntArray) -> Duel:
@@ -268,6 +273,7 @@ class ClassCase:
             broken[duel.rows] |= found.verdict == Verdict.NOT_ROBUST
             other = found.method != EXACT
             method[duel.rows[other]] = found.method[other]
+        broken &= ~self._hidden
         zeros = np.zeros((3, count))
         return Answer(Bounds.outside(*zeros), verdicts(broken, ~robust & ~broken), method)
 
@@ -311,6 +317,7 @@ class ClassCase:
             low[duel.rows] = np.minimum(low[duel.rows], found.low)  # NaN stays
             high[duel.rows] = np.fmin(high[duel.rows], found.high)
         low, high = np.minimum(low, self._forgotten), np.fmin(high, self._forgotten)
+        low[self._hidden] = high[self._hidden] = np.nan
         return MinimumBudgets(low, high)
 
     @cached_property

@@ -171,7 +171,7 @@ class RivalCase:
         robust = low > 0.0
         for row in np.flatnonzero(~robust)[:_ATTACKED].tolist():
             self._attack(row, labels)
-        broken = self._overturned(budget) & ~robust
+        broken = self._overturned(budget) & ~robust & np.isfinite(self.margins.slack)
         self._ranges[budget.amount] = low, high
         method = np.where(broken, ATTACK, REGION).astype("<U13")
         none = np.zeros((3, len(self.rows)))
