@@ -69,6 +69,16 @@ def test_a_sample_is_drawn_without_replacement_from_all_rows_and_again_with_its_
     assert json.loads(every)["drawn"] == list(range(1, 161))
 
 
+def test_a_sample_is_not_the_rows_that_are_held_out_with_the_same_seed(folder):
+    drawn(folder, 40)
+    with (folder / "to-check.csv").open(newline="") as file:
+        checked = {int(line["row"]) for line in csv.DictReader(file)}
+    said(folder, "certify", *DATA, "--out", "rows.csv")
+    tested = set(pd.read_csv(folder / "rows.csv")["row"])
+    assert len(tested) == 16
+    assert len(tested & checked) < 10
+
+
 def test_every_row_is_drawn_about_as_often_as_any_other(folder):
     times = np.zeros(160)
     for seed in range(40):

@@ -140,8 +140,8 @@ class ByCost(Stated):
             return f"{errors()}, and each costs what column {name} says"
         return (
             f"{errors()}, each with the probability p in column {name}, which costs "
-            "log((1 - p) / p): a cost of c stands for sets of wrong labels that are e^c times less "
-            "likely than the likeliest set"
+            "log((1 - p) / p), and nothing where p is above a half: a cost of c covers all sets of "
+            "wrong labels that are at most e^c times less likely than the likeliest set"
         )
 
 
@@ -187,7 +187,8 @@ class Term:
             wrong, checked = self.sample
             why = (
                 f" (with {100 * confidence:g} % confidence, because {wrong:,} of {checked:,} "
-                f"labels checked at random among {self.population:,} were wrong)"
+                f"labels checked at random among {self.population:,} {'was' if wrong == 1 else 'were'} "
+                "wrong)"
             )
         where = "in all other rows" if self.expression == REST else f"where {self.expression}"
         return f"{where}, up to {labels(count)}{why}: {errors(self.direction)}"
@@ -233,7 +234,7 @@ class InParts(Stated):
                     f"part of --bias ({', '.join(f'{each:,}' for each in counts)}), so that these "
                     "say nothing; pass a larger cap, or smaller budgets of the parts"
                 )
-            text, total = f"{self.cap.text} of {text}", min(total, int(self.cap.value))
+            text, total = f"{text}, {self.cap.text} in all", min(total, int(self.cap.value))
         return replace(request, stated=self, budgets=(Budget(text, total),))
 
     def _masks(self, table: pa.Table) -> list[BoolArray]:
