@@ -221,3 +221,19 @@ def test_rows_without_a_label_are_refused(folder):
     frame.loc[4, "hired"] = None
     frame.to_csv(folder / "people.csv", index=False)
     assert "missing in row 5" in said(folder, "sample", "draw", *DATA, code=2)
+
+
+def test_certificates_of_corrected_labels_are_verified_with_a_corrected_file(folder):
+    lines = drawn(folder, 80)
+    lines = answered(folder, other)
+    words = ("certify", *DATA, "--sampled", "to-check.csv", "--certificates", "c.json")
+    done = unswayed_here(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    rows = [lines[at]["row"] for at in (3, 11)]
+    assert f"(rows {rows[0]}, {rows[1]})" in " ".join(done.stderr.split())
+    table = pd.read_csv(folder / "people.csv")
+    table.loc[[int(row) - 1 for row in rows], "hired"] = [
+        lines[at]["checked_label"] for at in (3, 11)
+    ]
+    table.to_csv(folder / "corrected.csv", index=False)
+    said(folder, "verify", "c.json", "--train", "corrected.csv")
